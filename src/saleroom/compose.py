@@ -19,6 +19,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from saleroom import logs, opening, serving
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
 from saleroom.area import Area, Platform, Task
@@ -139,7 +140,7 @@ def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, a
     site = Site(
         areas[::-1],  # the menu begins with the last area, so that the user comes at its end
         database,
-        authenticate,
+        partial(authenticate, right=Right.READ),
         LOGIN,
         currency=settings.currency,
         https=_is_https(settings),

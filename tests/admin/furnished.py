@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import func, insert, select
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts, contacts
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
@@ -127,7 +128,7 @@ def bids_more(url: str, gid: str, who: str = "cyd", amount: str = "5000") -> str
     """Bid on a lot with a token of `furnish`, and return `accepted`, or the code of the refusal."""
 
     async def work(database: Database) -> str:
-        found = await database.read(accounts.authenticate, TOKENS[who])
+        found = await database.read(accounts.authenticate, TOKENS[who], Right.READ)
         return (await bid(database, Person(found, TOKENS[who]).bids(gid, amount)))[0]
 
     return _with(url, work)
@@ -137,7 +138,7 @@ def sells_more(url: str) -> str:
     """Create one more lot of ada's, and return its gid."""
 
     async def work(database: Database) -> str:
-        found = await database.read(accounts.authenticate, TOKENS["ada"])
+        found = await database.read(accounts.authenticate, TOKENS["ada"], Right.READ)
         return await sells(database, Person(found, TOKENS["ada"]))
 
     return _with(url, work)

@@ -87,14 +87,14 @@ def stale_auction() -> Iterator[None]:
 @contextmanager
 def cached_token() -> Iterator[None]:
     """A process that has seen a token goes on believing it."""
-    read = accounts.parties_by_token
+    read = accounts.holders_by_token
 
     def cached(tx: Any, digests: Any, now: Any) -> Any:
         seen = PROCESS.get().__dict__.setdefault("seen", {})
         seen.update(read(tx, digests, now))
         return {digest: seen[digest] for digest in digests if digest in seen}
 
-    with patch.object(accounts, "parties_by_token", cached):
+    with patch.object(accounts, "holders_by_token", cached):
         yield
 
 

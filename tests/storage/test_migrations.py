@@ -28,8 +28,8 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0014"
-ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version", "category"}
+NEWEST = "0015"
+ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version", "category", "role"}
 """Columns that the first tables did not have."""
 LATER = {
     "photos",

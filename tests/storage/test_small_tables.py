@@ -139,7 +139,7 @@ async def test_tokens(database: Database) -> None:
     assert await database.write(accounts.add_token, ada.id, "two", T0 + timedelta(microseconds=1))
 
     async def live(now: datetime) -> list[str]:
-        return sorted(await database.read(accounts.parties_by_token, ["one", "two", "three"], now))
+        return sorted(await database.read(accounts.holders_by_token, ["one", "two", "three"], now))
 
     assert ["one", "two"] == await live(expires - timedelta(microseconds=1))
     assert ["two"] == await live(expires)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.domain.categories import Category
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
@@ -56,5 +57,5 @@ class BiddingServices:
         Raises Unauthenticated, UnknownAuction or TooManyWatched.
         """
         await self.tokens.owner(token)
-        if await self.database.read(watching.is_watched, token, gid) != watched:
+        if await self.database.read(watching.is_watched, token, gid, Right.WATCH) != watched:
             await self.database.write(watching.watch if watched else watching.unwatch, token, gid)

@@ -6,6 +6,7 @@
     │       └── Contradiction    the fields by their names in the domain
     ├── Unauthenticated      no live token
     ├── Forbidden            the user may not do this
+    │   └── MissingRight         the user's role or token lacks the right, which it names
     ├── Unknown              there is no such thing
     ├── Conflict             the state of things does not allow this now
     ├── ConditionFailed      a condition that the request names does not hold
@@ -109,6 +110,12 @@ class Unauthenticated(Refusal):
 
 class Forbidden(Refusal):
     """The user may not do this."""
+
+
+class MissingRight(Forbidden):
+    """You do not have the right to do this here; ask those who run the house."""
+
+    code = "missing_right"
 
 
 class Unknown(Refusal):

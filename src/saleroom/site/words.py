@@ -28,22 +28,31 @@ NOT_FROM_A_PAGE = (N_("This was not sent as this page sends it. Reload the page 
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """Sentences by code. `headings` stand over a page that shows nothing but a refusal."""
+    """Sentences by code. `headings` stand over a page that shows nothing but a refusal.
+
+    `facts` are words for those facts that are codes themselves, by the fact's name and the code.
+    """
 
     refusals: Sentences = {}
     faults: Sentences = {}
     headings: Mapping[str, str] = {}
+    facts: Mapping[str, Mapping[str, str]] = {}
 
     def __or__(self, other: Words) -> Words:
         return Words(
             refusals={**self.refusals, **other.refusals},
             faults={**self.faults, **other.faults},
             headings={**self.headings, **other.headings},
+            facts={**self.facts, **other.facts},
         )
 
     def refusal(self, language: Language, refused: Refusal) -> Markup:
         """Return sentences on what happened and what to do now."""
-        return sentence(language, self.refusals.get(refused.code, (refused.message,)), refused.facts)
+        facts = dict(refused.facts)
+        for name, words in self.facts.items():
+            if (found := words.get(str(facts.get(name)))) is not None:
+                facts[name] = language.gettext(found)
+        return sentence(language, self.refusals.get(refused.code, (refused.message,)), facts)
 
     def problem(self, language: Language, refused: Refusal) -> tuple[str, str]:
         """Return the heading and the text of a page that shows nothing but a refusal."""

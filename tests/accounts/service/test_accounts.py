@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UnknownUser, UsernameTaken
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import (
     FAILED_LOGINS_PER_HOUR,
     Accounts,
@@ -77,10 +78,10 @@ async def test_a_token_lives_30_days_to_the_microsecond(clocked_database: Databa
     issued = await clocked_database.write(issue_token, ada.account.id)
     assert (clock.now, clock.now + timedelta(days=30)) == (issued.created_at, issued.expires_at)
     clock.now = issued.expires_at - timedelta(microseconds=1)
-    assert ada.account == await clocked_database.read(authenticate, issued.value)
+    assert ada.account == await clocked_database.read(authenticate, issued.value, Right.READ)
     clock.now = issued.expires_at
     with pytest.raises(Unauthenticated):
-        await clocked_database.read(authenticate, issued.value)
+        await clocked_database.read(authenticate, issued.value, Right.READ)
 
 
 @pytest.mark.parametrize("token", [None, "", "AAAAAAAAAAAAAA==", "ä", "\0"])
@@ -88,7 +89,7 @@ async def test_no_token_no_user(database: Database, token: str | None) -> None:
     """A missing, empty or unknown token identifies nobody."""
     await person(database)
     with pytest.raises(Unauthenticated):
-        await database.read(authenticate, token)
+        await database.read(authenticate, token, Right.READ)
 
 
 async def test_a_clash_is_retried(database: Database) -> None:
@@ -98,8 +99,8 @@ async def test_a_clash_is_retried(database: Database) -> None:
     values = iter([taken, taken, "BBBBBBBBBBBBBB=="])
     issued = await database.write(issue_token, bob.account.id, lambda: next(values))
     assert "BBBBBBBBBBBBBB==" == issued.value
-    assert ada.account == await database.read(authenticate, taken)
-    assert bob.account == await database.read(authenticate, issued.value)
+    assert ada.account == await database.read(authenticate, taken, Right.READ)
+    assert bob.account == await database.read(authenticate, issued.value, Right.READ)
     with pytest.raises(DatabaseUnavailable):
         await database.write(issue_token, bob.account.id, lambda: taken)
 
@@ -122,7 +123,7 @@ async def test_a_copied_database_logs_nobody_in(database: Database, house: Accou
     assert all((digest or "").startswith("$argon2id$v=19$m=19456,t=2,p=1$") for digest in digests)
     assert digests[0] != digests[1]
     with pytest.raises(Unauthenticated):
-        await database.read(authenticate, tokens[0])
+        await database.read(authenticate, tokens[0], Right.READ)
 
 
 async def test_a_username_is_taken_once(open_database: OpenDatabase, passwords: Passwords) -> None:
@@ -140,7 +141,7 @@ async def test_logging_in(house: Accounts, database: Database) -> None:
     first, second = await house.log_in("ada", PASSWORD, HERE), await house.log_in("ADA", PASSWORD, HERE)
     assert first.value != second.value
     for issued in (first, second):
-        assert ada == await database.read(authenticate, issued.value)
+        assert ada == await database.read(authenticate, issued.value, Right.READ)
 
 
 async def test_every_failed_login_costs_the_same(house: Accounts, passwords: CountingPasswords) -> None:
@@ -181,12 +182,12 @@ async def test_logging_out_ends_one_session_everywhere(open_database: OpenDataba
     here, there = open_database(), open_database()
     ada = await person(here)
     other = await here.write(issue_token, ada.account.id)
-    assert ada.account == await there.read(authenticate, ada.token)
+    assert ada.account == await there.read(authenticate, ada.token, Right.READ)
     await here.write(log_out, ada.token)
-    for act in (there.read(authenticate, ada.token), there.write(log_out, ada.token)):
+    for act in (there.read(authenticate, ada.token, Right.READ), there.write(log_out, ada.token)):
         with pytest.raises(Unauthenticated):
             await act
-    assert ada.account == await there.read(authenticate, other.value)
+    assert ada.account == await there.read(authenticate, other.value, Right.READ)
 
 
 async def test_a_new_password(house: Accounts, database: Database) -> None:
@@ -195,7 +196,7 @@ async def test_a_new_password(house: Accounts, database: Database) -> None:
     before = await house.log_in("ada", PASSWORD, HERE)
     await house.set_password("ada", "battery staple")
     with pytest.raises(Unauthenticated):
-        await database.read(authenticate, before.value)
+        await database.read(authenticate, before.value, Right.READ)
     await house.log_in("ada", "battery staple", HERE)
     with pytest.raises(InvalidAuthentication):
         await house.log_in("ada", PASSWORD, HERE)

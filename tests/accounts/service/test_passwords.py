@@ -8,6 +8,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import func, select
 
 from saleroom.accounts.domain.errors import InvalidAuthentication, WrongPassword
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import (
     FAILED_LOGINS_PER_HOUR,
     Accounts,
@@ -79,9 +80,9 @@ async def test_others_end_and_this_one_lives(open_database: OpenDatabase, passwo
     await house.change_password(asking, OLD, NEW, HERE)
     for token in others:
         with pytest.raises(Unauthenticated):
-            await there.read(authenticate, token)
+            await there.read(authenticate, token, Right.READ)
     assert [True] == [one.current for one in await there.read(sessions, asking)]
-    assert "bob" == (await there.read(authenticate, bobs)).username
+    assert "bob" == (await there.read(authenticate, bobs, Right.READ)).username
     with pytest.raises(InvalidAuthentication):
         await house.log_in("ada", OLD, HERE)
     await house.log_in("ada", NEW, HERE)
@@ -99,7 +100,7 @@ async def test_a_wrong_current_password(house: Accounts, database: Database) -> 
             await house.change_password(user_token, current, OTHER, HERE)
         refusals.append((caught.value.message, caught.value.facts))
     assert [refusals[0]] * 4 == refusals
-    assert "ada" == (await database.read(authenticate, other)).username
+    assert "ada" == (await database.read(authenticate, other, Right.READ)).username
     await house.log_in("ada", OLD, HERE)
 
 
@@ -138,7 +139,7 @@ async def test_the_same_password_is_no_other(house: Accounts, database: Database
     for same in (OLD, NEW):
         with pytest.raises(Invalid, match="new_password: must differ"):
             await house.change_password(token, same, same, HERE)
-    assert "ada" == (await database.read(authenticate, other)).username
+    assert "ada" == (await database.read(authenticate, other, Right.READ)).username
 
 
 async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passwords) -> None:
@@ -212,7 +213,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
     issued = await login
     assert issued is not None
     with pytest.raises(Unauthenticated):
-        await database.read(authenticate, issued.value)
+        await database.read(authenticate, issued.value, Right.READ)
 
 
 async def test_a_digest_that_is_upgraded_meanwhile(

@@ -1,11 +1,13 @@
 """Sessions: the list, and how one or all of them end."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
 from saleroom.accounts.domain.errors import UnknownSession
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import (
     AGENT_MAX,
     Accounts,
@@ -48,7 +50,7 @@ async def test_each_login_is_a_session(clocked_database: Database, clock: FakeCl
     for one in listed:
         for value in (str(one.id), one.agent or "x"):
             with pytest.raises(Unauthenticated):
-                await clocked_database.read(authenticate, value)
+                await clocked_database.read(authenticate, value, Right.READ)
 
 
 async def test_a_session_that_has_expired_is_none(clocked_database: Database, clock: FakeClock) -> None:
@@ -79,15 +81,15 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
     [ended] = [one for one in await here.read(sessions, ada.token) if not one.current]
     await here.write(end_session, ada.token, ended.id)
     with pytest.raises(Unauthenticated):
-        await there.read(authenticate, other)
+        await there.read(authenticate, other, Right.READ)
     with pytest.raises(UnknownSession):
         await there.write(end_session, ada.token, ended.id)
-    assert ada.account == await there.read(authenticate, ada.token)
+    assert ada.account == await there.read(authenticate, ada.token, Right.READ)
     # The current session can be ended like any other.
     [own] = await here.read(sessions, ada.token)
     await here.write(end_session, ada.token, own.id)
     with pytest.raises(Unauthenticated):
-        await there.read(authenticate, ada.token)
+        await there.read(authenticate, ada.token, Right.READ)
 
 
 async def test_another_users_session_cannot_be_ended(database: Database) -> None:
@@ -96,7 +98,7 @@ async def test_another_users_session_cannot_be_ended(database: Database) -> None
     [hers] = await database.read(sessions, ada.token)
     with pytest.raises(UnknownSession):
         await database.write(end_session, eve.token, hers.id)
-    assert ada.account == await database.read(authenticate, ada.token)
+    assert ada.account == await database.read(authenticate, ada.token, Right.READ)
 
 
 async def test_logging_out_everywhere(open_database: OpenDatabase) -> None:
@@ -106,7 +108,7 @@ async def test_logging_out_everywhere(open_database: OpenDatabase) -> None:
     tokens = [ada.token, *[(await here.write(issue_token, ada.account.id)).value for _ in range(3)]]
     await here.write(end_all, tokens[2])
     for token in tokens:
-        for act in (authenticate, end_all, sessions):
+        for act in (partial(authenticate, right=Right.READ), end_all, sessions):
             with pytest.raises(Unauthenticated):
                 await there.write(act, token)
-    assert bob.account == await there.read(authenticate, bob.token)
+    assert bob.account == await there.read(authenticate, bob.token, Right.READ)

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from PIL import Image
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.api import uploads
 from saleroom.bidding.domain.photos import Photo, made_widths
@@ -35,7 +36,7 @@ def add_photos(house: House, owner: User, count: int) -> list[str]:
     """Store photos on no auction, without the work of decoding a picture for each, and return their ids."""
 
     def add(tx: Transaction) -> list[str]:
-        account = authenticate(tx, owner.token)
+        account = authenticate(tx, owner.token, Right.SELL)
         ids = [unique("photo").replace(".", "-") for _ in range(count)]
         for one in ids:
             photos.add(

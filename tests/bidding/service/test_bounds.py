@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from saleroom.accounts.domain import accounts as rules
 from saleroom.accounts.domain.accounts import SESSIONS_MAX
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
 from saleroom.accounts.service.accounts import authenticate, issue_token, sessions, start_session
 from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
@@ -126,9 +127,9 @@ async def test_sessions(clocked_database: Database, clock: FakeClock, monkeypatc
     assert 3 == len(await database.read(sessions, tokens[-1]))
     for token in (ada.token, tokens[0]):
         with pytest.raises(Unauthenticated):
-            await database.read(authenticate, token)
+            await database.read(authenticate, token, Right.READ)
     for token in (*tokens[1:], bob.token):
-        await database.read(authenticate, token)
+        await database.read(authenticate, token, Right.READ)
     assert SESSIONS_MAX == rules.SESSIONS_MAX >= 100
 
 
@@ -136,4 +137,4 @@ async def test_tokens_that_are_no_logins(database: Database) -> None:
     """A token that was not made by a login, such as a test user's, ends no session."""
     ada = await person(database)
     await database.write(lambda tx: issue_token(tx, ada.account.id))
-    await database.read(authenticate, ada.token)
+    await database.read(authenticate, ada.token, Right.READ)

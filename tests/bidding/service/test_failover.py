@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.service.accounts import token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.admin.ledger_check import faults_of
@@ -15,7 +16,6 @@ from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.reading import bid_history, shown
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Sort, page
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, outcome, person, read, sells, stored
 from tests.failover import standby
@@ -94,7 +94,7 @@ async def test_a_number_may_be_another_users(sale: FailoverSale) -> None:
         mal = await person(there)
     assert await leads(sale.here, mal, sale.gid, "110")
     name = mal.account.username
-    assert [name] == [one.name for one in (await sale.here.read(parties, mal)).values()]
+    assert [name] == [one.username for one in (await sale.here.read(parties, mal)).values()]
     for database in (sale.here, there):
         now = await seen(database, sale.gid)
         assert now is not None and now.leader is not None
@@ -145,6 +145,6 @@ async def test_a_lost_token_and_a_lost_key_are_not_remembered(sale: FailoverSale
     assert 3 == (await stored(there, sale.gid)).version
 
 
-def parties(tx: Transaction, who: Person) -> dict[str, Party]:
+def parties(tx: Transaction, who: Person) -> dict[str, Holder]:
     """Return the user of a person's token, as placing a bid finds it."""
-    return accounts.parties_by_token(tx, [token_digest(who.token)], tx.now())
+    return accounts.holders_by_token(tx, [token_digest(who.token)], tx.now())

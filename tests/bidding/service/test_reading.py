@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service import reading
@@ -46,7 +47,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
         lambda token: database.read(reading.bid_history, gid, token, 10, None),
         lambda token: database.read(reading.my_auctions, token, 10, None),
         lambda token: database.read(reading.my_bids, token, 10, None),
-        lambda token: database.read(authenticate, token),
+        lambda token: database.read(authenticate, token, Right.READ),
     ]
     for look in reads:
         with pytest.raises(Unauthenticated):
@@ -123,4 +124,4 @@ async def test_my_auctions(database: Database) -> None:
         if place is None:
             break
     assert [(gid, "150.000") for gid in reversed(mine)] == [(view["gid"], view["reservePrice"]) for view in listed]
-    assert ada.account == await database.read(authenticate, ada.token)
+    assert ada.account == await database.read(authenticate, ada.token, Right.READ)

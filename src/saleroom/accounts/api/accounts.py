@@ -15,6 +15,7 @@ from saleroom.accounts.domain.accounts import (
 )
 from saleroom.accounts.domain.agents import agent
 from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UsernameTaken, WrongPassword
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint
@@ -105,7 +106,7 @@ async def log_out(call: Call[AccountServices]) -> Response:
 
 async def me(call: Call[AccountServices]) -> Response:
     """GET /me."""
-    account = await call.services.database.read(accounts.authenticate, call.token)
+    account = await call.services.database.read(accounts.authenticate, call.token, Right.READ)
     return json_response(_view(account), 200, PRIVATE)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
+from saleroom.accounts.domain.rights import Right
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
+from saleroom.kernel.errors import MissingRight
 
 USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 
@@ -22,5 +24,6 @@ VOCABULARY = Vocabulary(
         "username": (USERNAME, "In lower case."),
         "users": ({}, "The new users."),
     },
+    facts={MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}}},
     tags={"accounts": "Users, tokens, and lists of one's own."},
 )

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.rights import Right, Role, Scope, refuse_without
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.parties import Party
 
@@ -22,17 +23,28 @@ USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
 _USERNAME = re.compile(USERNAME_PATTERN)
 
 
-class Account(Struct, frozen=True):
-    """A user as others may know them. The `id` is not public."""
+class Holder(Struct, frozen=True, kw_only=True):
+    """A user with what their token lets them do; the `id` is not public. `scopes` is None for a token of a login."""
 
     id: int
     username: str
-    created_at: datetime
+    role: Role = Role.MEMBER
+    scopes: frozenset[Scope] | None = None
 
     @property
     def party(self) -> Party:
         """The user as every area knows them."""
         return Party(self.id, self.username)
+
+    def refuse_without(self, right: Right) -> None:
+        """Raise MissingRight if the token does not have this right."""
+        refuse_without(right, self.role, self.scopes)
+
+
+class Account(Holder, frozen=True, kw_only=True):
+    """A user as others may know them."""
+
+    created_at: datetime
 
 
 def parse_username(text: str) -> str | Fault:

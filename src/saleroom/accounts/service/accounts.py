@@ -11,7 +11,7 @@ from datetime import datetime
 import structlog
 from msgspec import Struct
 
-from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, expiry
+from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
 from saleroom.accounts.domain.errors import (
     InvalidAuthentication,
     RegistrationClosed,
@@ -20,6 +20,7 @@ from saleroom.accounts.domain.errors import (
     UsernameTaken,
     WrongPassword,
 )
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.storage import accounts
@@ -107,7 +108,7 @@ class Accounts:
         A wrong `current` counts as a failed login. Otherwise a thief of a token could guess the password at any speed.
         Raises Unauthenticated, Contradiction, WrongPassword, TooManyRequests or Busy.
         """
-        username = (await self._database.read(authenticate, token)).username
+        username = (await self._database.read(authenticate, token, Right.ACCOUNT)).username
         if new == current:
             # Otherwise a user who thinks the password has leaked would believe that the leaked one no longer works.
             raise Contradiction.one("new_password", "same_password", "must differ from the current password")
@@ -169,7 +170,7 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
 
     Return False if `verified` is no longer the user's digest. Raises Unauthenticated.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.ACCOUNT)
     if accounts.lock_digest(tx, account.id) != verified:
         return False
     accounts.set_digest(tx, account.id, digest)
@@ -229,14 +230,23 @@ def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
     return [UserToken(name, IssuedToken(value, now, expiry(now))) for name, value in zip(names, values, strict=True)]
 
 
-def authenticate(tx: Transaction, token: str | None) -> Account:
-    """Return the account of `token`. Raises Unauthenticated."""
+def authenticate(tx: Transaction, token: str | None, right: Right) -> Account:
+    """Return the account of `token`, which has the `right` that the use case needs. Raises Unauthenticated or MissingRight."""
     if not token:
         raise Unauthenticated
     account = accounts.account_by_token(tx, token_digest(token), tx.now())
     if account is None:
         raise Unauthenticated
+    account.refuse_without(right)
     return account
+
+
+def holder_with(holder: Holder | None, right: Right) -> Holder:
+    """Return the holder of a token, read among many, as `authenticate` does."""
+    if holder is None:
+        raise Unauthenticated
+    holder.refuse_without(right)
+    return holder
 
 
 @ranked(Rank.HOUSE)
@@ -244,20 +254,20 @@ def authenticate(tx: Transaction, token: str | None) -> Account:
 def token_owners(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception]:
     """Return the number of each token's user, or Unauthenticated for a dead token."""
     digests = [token_digest(token) for token in tokens]
-    owners = accounts.parties_by_token(tx, digests, tx.now())
+    owners = accounts.holders_by_token(tx, digests, tx.now())
     return [owners[digest].id if digest in owners else Unauthenticated() for digest in digests]
 
 
 @ranked(Rank.LOGIN)
 def log_out(tx: Transaction, token: str) -> None:
     """End the session of `token`, at once and in every process. Raises Unauthenticated."""
-    authenticate(tx, token)
+    authenticate(tx, token, Right.READ)
     accounts.delete_token(tx, token_digest(token))
 
 
 def sessions(tx: Transaction, token: str) -> list[Session]:
     """Return the sessions of the token's user, the latest login first. Raises Unauthenticated."""
-    account, digest = authenticate(tx, token), token_digest(token)
+    account, digest = authenticate(tx, token, Right.ACCOUNT), token_digest(token)
     return [
         Session(one.id, one.created_at, one.expires_at, one.agent or "", current=one.digest == digest)
         for one in accounts.sessions(tx, account.id, tx.now())
@@ -267,7 +277,7 @@ def sessions(tx: Transaction, token: str) -> list[Session]:
 @ranked(Rank.LOGIN)
 def end_session(tx: Transaction, token: str, session_id: int) -> None:
     """End a session of the token's user, at once and in every process. Raises Unauthenticated or UnknownSession."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.ACCOUNT)
     if not accounts.delete_session(tx, account.id, session_id, tx.now()):
         raise UnknownSession
 
@@ -275,4 +285,4 @@ def end_session(tx: Transaction, token: str, session_id: int) -> None:
 @ranked(Rank.LOGIN)
 def end_all(tx: Transaction, token: str) -> None:
     """End all sessions of the token's user, at once and in every process. Raises Unauthenticated."""
-    accounts.delete_sessions(tx, authenticate(tx, token).id)
+    accounts.delete_sessions(tx, authenticate(tx, token, Right.ACCOUNT).id)

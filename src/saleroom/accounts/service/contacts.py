@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import contacts
 from saleroom.storage.database import Transaction
@@ -9,13 +10,13 @@ from saleroom.storage.database import Transaction
 
 def own(tx: Transaction, token: str) -> str:
     """Return the caller's contact, or an empty text. Raises Unauthenticated."""
-    user_id = authenticate(tx, token).id
+    user_id = authenticate(tx, token, Right.ACCOUNT).id
     return contacts.of_users(tx, [user_id]).get(user_id, "")
 
 
 def change(tx: Transaction, token: str, contact: str) -> None:
     """Replace the caller's contact; an empty one takes it away. Raises Unauthenticated."""
-    contacts.put(tx, authenticate(tx, token).id, contact)
+    contacts.put(tx, authenticate(tx, token, Right.ACCOUNT).id, contact)
 
 
 def of_two(tx: Transaction, own: int, other: int) -> tuple[str, str]:

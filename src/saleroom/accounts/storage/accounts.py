@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.accounts.domain.accounts import Account, expiry
+from saleroom.accounts.domain.accounts import Account, Holder, expiry
+from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import auth_tokens, users
-from saleroom.kernel.parties import Party
 from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
@@ -42,7 +43,7 @@ def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) 
             user_id = tx.execute(insert(users).returning(users.c.id), row).scalar_one()
     except IntegrityError:
         return None
-    return Account(user_id, username, now)
+    return Account(id=user_id, username=username, created_at=now)
 
 
 def add_users_with_tokens(
@@ -65,7 +66,7 @@ def add_users_with_tokens(
             tx.execute(insert(auth_tokens), tokens)
     except IntegrityError:
         return None
-    return [Account(ids[username], username, now) for username in usernames]
+    return [Account(id=ids[username], username=username, created_at=now) for username in usernames]
 
 
 @ranked(Rank.LOGIN)
@@ -74,7 +75,7 @@ def find_login(tx: Transaction, username: str) -> Login | None:
     """Return the first user with this name (docs/specification.md, "POST /login")."""
     statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)
     row = tx.execute(statement).first()
-    return None if row is None else Login(Account(row.id, row.username, row.created_at), row.password_digest)
+    return None if row is None else Login(_account(row), row.password_digest)
 
 
 def lock_digest(tx: Transaction, user_id: int) -> str | None:
@@ -94,10 +95,14 @@ def set_digest(tx: Transaction, user_id: int, digest: str) -> None:
     tx.execute(update(users).where(users.c.id == user_id).values(password_digest=digest))
 
 
+def set_role(tx: Transaction, user_id: int, role: Role) -> None:
+    """Give a user another role."""
+    tx.execute(update(users).where(users.c.id == user_id).values(role=role.value))
+
+
 def list_users(tx: Transaction) -> list[Account]:
     """Return all users, by name."""
-    rows = tx.execute(select(users.c.id, users.c.username, users.c.created_at).order_by(users.c.username))
-    return [Account(row.id, row.username, row.created_at) for row in rows]
+    return [_account(row) for row in tx.execute(select(*_ACCOUNT).order_by(users.c.username))]
 
 
 def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
@@ -136,21 +141,21 @@ def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
     tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
 
 
-def parties_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Party]:
+def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Holder]:
     """Return the users of live tokens by digest. A token is dead from the instant `expires_at`."""
     found = _LIVE_TOKENS(tx, set(digests), now=now)
-    return {digest: Party(user_id, name) for digest, user_id, name in found}
+    return {digest: Holder(id=user_id, username=name, role=_ROLES[role]) for digest, user_id, name, role in found}
 
 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
-    """Return the account of a live token, as `parties_by_token` does."""
+    """Return the account of a live token, as `holders_by_token` does."""
     statement = (
-        select(users.c.id, users.c.username, users.c.created_at)
+        select(*_ACCOUNT)
         .join_from(auth_tokens, users)
         .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
     )
     row = tx.execute(statement).first()
-    return None if row is None else Account(row.id, row.username, row.created_at)
+    return None if row is None else _account(row)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
@@ -164,8 +169,14 @@ def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 
 
+def _account(row: Row[Any]) -> Account:
+    return Account(id=row.id, username=row.username, role=_ROLES[row.role], created_at=row.created_at)
+
+
+_ROLES = {role.value: role for role in Role}
+_ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at)
 _LIVE_TOKENS = BulkLookup(
-    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username)
+    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role)
     .join_from(auth_tokens, users)
     .where(auth_tokens.c.expires_at > bindparam("now")),
     auth_tokens.c.token,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
+from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import auth_tokens, contacts, idempotency, users
 from saleroom.kernel.errors import Fault
 from saleroom.storage.areas import AreaTables
@@ -16,6 +17,10 @@ def _username_fault(value: str) -> Fault | None:
     return None if found == value else Fault("username_format", "must be in lower case")
 
 
+def _role_fault(value: str) -> Fault | None:
+    return None if value in [*Role] else Fault("role", f"must be one of {', '.join(Role)}")
+
+
 def _contact_fault(value: str) -> Fault | None:
     found = parse_contact(value)
     return found if isinstance(found, Fault) else None
@@ -25,6 +30,7 @@ TABLES = AreaTables(
     tables=(users, auth_tokens, contacts, idempotency),
     text_rules={
         users.c.username: _username_fault,
+        users.c.role: _role_fault,
         contacts.c.contact: _contact_fault,
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },

@@ -22,7 +22,9 @@ users = Table(
     Column("username", String, nullable=False, unique=True),
     Column("password_digest", String),
     Column("created_at", Instant, nullable=False),
+    Column("role", String, nullable=False, server_default="member"),
 )
+"""`role` is one of `domain.rights.Role`."""
 
 
 auth_tokens = Table(

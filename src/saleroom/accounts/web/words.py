@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from saleroom.accounts.domain.rights import Right
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
 _WRONG_PASSWORD = (N_("This is not your current password. Nothing was changed."),)
 
+RIGHTS: Mapping[str, str] = {
+    Right.READ: N_("read your own account, lots, bids and receipts"),
+    Right.ACCOUNT: N_("change your own password, contact and sessions"),
+    Right.WATCH: N_("watch lots"),
+    Right.ASK: N_("ask sellers questions"),
+    Right.BID: N_("bid and buy"),
+    Right.SELL: N_("offer lots and look after your own"),
+    Right.MODERATE_LOTS: N_("hide lots and cancel sales"),
+    Right.VOID_BIDS: N_("void bids"),
+    Right.APPROVE_SELLERS: N_("approve sellers"),
+    Right.READ_PEOPLE: N_("list and search users"),
+    Right.SANCTION_PEOPLE: N_("warn, suspend and ban users"),
+    Right.MANAGE_PEOPLE: N_("invite staff, give and take roles"),
+    Right.READ_OUTBOX: N_("see what the house has sent, and send it again"),
+    Right.READ_HEALTH: N_("see how the house fares"),
+    Right.READ_AUDIT: N_("read the audit log"),
+}
+"""The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
+
 WORDS = Words(
+    facts={"right": RIGHTS},
+    headings={"missing_right": N_("You may not do this")},
     refusals={
         "invalid_authentication": (N_("The username or the password is wrong. Check both and try again."),),
         "wrong_password": _WRONG_PASSWORD,
+        "missing_right": (
+            N_("You do not have this right here: %(right)s. Ask those who run the house."),
+            N_("You do not have the right to do this here. Ask those who run the house."),
+        ),
         "username_taken": (N_("This username is taken. Choose another."),),
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),

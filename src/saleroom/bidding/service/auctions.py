@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts
@@ -47,7 +48,7 @@ def create(
     Raises Unauthenticated, IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock,
     or if the lot cannot have the photos (field `photos`).
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
 
     def begin() -> bytes:
         refuse_unknown(draft.category, categories)
@@ -78,7 +79,7 @@ def amend(
 
     Raises as `domain.selling.amend` and `refuse_unknown`, and UnknownAuction.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     auction = lock_own(tx, gid, account.party)
     photos = logged(tx, auction) if "category" in changes else ()
     events = selling.amend(auction, account.party, changes, tx.now(), seen, photos)
@@ -88,7 +89,7 @@ def amend(
 
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:
     """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     auction = lock_own(tx, gid, account.party)
     advance(tx, auction, selling.cancel(auction, account.party, tx.now(), seen))
 
@@ -105,7 +106,7 @@ def close(
 
     Raises as `domain.selling.close_now` and `announce_end`, UnknownAuction and IdempotencyMismatch.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     auction = lock_own(tx, gid, account.party)
 
     def act() -> bytes:

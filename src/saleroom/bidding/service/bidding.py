@@ -8,7 +8,8 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct, structs
 
-from saleroom.accounts.service.accounts import authenticate, token_digest
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate, holder_with, token_digest
 from saleroom.accounts.service.idempotency import once, recall, refuse_another
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
@@ -23,7 +24,7 @@ from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
@@ -53,7 +54,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     digests = [token_digest(command.token) for command in commands]
     locked = auctions.lock(tx, (command.gid for command in commands))
     now = tx.now()
-    bidders = accounts.parties_by_token(tx, digests, now)
+    bidders = accounts.holders_by_token(tx, digests, now)
     earlier: dict[tuple[int, str], AcceptedRequest | _AcceptedBid] = {
         **idempotency.find(
             tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
@@ -64,7 +65,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     accepted: list[_AcceptedBid] = []
     for digest, command in zip(digests, commands, strict=True):
         try:
-            bidder = _authenticated(bidders.get(digest))
+            bidder = holder_with(bidders.get(digest), Right.BID).party
             asked = command.once
             before = None if asked is None else earlier.get((bidder.id, asked.key))
             if asked is not None and before is not None:
@@ -94,14 +95,22 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
 @ranked(Rank.HOUSE)
 @brief
 def refusals_at_door(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refusal | None]:
-    """Return the refusal of each bid with a dead token or on an unknown auction, None for others, in two statements."""
+    """Return the refusal of each bid that its token does not allow or on an unknown auction, None for others.
+
+    Two statements, however many bids.
+    """
     digests = [token_digest(command.token) for command in commands]
-    bidders = accounts.parties_by_token(tx, digests, tx.now())
+    bidders = accounts.holders_by_token(tx, digests, tx.now())
     found = auctions.get_many(tx, (command.gid for command in commands))
-    return [
-        Unauthenticated() if digest not in bidders else None if command.gid in found else UnknownAuction()
-        for digest, command in zip(digests, commands, strict=True)
-    ]
+    refusals: list[Refusal | None] = []
+    for digest, command in zip(digests, commands, strict=True):
+        try:
+            holder_with(bidders.get(digest), Right.BID)
+        except Refusal as refusal:
+            refusals.append(refusal)
+        else:
+            refusals.append(None if command.gid in found else UnknownAuction())
+    return refusals
 
 
 def buy_now(
@@ -114,9 +123,9 @@ def buy_now(
 ) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
-    Raises Unauthenticated, UnknownAuction, IdempotencyMismatch, and as `domain.bidding.buy_now` does.
+    Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, and as `domain.bidding.buy_now` does.
     """
-    buyer = authenticate(tx, token)
+    buyer = authenticate(tx, token, Right.BID)
     auction = lock_one(tx, gid)
 
     def buy() -> bytes:
@@ -134,9 +143,9 @@ def buy_now(
 def earlier_answer(tx: Transaction, token: str, asked: IdempotencyKey) -> bytes | None:
     """Return the answer to the caller's bid with this key, None if none was accepted.
 
-    Raises Unauthenticated or IdempotencyMismatch.
+    Raises Unauthenticated, MissingRight or IdempotencyMismatch.
     """
-    return recall(tx, authenticate(tx, token), asked)
+    return recall(tx, authenticate(tx, token, Right.BID), asked)
 
 
 def _received(request: BidRequest, now: datetime) -> BidRequest:
@@ -192,9 +201,3 @@ def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_Accepte
         )
         view = auction_view(one.auction)
         one.answer = _encode(BidAnswer(bid=bid, auction=view, leading=one.receipt.leading, receipt=signed))
-
-
-def _authenticated(bidder: Party | None) -> Party:
-    if bidder is None:
-        raise Unauthenticated
-    return bidder

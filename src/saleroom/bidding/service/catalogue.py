@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.photos import Photo
@@ -66,7 +67,7 @@ def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Inter
     """
     if token is None:
         return Interest()
-    user_id = authenticate(tx, token).id
+    user_id = authenticate(tx, token, Right.READ).id
     amounts = {gid: str(amount) for gid, amount in mine.amounts(tx, user_id, gids).items()}
     return Interest(amounts, watches.among(tx, user_id, gids))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.drafts import DRAFT_LIFETIME, DRAFTS_MAX, DraftForm, SavedDraft
@@ -17,7 +18,7 @@ def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> bool:
 
     Raises Unauthenticated.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     # Two requests of one user wait for each other here, so that only one of them takes the last place.
     accounts.lock_user(tx, account.id)
     if not drafts.exists(tx, account.id, gid) and drafts.count(tx, account.id) >= DRAFTS_MAX:
@@ -30,17 +31,17 @@ def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> bool:
 
 def find(tx: Transaction, token: str | None, gid: str) -> SavedDraft | None:
     """Return a draft of the user, if there is one. Raises Unauthenticated."""
-    return drafts.find(tx, authenticate(tx, token).id, gid)
+    return drafts.find(tx, authenticate(tx, token, Right.READ).id, gid)
 
 
 def newest(tx: Transaction, token: str | None) -> list[SavedDraft]:
     """Return the user's drafts without their photos, the last one written first. Raises Unauthenticated."""
-    return drafts.newest(tx, authenticate(tx, token).id, DRAFTS_MAX)
+    return drafts.newest(tx, authenticate(tx, token, Right.READ).id, DRAFTS_MAX)
 
 
 def remove(tx: Transaction, token: str, gid: str) -> None:
     """Delete a draft, if it exists. Its photos are kept for as long as others that are on no lot. Raises Unauthenticated."""
-    drafts.remove(tx, authenticate(tx, token).id, gid)
+    drafts.remove(tx, authenticate(tx, token, Right.SELL).id, gid)
 
 
 def sweep(tx: Transaction) -> int:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import contacts
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
@@ -68,7 +69,7 @@ def story(tx: Transaction, gid: str) -> Story:
 
 def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
     """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
-    viewer = None if token is None else authenticate(tx, token)
+    viewer = None if token is None else authenticate(tx, token, Right.READ)
     found = get_one(tx, gid)
     own = viewer is not None and viewer.id == found.author.id
     page, older = history(tx, found, viewer, limit, before, whole_ties=True)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.photos import Photo
@@ -62,7 +63,7 @@ def selling(
 
 def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> MyLots:
     """Return a page of the auctions that the holder of `token` watches, the last one added first. Raises Unauthenticated."""
-    viewer = authenticate(tx, token)
+    viewer = authenticate(tx, token, Right.READ)
     rows = watches.newest(tx, viewer.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
     place = rows[limit - 1][0] if len(rows) > limit else None
@@ -71,13 +72,13 @@ def watching(tx: Transaction, token: str | None, limit: int, before: int | None)
 
 def count_outbid(tx: Transaction, token: str | None) -> int:
     """Return the number of running auctions in which the user has been outbid. Raises Unauthenticated."""
-    return mine.count_outbid(tx, authenticate(tx, token).id)
+    return mine.count_outbid(tx, authenticate(tx, token, Right.READ).id)
 
 
 def _page_of(
     tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: RankPlace | None
 ) -> MyLots:
-    viewer = authenticate(tx, token)
+    viewer = authenticate(tx, token, Right.READ)
     found, place = stored(tx, viewer.id, statuses, limit, after)
     return _my_lots(tx, found, viewer, place)
 

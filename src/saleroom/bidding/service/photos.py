@@ -12,6 +12,7 @@ from msgspec import Struct
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import selling
@@ -100,7 +101,7 @@ class Photos:
 
 def refuse_too_many(tx: Transaction, token: str) -> Account:
     """Return the user, if one more photo is allowed. Raises Unauthenticated or TooManyPhotos."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     if photos.count_unplaced(tx, account.id) >= UNPLACED_MAX:
         raise TooManyPhotos(limit=UNPLACED_MAX)
     return account
@@ -108,7 +109,7 @@ def refuse_too_many(tx: Transaction, token: str) -> Account:
 
 def keep(tx: Transaction, token: str, made: Renditions) -> Photo:
     """Store a photo. Raises Unauthenticated or TooManyPhotos."""
-    accounts.lock_user(tx, authenticate(tx, token).id)
+    accounts.lock_user(tx, authenticate(tx, token, Right.SELL).id)
     account = refuse_too_many(tx, token)
     photo = Photo(secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
     try:
@@ -120,7 +121,7 @@ def keep(tx: Transaction, token: str, made: Renditions) -> Photo:
 
 def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
     """Return those of `ids` that are the user's photos, on a lot or not, in this order. Raises Unauthenticated."""
-    found = photos.of_owner(tx, authenticate(tx, token).id, ids)
+    found = photos.of_owner(tx, authenticate(tx, token, Right.READ).id, ids)
     return [found[one].photo for one in dict.fromkeys(ids) if one in found]
 
 
@@ -129,7 +130,7 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
 
     Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`) or TooManyPhotos.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     auction = lock_own(tx, gid, account.party)
     selling.refuse_unless_amendable(auction, account.party, tx.now(), seen)
     auction = put_on(tx, account, auction, ids)

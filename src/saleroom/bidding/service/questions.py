@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import questions as rules
@@ -18,7 +19,7 @@ from saleroom.storage.database import Transaction
 
 def ask(tx: Transaction, token: str, gid: str, text: str) -> QuestionView:
     """Ask the seller of a lot. Raises as `domain.questions.refuse_to_ask`, Unauthenticated or UnknownAuction."""
-    asker = authenticate(tx, token).party
+    asker = authenticate(tx, token, Right.ASK).party
     auction = get_one(tx, gid)
     accounts.lock_user(tx, asker.id)
     earlier, now = questions.of_auction(tx, auction.id, asker.id), tx.now()
@@ -35,7 +36,7 @@ def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None)
 
     Raises as `domain.questions.settle`, Unauthenticated or UnknownAuction.
     """
-    author = authenticate(tx, token).party
+    author = authenticate(tx, token, Right.SELL).party
     auction = get_own(tx, gid, author)
     question = questions.lock(tx, auction.id, number)
     settled = rules.settle(auction, author, question, text, tx.now())
@@ -49,7 +50,7 @@ def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:
 
     Raises UnknownAuction, or Unauthenticated for a dead token.
     """
-    viewer = None if token is None else authenticate(tx, token).party
+    viewer = None if token is None else authenticate(tx, token, Right.READ).party
     return shown(tx, get_one(tx, gid), viewer)
 
 

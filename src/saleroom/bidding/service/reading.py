@@ -10,8 +10,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from saleroom.accounts.domain.accounts import Account
-from saleroom.accounts.service.accounts import authenticate, token_digest
+from saleroom.accounts.domain.accounts import Account, Holder
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate, holder_with, token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
@@ -21,9 +22,8 @@ from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, wi
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.kernel.errors import Busy, Change, Unauthenticated
+from saleroom.kernel.errors import Busy, Change, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
-from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
@@ -65,14 +65,17 @@ def shown(tx: Transaction, asked: Sequence[tuple[str, str | None]]) -> list[Auct
     UnknownAuction stands for an auction that does not exist, Unauthenticated for a dead token.
     """
     digests = {token: token_digest(token) for _, token in asked if token is not None}
-    viewers = accounts.parties_by_token(tx, digests.values(), tx.now()) if digests else {}
+    viewers = accounts.holders_by_token(tx, digests.values(), tx.now()) if digests else {}
     found = auctions.get_many(tx, (gid for gid, _ in asked))
     return [_shown(tx, found.get(gid), token, viewers.get(digests.get(token or "", ""))) for gid, token in asked]
 
 
-def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Party | None) -> AuctionJson | Exception:
-    if token is not None and viewer is None:
-        return Unauthenticated()
+def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Holder | None) -> AuctionJson | Exception:
+    if token is not None:
+        try:
+            holder_with(viewer, Right.READ)
+        except Refusal as refusal:
+            return refusal
     if one is None:
         return UnknownAuction()
     if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
@@ -147,13 +150,13 @@ def my_auctions(
     tx: Transaction, token: str, limit: int, after: ListPlace | None
 ) -> tuple[list[bytes], ListPlace | None]:
     """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad place."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.READ)
     return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
 
 
 def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[MyBid], int | None]:
     """Return a page of the auctions on which the caller has bid, newest auction first. Raises Unauthenticated."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.READ)
     ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
     rows = [MyBid(_view(found[i], account), standing(found[i], account.id)) for i in ids[:limit]]
@@ -194,7 +197,7 @@ def standing(one: Auction, user_id: int) -> Standing:
 
 
 def _viewer(tx: Transaction, token: str | None) -> Account | None:
-    return None if token is None else authenticate(tx, token)
+    return None if token is None else authenticate(tx, token, Right.READ)
 
 
 def _json(tx: Transaction, one: Auction, viewer: Account | None) -> bytes:

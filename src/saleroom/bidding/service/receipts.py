@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.ledger import LedgerEvent
@@ -45,7 +46,7 @@ def bidder(tx: Transaction, token: str | None, gid: str) -> tuple[Auction, str |
 
     Raises Unauthenticated or UnknownAuction.
     """
-    viewer, auction = authenticate(tx, token), get_one(tx, gid)
+    viewer, auction = authenticate(tx, token, Right.READ), get_one(tx, gid)
     return auction, None if bids.highest_limit(tx, auction.id, viewer.id) is None else viewer.username
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import remarks as rules
 from saleroom.bidding.domain.remarks import Remark, RemarkView
@@ -12,7 +13,7 @@ from saleroom.storage.database import Transaction
 
 def add(tx: Transaction, token: str, gid: str, text: str) -> Remark:
     """Add a remark to a lot. Raises as `domain.remarks.write`, Unauthenticated or UnknownAuction."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     auction = lock_own(tx, gid, account.party)
     earlier = remarks.of_auction(tx, auction.id)
     remark = rules.write(auction, account.party, text, earlier, tx.now())

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
@@ -34,7 +35,7 @@ def preview(
     tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str], categories: Collection[str] = ()
 ) -> Offer:
     """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     refuse_unknown(draft.category, categories)
     event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
@@ -66,7 +67,7 @@ def preview_amended(
     categories: Collection[str] = (),
 ) -> Offer:
     """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.SELL)
     found = get_one(tx, gid)
     events = selling.amend(found, account.party, changes, tx.now(), seen)
     refuse_unknown(changes.get("category"), categories, was=found.category)
@@ -75,13 +76,13 @@ def preview_amended(
 
 def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
     """Return a lot to its author. Raises Unauthenticated, UnknownAuction or NotAuthor."""
-    found = get_own(tx, gid, authenticate(tx, token).party)
+    found = get_own(tx, gid, authenticate(tx, token, Right.SELL).party)
     return _offer(found, photos.of_lot(tx, gid))
 
 
 def refuse_unless_amendable(tx: Transaction, token: str | None, gid: str) -> None:
     """Raise as `domain.selling.amend` does if the holder of `token` may not change or cancel the lot."""
-    selling.refuse_unless_amendable(get_one(tx, gid), authenticate(tx, token).party, tx.now())
+    selling.refuse_unless_amendable(get_one(tx, gid), authenticate(tx, token, Right.SELL).party, tx.now())
 
 
 def amend(

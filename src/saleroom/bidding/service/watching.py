@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
@@ -18,7 +19,7 @@ WATCHED_MAX = 1000
 
 def watch(tx: Transaction, token: str, gid: str) -> None:
     """Put an auction on the user's list, unless it is on it. Raises Unauthenticated, UnknownAuction or TooManyWatched."""
-    account, auction = _user_and_lot(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid, Right.WATCH)
     if watches.exists(tx, account.id, auction.id):
         return
     accounts.lock_user(tx, account.id)
@@ -29,7 +30,7 @@ def watch(tx: Transaction, token: str, gid: str) -> None:
 
 def unwatch(tx: Transaction, token: str, gid: str) -> None:
     """Take an auction off the user's list, if it is on it. Raises Unauthenticated or UnknownAuction."""
-    account, auction = _user_and_lot(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid, Right.WATCH)
     watches.remove(tx, account.id, auction.id)
 
 
@@ -38,7 +39,7 @@ def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
 
     Raises Unauthenticated.
     """
-    account = authenticate(tx, token)
+    account = authenticate(tx, token, Right.READ)
     rows = watches.newest(tx, account.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, [auction_id for _, auction_id in rows[:limit]])}
     views = [_view(found[auction_id], account) for _, auction_id in rows[:limit]]
@@ -46,16 +47,16 @@ def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
 
 
 @brief
-def is_watched(tx: Transaction, token: str | None, gid: str) -> bool:
+def is_watched(tx: Transaction, token: str | None, gid: str, right: Right = Right.READ) -> bool:
     """Return whether the holder of `token` watches an auction; False without a token. Raises as `watch` does."""
     if token is None:
         return False
-    account, auction = _user_and_lot(tx, token, gid)
+    account, auction = _user_and_lot(tx, token, gid, right)
     return watches.exists(tx, account.id, auction.id)
 
 
-def _user_and_lot(tx: Transaction, token: str, gid: str) -> tuple[Account, Auction]:
-    return authenticate(tx, token), get_one(tx, gid)
+def _user_and_lot(tx: Transaction, token: str, gid: str, right: Right) -> tuple[Account, Auction]:
+    return authenticate(tx, token, right), get_one(tx, gid)
 
 
 def _view(one: Auction, account: Account) -> AuctionView:

@@ -1,0 +1,127 @@
+"""Rights: the roles of a house, the kinds of acts, and the one table of which role may do what.
+
+Each use case names the right that it needs. A role's rights are a row of `RIGHTS`; a token may have fewer, those of its scopes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from saleroom.kernel.errors import MissingRight
+
+
+class Role(StrEnum):
+    """What a user is in the house."""
+
+    OWNER = "owner"
+    MANAGER = "manager"
+    AUCTIONEER = "auctioneer"
+    CLERK = "clerk"
+    CASHIER = "cashier"
+    CATALOGUER = "cataloguer"
+    MEMBER = "member"
+
+
+class Right(StrEnum):
+    """A kind of act. `MEANINGS` says each in words."""
+
+    READ = "read"
+    ACCOUNT = "account"
+    WATCH = "watch"
+    ASK = "ask"
+    BID = "bid"
+    SELL = "sell"
+    MODERATE_LOTS = "moderate_lots"
+    VOID_BIDS = "void_bids"
+    APPROVE_SELLERS = "approve_sellers"
+    READ_PEOPLE = "read_people"
+    SANCTION_PEOPLE = "sanction_people"
+    MANAGE_PEOPLE = "manage_people"
+    READ_OUTBOX = "read_outbox"
+    READ_HEALTH = "read_health"
+    READ_AUDIT = "read_audit"
+
+
+class Scope(StrEnum):
+    """What a token for a program was made for; a token without scopes is good for all that its user may do."""
+
+    READ = "read"
+    BID = "bid"
+    SELL = "sell"
+    STAFF = "staff"
+
+
+MEANINGS: Mapping[Right, str] = {
+    Right.READ: "read your own account, lots, bids and receipts",
+    Right.ACCOUNT: "change your own password, contact and sessions",
+    Right.WATCH: "watch lots",
+    Right.ASK: "ask sellers questions",
+    Right.BID: "bid and buy",
+    Right.SELL: "offer lots and look after your own",
+    Right.MODERATE_LOTS: "hide lots and cancel sales",
+    Right.VOID_BIDS: "void bids",
+    Right.APPROVE_SELLERS: "approve sellers",
+    Right.READ_PEOPLE: "list and search users",
+    Right.SANCTION_PEOPLE: "warn, suspend and ban users",
+    Right.MANAGE_PEOPLE: "invite staff, give and take roles",
+    Right.READ_OUTBOX: "see what the house has sent, and send it again",
+    Right.READ_HEALTH: "see how the house fares",
+    Right.READ_AUDIT: "read the audit log",
+}
+"""Each right in words that go after "you may"."""
+
+_MEMBER = frozenset({Right.READ, Right.ACCOUNT, Right.WATCH, Right.ASK, Right.BID, Right.SELL})
+
+RIGHTS: Mapping[Role, frozenset[Right]] = {
+    Role.OWNER: frozenset(Right),
+    Role.MANAGER: frozenset(Right) - {Right.READ_AUDIT},
+    Role.AUCTIONEER: _MEMBER | {Right.MODERATE_LOTS, Right.VOID_BIDS, Right.READ_PEOPLE, Right.READ_HEALTH},
+    Role.CLERK: _MEMBER | {Right.APPROVE_SELLERS, Right.READ_PEOPLE, Right.READ_OUTBOX},
+    Role.CASHIER: _MEMBER | {Right.READ_PEOPLE},
+    Role.CATALOGUER: _MEMBER | {Right.MODERATE_LOTS},
+    Role.MEMBER: _MEMBER,
+}
+"""The rights of each role. The manager's acts stand in the audit log, so the owner alone reads it."""
+
+STAFF_RIGHTS = frozenset(Right) - _MEMBER
+"""The rights that no member has."""
+
+SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
+    Scope.READ: frozenset({Right.READ}),
+    Scope.BID: frozenset({Right.READ, Right.WATCH, Right.ASK, Right.BID}),
+    Scope.SELL: frozenset({Right.READ, Right.SELL}),
+    Scope.STAFF: STAFF_RIGHTS | {Right.READ},
+}
+"""The rights that each scope leaves to a token. None leaves the account: a token that leaks must not take it over."""
+
+_RANKS: Mapping[Role, int] = {Role.OWNER: 3, Role.MANAGER: 2, Role.MEMBER: 0}
+_STAFF_RANK = 1
+
+
+def rank(role: Role) -> int:
+    """Return how high a role stands. Nobody gives or takes a role above their own."""
+    return _RANKS.get(role, _STAFF_RANK)
+
+
+def is_staff(role: Role) -> bool:
+    """Return whether a role is one of those who run the house."""
+    return role is not Role.MEMBER
+
+
+def rights_of(role: Role, scopes: frozenset[Scope] | None = None) -> frozenset[Right]:
+    """Return the rights of a token: those of its user's role, and of these only what its scopes leave, if it has any."""
+    if scopes is None:
+        return RIGHTS[role]
+    return RIGHTS[role] & frozenset().union(*(SCOPE_RIGHTS[scope] for scope in scopes))
+
+
+def refuse_without(right: Right, role: Role, scopes: frozenset[Scope] | None = None) -> None:
+    """Raise MissingRight unless the token of a user with this role has the right."""
+    if right not in rights_of(role, scopes):
+        raise missing(right)
+
+
+def missing(right: Right) -> MissingRight:
+    """Return the refusal that names the right in words."""
+    return MissingRight(f"You may not {MEANINGS[right]} here; ask those who run the house.", right=right.value)

@@ -1,0 +1,71 @@
+"""Rights: the table of roles, and the scopes of tokens."""
+
+import pytest
+
+from saleroom.accounts.domain.rights import (
+    MEANINGS,
+    RIGHTS,
+    SCOPE_RIGHTS,
+    STAFF_RIGHTS,
+    Right,
+    Role,
+    Scope,
+    is_staff,
+    rank,
+    refuse_without,
+    rights_of,
+)
+from saleroom.accounts.web import words
+from saleroom.kernel.errors import MissingRight
+
+
+def test_every_role_and_right_is_in_its_table() -> None:
+    """No role is without a row, no right without words, and the owner has them all."""
+    assert set(Role) == set(RIGHTS)
+    assert list(Right) == list(MEANINGS)
+    assert set(Scope) == set(SCOPE_RIGHTS)
+    assert frozenset(Right) == RIGHTS[Role.OWNER]
+
+
+def test_pages_use_the_same_words() -> None:
+    """The translated words for each right are those of the API in English."""
+    assert MEANINGS == words.RIGHTS
+
+
+def test_everybody_may_do_what_a_member_may() -> None:
+    """Staff may bid and sell like anyone, and nobody lacks the right to read their own."""
+    for role in Role:
+        assert RIGHTS[Role.MEMBER] <= RIGHTS[role]
+        assert is_staff(role) == (role is not Role.MEMBER)
+    assert STAFF_RIGHTS == RIGHTS[Role.OWNER] - RIGHTS[Role.MEMBER]
+
+
+def test_a_higher_role_has_no_fewer_rights() -> None:
+    """Only those who hold a right, or stand above one who does, can give a role that has it."""
+    for role in Role:
+        for lower in Role:
+            if rank(lower) < rank(role) and role in (Role.OWNER, Role.MANAGER):
+                assert RIGHTS[lower] <= RIGHTS[role]
+    assert rank(Role.OWNER) > rank(Role.MANAGER) > rank(Role.CLERK) == rank(Role.CASHIER) > rank(Role.MEMBER)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_token_has_the_rights_that_its_scopes_leave(role: Role) -> None:
+    """The rights of a token are those of the role which its scopes have too; a scope adds none, and none leaves the account."""
+    assert RIGHTS[role] == rights_of(role)
+    assert frozenset() == rights_of(role, frozenset())
+    for scope in Scope:
+        assert RIGHTS[role] & SCOPE_RIGHTS[scope] == rights_of(role, frozenset({scope}))
+        assert Right.READ in SCOPE_RIGHTS[scope]
+    assert RIGHTS[role] - {Right.ACCOUNT} == rights_of(role, frozenset(Scope))
+
+
+def test_a_missing_right_is_named() -> None:
+    """The refusal names the right by its code and in words."""
+    refuse_without(Right.VOID_BIDS, Role.AUCTIONEER)
+    with pytest.raises(MissingRight) as refused:
+        refuse_without(Right.VOID_BIDS, Role.MEMBER)
+    assert "You may not void bids here; ask those who run the house." == refused.value.message
+    assert {"right": "void_bids"} == refused.value.facts
+    with pytest.raises(MissingRight):
+        refuse_without(Right.BID, Role.OWNER, frozenset({Scope.READ}))
