@@ -249,3 +249,30 @@ def test_one_port_for_two_listeners_is_refused(environ: dict[str, str], fault: s
 def test_listeners_that_do_not_meet_are_taken(environ: dict[str, str]) -> None:
     """One port at two addresses is fine, and so are free ports, and a port that the broker only takes if nobody has it."""
     load({}, {f"SALEROOM_{name}": value for name, value in environ.items()})
+
+
+@pytest.mark.parametrize(
+    ("environ", "fault"),
+    [
+        ({"SMTP_URL": "smtp://mail.example"}, "SALEROOM_SMTP_URL: it needs mail_sender too"),
+        ({"SMTP_URL": "http://mail.example", "MAIL_SENDER": "a@b.example"}, "must start with smtp+starttls://"),
+        ({"SMTP_URL": "smtp://u:p@mail.example", "MAIL_SENDER": "a@b.example"}, "a password needs TLS"),
+        ({"SMTP_URL": "smtps://u@mail.example", "MAIL_SENDER": "a@b.example"}, "needs both user and password"),
+        ({"SMTP_URL": "smtps://mail.example:0", "MAIL_SENDER": "a@b.example"}, "has port 0"),
+        ({"SMTP_URL": "smtps://u:p@mail.example:x", "MAIL_SENDER": "a@b.example"}, "no valid host and port"),
+        ({"SMTP_URL": "smtps://", "MAIL_SENDER": "a@b.example"}, "names no host"),
+        ({"SMTP_URL": "smtps://a.example/x", "MAIL_SENDER": "a@b.example"}, "goes on after host and port"),
+        ({"SMTP_URL": "smtps://u:%ff@a.example", "MAIL_SENDER": "a@b.example"}, "percent-encoded UTF-8"),
+        (
+            {"SMTP_URL": "smtps://a.example", "MAIL_SENDER": "a@b.example", "SMTP_CA_FILE": "/no.pem"},
+            "authority file '/no.pem' of the mail server cannot be used: No such file",
+        ),
+        ({"MAIL_SENDER": "The house <a@b.example>"}, "write one mail address alone"),
+        ({"MAIL_SIGNATURE": "a\0b"}, "write a text without control characters"),
+    ],
+)
+def test_a_mail_server_that_cannot_be_used_is_named(environ: dict[str, str], fault: str) -> None:
+    """Each fault of the settings of mail is named with its correction, and never with the password."""
+    [found] = faults({f"SALEROOM_{name}": value for name, value in environ.items()})
+    assert fault in found
+    assert "p@" not in found

@@ -11,8 +11,11 @@ from urllib.parse import urlsplit
 from babel.numbers import is_currency
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.mail import parse_mail_address
 from saleroom.kernel.texts import hidden_fault, shown_fault
 from saleroom.mqtt.topics import MqttSettings
+from saleroom.outbox.smtp import SmtpServer
 from saleroom.storage.database import parse_url
 
 
@@ -74,6 +77,20 @@ class PlatformSettings(BaseModel):
         "embedded",
         repr=False,
         description="MQTT broker: embedded, off, or mqtt:// or mqtts:// with user:password@host:port.",
+    )
+    mail_sender: Annotated[str | None, BeforeValidator(_trimmed)] = Field(
+        None, max_length=254, description="Mail address that the house sends from, such as bids@house.example."
+    )
+    mail_signature: str | None = Field(
+        None, max_length=1000, description="Text below each mail of the house, such as its name and postal address."
+    )
+    smtp_ca_file: str | None = Field(
+        None, description="Authorities (PEM) to trust at the mail server, instead of the system's."
+    )
+    smtp_url: str | None = Field(
+        None,
+        repr=False,
+        description="Mail server: smtp+starttls://user:password@host:587, smtps:// or smtp://. None: no mails go out.",
     )
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
     cors_origins: Texts = Field((), description="Origins whose pages may use the API, such as https://shop.example.")
@@ -152,6 +169,31 @@ class PlatformSettings(BaseModel):
             password=None if password is None else password.get_secret_value(),
             ca_file=info.data.get("mqtt_ca_file"),
         )
+        return value
+
+    @field_validator("mail_sender")
+    @classmethod
+    def _one_address(cls, value: str | None) -> str | None:
+        found = None if value is None else parse_mail_address(value)
+        if isinstance(found, Fault):
+            raise ValueError("write one mail address alone, such as bids@house.example")
+        return found
+
+    @field_validator("mail_signature")
+    @classmethod
+    def _plain_text(cls, value: str | None) -> str | None:
+        if value is not None and hidden_fault(value, lines=True):
+            raise ValueError("write a text without control characters")
+        return value
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _usable_mail_server(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """Check the mail server with the sender and the authorities, which is why they stand above it."""
+        if value is not None:
+            SmtpServer.from_url(value, ca_file=info.data.get("smtp_ca_file"))
+            if "mail_sender" in info.data and info.data["mail_sender"] is None:
+                raise ValueError("it needs mail_sender too: the address that the house sends from")
         return value
 
     @field_validator("cors_origins")

@@ -10,6 +10,7 @@ from sqlalchemy import func, insert, select
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts, contacts
+from saleroom.accounts.storage import mail_addresses
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
@@ -19,6 +20,9 @@ from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
+from saleroom.outbox import places
+from saleroom.outbox import store as outbox
+from saleroom.outbox.message import Message
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
@@ -64,6 +68,9 @@ async def furnish_it(url: str) -> str:
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))
+        await database.write(outbox.post, Message(kind="test", key="\x7f", facts={"lot": HOSTILE}, receiver=3))
+        await database.write(places.begin, "test", 7)
+        await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)
         return running

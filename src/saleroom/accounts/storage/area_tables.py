@@ -5,8 +5,9 @@ from __future__ import annotations
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.storage.tables import auth_tokens, contacts, idempotency, users
+from saleroom.accounts.storage.tables import auth_tokens, contacts, idempotency, mail_addresses, users
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.mail import FORMAT, parse_mail_address
 from saleroom.storage.areas import AreaTables
 
 
@@ -26,12 +27,17 @@ def _contact_fault(value: str) -> Fault | None:
     return found if isinstance(found, Fault) else None
 
 
+def _mail_address_fault(value: str) -> Fault | None:
+    return None if parse_mail_address(value) == value else FORMAT
+
+
 TABLES = AreaTables(
-    tables=(users, auth_tokens, contacts, idempotency),
+    tables=(users, auth_tokens, contacts, mail_addresses, idempotency),
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,
         contacts.c.contact: _contact_fault,
+        mail_addresses.c.address: _mail_address_fault,
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },
 )

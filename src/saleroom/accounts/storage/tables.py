@@ -49,6 +49,19 @@ contacts = Table(
 """How a user wants to be reached after a sale: for the other side of a sale alone."""
 
 
+mail_addresses = Table(
+    "mail_addresses",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id"), primary_key=True, autoincrement=False),
+    Column("address", String, nullable=False, index=True),
+    Column("language", String),
+    Column("given_at", Instant, nullable=False),
+    Column("verified_at", Instant),
+)
+"""Where a user gets mails of the house; nobody else sees it. `verified_at` is null until the user has shown to read mails
+there. `language` is the tag of the language that they read."""
+
+
 idempotency = Table(
     "idempotency",
     metadata,

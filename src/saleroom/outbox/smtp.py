@@ -1,0 +1,208 @@
+"""The mail server: how to reach it, and one connection to it. What it answers becomes one of three kinds of fault."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.policy import SMTP as LINES
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import aiosmtplib
+
+CONNECT_SECONDS_MAX = 15.0
+ANSWER_SECONDS_MAX = 30.0
+_FORM = "write smtp+starttls://user:password@host:587, and in a password / ? # @ : as %2F %3F %23 %40 %3A"
+_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+
+
+class MailFault(Exception):
+    """A mail was not sent; the message says why in words for the operator, without any secret."""
+
+
+class ServerFault(MailFault):
+    """The server cannot be used at all for now: it is away, or refuses the account or the sender. Mails wait."""
+
+
+class PassingFault(MailFault):
+    """This mail was not taken now. It is tried again, and may have arrived all the same."""
+
+
+class LastingFault(MailFault):
+    """This mail or its receiver is refused for good."""
+
+
+@dataclass(frozen=True)
+class SmtpServer:
+    """A mail server and the account on it. `tls` is `none`, `starttls` or `tls` (from the first byte)."""
+
+    host: str
+    port: int
+    tls: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+
+    @classmethod
+    def from_url(cls, url: str, *, ca_file: str | None = None) -> SmtpServer:
+        """Read `smtp://`, `smtp+starttls://` or `smtps://` with `user:password@host:port` (ports 25, 587 and 465).
+
+        User and password are percent-decoded. `ca_file` (PEM) replaces the machine's own list of authorities. Raises ValueError
+        naming the fault, never the password.
+        """
+        parts, port = _split(url)
+        user, password = _decoded(parts.username), _decoded(parts.password)
+        if (user is None) != (password is None):
+            raise ValueError(f"the SMTP URL needs both user and password, or neither; {_FORM}")
+        if user is not None and parts.scheme == "smtp" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError("a password needs TLS: write smtp+starttls:// or smtps:// instead of smtp://")
+        tls = {"smtp": "none", "smtp+starttls": "starttls", "smtps": "tls"}[parts.scheme]
+        if ca_file is not None:
+            _context(ca_file)
+        return cls(parts.hostname or "", port or _PORTS[parts.scheme], tls, user, password, ca_file)
+
+    @property
+    def url(self) -> str:
+        """The server's address without the account, for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        scheme = {"none": "smtp", "starttls": "smtp+starttls", "tls": "smtps"}[self.tls]
+        return f"{scheme}://{host}:{self.port}"
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Connection]:
+        """Connect and log in. Raises ServerFault."""
+        client = aiosmtplib.SMTP(
+            hostname=self.host,
+            port=self.port,
+            use_tls=self.tls == "tls",
+            start_tls=self.tls == "starttls",
+            tls_context=None if self.tls == "none" else _context(self.ca_file),
+            timeout=CONNECT_SECONDS_MAX,
+        )
+        try:
+            async with asyncio.timeout(2 * CONNECT_SECONDS_MAX):
+                await client.connect()
+                if self.user is not None and self.password is not None:
+                    await client.login(self.user, self.password)
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+            client.close()
+            raise ServerFault(self._in_words(error)) from None
+        try:
+            yield Connection(self, client)
+        finally:
+            with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+                await client.quit(timeout=2)
+            client.close()
+
+    def _in_words(self, error: BaseException) -> str:
+        """Return why the server could not be reached or refused the account, with the remedy."""
+        where = self.url
+        cause = error.__cause__ or error.__context__ or error
+        no_tls = "does not speak TLS here: write smtp+starttls:// (587) or smtps:// (465) as the server needs"
+        rows: tuple[tuple[bool, str], ...] = (
+            (
+                isinstance(error, aiosmtplib.SMTPAuthenticationError),
+                f"{where} refuses user or password: {_said(error)}",
+            ),
+            (isinstance(error, aiosmtplib.SMTPResponseException), f"{where} refuses this house: {_said(error)}"),
+            (isinstance(cause, ssl.SSLCertVerificationError), f"the certificate of {where} is not valid: {cause}"),
+            (isinstance(cause, ssl.SSLError) or "STARTTLS" in str(error), f"{where} {no_tls}"),
+            (isinstance(cause, socket.gaierror), f"no host has the name {self.host}: correct smtp_url"),
+            (isinstance(cause, ConnectionRefusedError), f"nothing listens at {where}: start it, or correct smtp_url"),
+            (isinstance(error, TimeoutError), f"{where} does not answer"),
+        )
+        return next(
+            (words for holds, words in rows if holds), f"{where} cannot be used: {str(error) or type(error).__name__}"
+        )
+
+
+class Connection:
+    """One connection to a mail server; of use until a fault that is not LastingFault."""
+
+    def __init__(self, server: SmtpServer, client: aiosmtplib.SMTP) -> None:
+        self._server = server
+        self._client = client
+
+    async def send(self, mail: EmailMessage, sender: str, receiver: str) -> None:
+        """Hand over one mail. Raises ServerFault, PassingFault or LastingFault."""
+        client = self._client
+        if not client.is_connected:
+            raise ServerFault(f"{self._server.url} has ended the connection")
+        wide = not (receiver.isascii() and sender.isascii())
+        if wide and not client.supports_extension("smtputf8"):
+            raise LastingFault("the mail server takes no address with letters beyond ASCII (SMTPUTF8)")
+        policy = LINES.clone(utf8=wide)
+        options = ["SMTPUTF8"] if wide else []
+        try:
+            await client.mail(sender, options=options, encoding="utf-8", timeout=ANSWER_SECONDS_MAX)
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+            raise ServerFault(self._refused(error, f"refuses the sender {sender}")) from None
+        try:
+            await client.rcpt(receiver, encoding="utf-8", timeout=ANSWER_SECONDS_MAX)
+            await client.data(mail.as_bytes(policy=policy), timeout=ANSWER_SECONDS_MAX)
+        except aiosmtplib.SMTPResponseException as error:
+            await self._begin_again()
+            kind = LastingFault if 500 <= error.code < 600 else PassingFault
+            raise kind(f"the mail server refuses the mail: {_said(error)}") from None
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+            client.close()
+            raise PassingFault(self._refused(error, "refuses the mail")) from None
+
+    def _refused(self, error: BaseException, what: str) -> str:
+        if isinstance(error, aiosmtplib.SMTPResponseException):
+            return f"{self._server.url} {what}: {_said(error)}"
+        if isinstance(error, TimeoutError):
+            return f"{self._server.url} does not answer"
+        return f"{self._server.url} has ended the connection"
+
+    async def _begin_again(self) -> None:
+        """Make the connection ready for another mail."""
+        try:
+            await self._client.rset(timeout=ANSWER_SECONDS_MAX)
+        except (aiosmtplib.SMTPException, OSError, TimeoutError):
+            self._client.close()
+
+
+def _said(error: BaseException) -> str:
+    """Return what the server said."""
+    return f"{error.code} {error.message}" if isinstance(error, aiosmtplib.SMTPResponseException) else str(error)
+
+
+def _context(ca_file: str | None) -> ssl.SSLContext:
+    """Make the context for TLS. Raises ValueError if the authority file cannot be used."""
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        reason = error.strerror or "it holds no certificate in PEM form"
+        raise ValueError(f"the authority file {ca_file!r} of the mail server cannot be used: {reason}") from None
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """Take a URL apart. The library's own errors may show the password, so they are not passed on."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        raise ValueError(f"the SMTP URL has no valid host and port; {_FORM}") from None
+    if parts.scheme not in _PORTS:
+        raise ValueError("the SMTP URL must start with smtp+starttls://, smtps:// or smtp://")
+    if not parts.hostname:
+        raise ValueError(f"the SMTP URL names no host; {_FORM}")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError(f"the SMTP URL goes on after host and port; {_FORM}")
+    if port == 0:
+        raise ValueError("the SMTP URL has port 0; write one from 1 to 65535, or none")
+    return parts, port
+
+
+def _decoded(text: str | None) -> str | None:
+    """Percent-decode a user or a password."""
+    try:
+        return unquote(text, errors="strict") if text else None
+    except UnicodeDecodeError:
+        raise ValueError("user and password in the SMTP URL must be percent-encoded UTF-8") from None
