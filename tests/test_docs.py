@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from saleroom import settings
+from saleroom.accounts.domain.rights import MEANINGS, RIGHTS
 from saleroom.bidding.api.devices import COMMAND
 from saleroom.bidding.domain.events import EVENTS, BidPlaced
 from saleroom.bidding.domain.increments import fixed
@@ -111,6 +112,17 @@ def test_every_error_has_its_code_and_status() -> None:
     """docs/api.md lists exactly the errors that can reach a client, each with its status."""
     listed = sorted((int(row[0]), words(row[1])[0]) for row in rows(sections(read("docs/api.md"))["Errors"]))
     assert sorted((status, refused.code) for refused, status in statuses().items()) == listed
+
+
+def test_every_role_has_its_rights() -> None:
+    """docs/people.md lists exactly the rights of each role, in the words of the code."""
+    section = sections(read("docs/people.md"))["Roles and rights"]
+    head = [cell.strip() for cell in section[section.index("| right |") :].splitlines()[0].split("|")[3:-1]]
+    listed = {role: {words(row[0])[0] for row in rows(section) if row[2 + place]} for place, role in enumerate(head)}
+    assert listed == {str(role): {str(right) for right in found} for role, found in RIGHTS.items()}
+    assert [(str(right), meaning) for right, meaning in MEANINGS.items()] == [
+        (words(row[0])[0], row[1]) for row in rows(section)
+    ]
 
 
 @pytest.mark.parametrize("kind", EVENTS)

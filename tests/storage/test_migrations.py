@@ -28,8 +28,19 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0016"
-ADDED = {"cleared_at", "agent", "seed", "head", "hidden", "received_at", "terms_version", "category", "role"}
+NEWEST = "0017"
+ADDED = {
+    "cleared_at",
+    "agent",
+    "seed",
+    "head",
+    "hidden",
+    "received_at",
+    "terms_version",
+    "category",
+    "role",
+    "seller_since",
+}
 """Columns that the first tables did not have."""
 LATER = {
     "photos",

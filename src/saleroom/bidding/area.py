@@ -47,6 +47,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         currency=settings.currency,
         auctions_per_user_max=settings.auctions_per_user_max,
+        sellers=settings.sellers,
         categories=read_categories(settings.categories),
     )
     relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Sellers
 from saleroom.bidding.domain.categories import Category
 from saleroom.bidding.service import watching
 from saleroom.bidding.service.desk import Desk
@@ -38,6 +38,8 @@ class BiddingServices:
     """The ISO 4217 code of the currency of all amounts."""
     auctions_per_user_max: int
     """How many auctions one user may run at a time, and create in a day."""
+    sellers: Sellers
+    """Who may offer lots."""
     categories: tuple[Category, ...]
     """The house's categories, in the order in which pages show them."""
 

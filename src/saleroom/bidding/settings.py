@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
+from saleroom.accounts.domain.rights import Sellers
 from saleroom.bidding.domain.categories import read_categories
 from saleroom.platform_settings import Number, PlatformSettings, Texts
 
@@ -15,6 +16,9 @@ class BiddingSettings(PlatformSettings):
 
     auctions_per_user_max: Number = Field(
         1000, ge=1, le=1_000_000, description="Auctions that one user may run at a time, and create in 24 hours."
+    )
+    sellers: Sellers = Field(
+        Sellers.EVERYONE, description="Who may offer lots: everyone, approved (users that staff approved), or staff."
     )
     photo_bytes_max: Number = Field(
         20_000_000, ge=100_000, le=100_000_000, description="Largest file of a photo, in bytes."

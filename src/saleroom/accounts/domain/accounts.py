@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from saleroom.accounts.domain.rights import Right, Role, Scope, refuse_without
+from saleroom.accounts.domain.rights import Right, Role, Scope, Sellers, refuse_to_offer, refuse_without
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.parties import Party
 
@@ -42,9 +42,14 @@ class Holder(Struct, frozen=True, kw_only=True):
 
 
 class Account(Holder, frozen=True, kw_only=True):
-    """A user as others may know them."""
+    """A user as those who run the house know them. `seller_since` is when staff approved them as a seller, if they did."""
 
     created_at: datetime
+    seller_since: datetime | None = None
+
+    def refuse_to_offer(self, sellers: Sellers) -> None:
+        """Raise SellerNotApproved or OnlyStaffSells unless the user may offer lots in a house with these sellers."""
+        refuse_to_offer(sellers, self.role, approved=self.seller_since is not None)
 
 
 def parse_username(text: str) -> str | Fault:

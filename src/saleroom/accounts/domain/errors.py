@@ -30,6 +30,18 @@ class RegistrationClosed(Forbidden):
     code = "registration_closed"
 
 
+class SellerNotApproved(Forbidden):
+    """In this house only approved sellers offer lots; ask those who run it to approve you."""
+
+    code = "seller_not_approved"
+
+
+class OnlyStaffSells(Forbidden):
+    """In this house only its staff offers lots; ask those who run it to offer yours."""
+
+    code = "only_staff_sells"
+
+
 class UnknownUser(Refusal):
     """There is no user with this name."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from saleroom.accounts.domain.errors import OnlyStaffSells, SellerNotApproved
 from saleroom.kernel.errors import MissingRight
 
 
@@ -49,6 +50,14 @@ class Scope(StrEnum):
     READ = "read"
     BID = "bid"
     SELL = "sell"
+    STAFF = "staff"
+
+
+class Sellers(StrEnum):
+    """Who may offer lots, of those who have the right to sell."""
+
+    EVERYONE = "everyone"
+    APPROVED = "approved"
     STAFF = "staff"
 
 
@@ -120,6 +129,16 @@ def refuse_without(right: Right, role: Role, scopes: frozenset[Scope] | None = N
     """Raise MissingRight unless the token of a user with this role has the right."""
     if right not in rights_of(role, scopes):
         raise missing(right)
+
+
+def refuse_to_offer(sellers: Sellers, role: Role, *, approved: bool) -> None:
+    """Raise SellerNotApproved or OnlyStaffSells unless such a user may offer a lot. Staff always may."""
+    if sellers is Sellers.EVERYONE or is_staff(role):
+        return
+    if sellers is Sellers.STAFF:
+        raise OnlyStaffSells
+    if not approved:
+        raise SellerNotApproved
 
 
 def missing(right: Right) -> MissingRight:

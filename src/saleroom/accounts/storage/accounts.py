@@ -100,6 +100,11 @@ def set_role(tx: Transaction, user_id: int, role: Role) -> None:
     tx.execute(update(users).where(users.c.id == user_id).values(role=role.value))
 
 
+def set_seller(tx: Transaction, user_id: int, since: datetime | None) -> None:
+    """Note since when a user is approved as a seller; None takes it back."""
+    tx.execute(update(users).where(users.c.id == user_id).values(seller_since=since))
+
+
 def list_users(tx: Transaction) -> list[Account]:
     """Return all users, by name."""
     return [_account(row) for row in tx.execute(select(*_ACCOUNT).order_by(users.c.username))]
@@ -170,11 +175,17 @@ def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
 
 
 def _account(row: Row[Any]) -> Account:
-    return Account(id=row.id, username=row.username, role=_ROLES[row.role], created_at=row.created_at)
+    return Account(
+        id=row.id,
+        username=row.username,
+        role=_ROLES[row.role],
+        created_at=row.created_at,
+        seller_since=row.seller_since,
+    )
 
 
 _ROLES = {role.value: role for role in Role}
-_ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at)
+_ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at, users.c.seller_since)
 _LIVE_TOKENS = BulkLookup(
     select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role)
     .join_from(auth_tokens, users)

@@ -23,8 +23,9 @@ users = Table(
     Column("password_digest", String),
     Column("created_at", Instant, nullable=False),
     Column("role", String, nullable=False, server_default="member"),
+    Column("seller_since", Instant),
 )
-"""`role` is one of `domain.rights.Role`."""
+"""`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller."""
 
 
 auth_tokens = Table(

@@ -31,7 +31,11 @@ RIGHTS: Mapping[str, str] = {
 
 WORDS = Words(
     facts={"right": RIGHTS},
-    headings={"missing_right": N_("You may not do this")},
+    headings={
+        "missing_right": N_("You may not do this"),
+        "seller_not_approved": N_("You may not sell here yet"),
+        "only_staff_sells": N_("You may not sell here"),
+    },
     refusals={
         "invalid_authentication": (N_("The username or the password is wrong. Check both and try again."),),
         "wrong_password": _WRONG_PASSWORD,
@@ -39,6 +43,10 @@ WORDS = Words(
             N_("You do not have this right here: %(right)s. Ask those who run the house."),
             N_("You do not have the right to do this here. Ask those who run the house."),
         ),
+        "seller_not_approved": (
+            N_("In this house only approved sellers offer lots. Ask those who run it to approve you."),
+        ),
+        "only_staff_sells": (N_("In this house only its staff offers lots. Ask those who run it to offer yours."),),
         "username_taken": (N_("This username is taken. Choose another."),),
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
-from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.accounts.domain.errors import IdempotencyMismatch, OnlyStaffSells, SellerNotApproved
 from saleroom.bidding.api.fields import AUCTION, ETAG, paging
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.api.preconditions import precondition
@@ -94,7 +94,9 @@ async def create(call: Call[BiddingServices]) -> Response:
     services = call.services
     most, known = services.auctions_per_user_max, services.category_names
     draft = Draft(**call.values)
-    body = await services.tokens.write(auctions.create, call.token, draft, call.key, most=most, categories=known)
+    body = await services.tokens.write(
+        auctions.create, call.token, draft, call.key, most=most, categories=known, sellers=services.sellers
+    )
     return json_response(body, 201, {"Location": f"/auctions/{gid_of(body)}"})
 
 
@@ -213,7 +215,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         headers=(
             ResponseHeader("Location", "The address of the new auction.", {"type": "string", "pattern": "^/auctions/"}),
         ),
-        errors=(TooManyAuctions, IdempotencyMismatch),
+        errors=(SellerNotApproved, OnlyStaffSells, TooManyAuctions, IdempotencyMismatch),
         once=True,
         about="It is `scheduled` until `startsAt`, or open at once without it. The answer shows it as its author sees it.",
     ),

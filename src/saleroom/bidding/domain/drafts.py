@@ -19,6 +19,11 @@ class DraftForm(Struct, frozen=True):
     tiers: list[tuple[str, str]]
     photos: list[str]
 
+    @property
+    def changes_a_lot(self) -> bool:
+        """Whether it is a form of changes: it names the version of the lot."""
+        return bool(self.texts.get("version"))
+
 
 class SavedDraft(Struct, frozen=True):
     """A draft as its seller finds it. The `gid` is its own; a draft of changes to a lot has the gid of the lot."""

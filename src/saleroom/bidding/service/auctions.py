@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Sellers
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts
@@ -41,14 +41,17 @@ def create(
     photos: Sequence[str] = (),
     most: int | None = None,
     categories: Collection[str] = (),
+    sellers: Sellers = Sellers.EVERYONE,
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    `most` is how many the author may run at a time and create in a day; None is for any number. `categories` are the house's.
-    Raises Unauthenticated, IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock,
+    `most` is how many the author may run at a time and create in a day; None is for any number. `categories` are the house's,
+    and `sellers` are those who may offer lots in it. Raises Unauthenticated, MissingRight, SellerNotApproved, OnlyStaffSells,
+    IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock,
     or if the lot cannot have the photos (field `photos`).
     """
     account = authenticate(tx, token, Right.SELL)
+    account.refuse_to_offer(sellers)
 
     def begin() -> bytes:
         refuse_unknown(draft.category, categories)

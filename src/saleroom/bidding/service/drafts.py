@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Sellers
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.drafts import DRAFT_LIFETIME, DRAFTS_MAX, DraftForm, SavedDraft
@@ -13,12 +13,14 @@ from saleroom.storage.database import Transaction
 SWEPT_AT_ONCE = 100
 
 
-def save(tx: Transaction, token: str, gid: str, form: DraftForm) -> bool:
+def save(tx: Transaction, token: str, gid: str, form: DraftForm, sellers: Sellers = Sellers.EVERYONE) -> bool:
     """Save a draft with those photos of the form that are the user's. Return False if the user has too many drafts.
 
-    Raises Unauthenticated.
+    Raises Unauthenticated, MissingRight, or for a new lot SellerNotApproved or OnlyStaffSells.
     """
     account = authenticate(tx, token, Right.SELL)
+    if not form.changes_a_lot:
+        account.refuse_to_offer(sellers)
     # Two requests of one user wait for each other here, so that only one of them takes the last place.
     accounts.lock_user(tx, account.id)
     if not drafts.exists(tx, account.id, gid) and drafts.count(tx, account.id) >= DRAFTS_MAX:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Sellers
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction, begin
@@ -31,11 +31,22 @@ class Offer(Struct, frozen=True):
     photos: list[Photo]
 
 
+def refuse_to_offer(tx: Transaction, token: str | None, sellers: Sellers) -> None:
+    """Raise as `service.auctions.create` if the holder of `token` may not offer lots in a house with these sellers."""
+    authenticate(tx, token, Right.SELL).refuse_to_offer(sellers)
+
+
 def preview(
-    tx: Transaction, token: str | None, draft: Draft, photo_ids: Sequence[str], categories: Collection[str] = ()
+    tx: Transaction,
+    token: str | None,
+    draft: Draft,
+    photo_ids: Sequence[str],
+    categories: Collection[str] = (),
+    sellers: Sellers = Sellers.EVERYONE,
 ) -> Offer:
     """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
     account = authenticate(tx, token, Right.SELL)
+    account.refuse_to_offer(sellers)
     refuse_unknown(draft.category, categories)
     event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
@@ -50,9 +61,10 @@ def publish(
     photo_ids: Sequence[str],
     most: int,
     categories: Collection[str] = (),
+    sellers: Sellers = Sellers.EVERYONE,
 ) -> bytes:
     """Create an auction and delete its draft, both or neither. Returns and raises as `service.auctions.create`."""
-    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most, categories)
+    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most, categories, sellers)
     drafts.remove(tx, token, draft_gid)
     return made
 

@@ -44,8 +44,9 @@ class DraftPages:
         return go_to(local(sent.get("next"), "/mine/selling"))
 
     async def save(self, request: Request, draft: str, form: LotForm) -> bool:
-        """Save the form as a draft. Return False if the user has too many. Raises Unauthenticated."""
-        return await self._services.database.write(drafts.save, session_token(request) or "", draft, _content(form))
+        """Save the form as a draft. Return False if the user has too many. Raises as `service.drafts.save`."""
+        token, sellers = session_token(request) or "", self._services.sellers
+        return await self._services.database.write(drafts.save, token, draft, _content(form), sellers)
 
     async def saved(self, request: Request, draft: str) -> LotForm | None:
         """Return the form of a draft, if there is one. Raises Unauthenticated."""
@@ -67,7 +68,7 @@ def draft_rows(saved: Sequence[SavedDraft], but: str = "") -> list[dict[str, str
         {
             "gid": one.gid,
             "name": one.form.texts.get("name", "").strip(),
-            "address": address(one.gid if one.form.texts.get("version") else None, one.gid),
+            "address": address(one.gid if one.form.changes_a_lot else None, one.gid),
             "saved_at": instant(one.saved_at),
         }
         for one in saved

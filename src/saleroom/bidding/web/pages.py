@@ -6,6 +6,8 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.rights import Sellers, is_staff
 from saleroom.bidding.domain.categories import shown_name
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
@@ -37,6 +39,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
         filters={
+            "offers_lots": lambda _, viewer: _offers_lots(services.sellers, viewer),
             "category": lambda language, name: shown_name(services.categories, name, language.catalogue),
             "leader_first": lambda _, bids: leader_first(bids),
             "soft_close": words.soft_close,
@@ -86,6 +89,11 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/mine/watching", Address(GET=mine.watching)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
     ]
+
+
+def _offers_lots(sellers: Sellers, viewer: Account | None) -> bool:
+    """Whether a page leads its reader to the form of a new lot; in a house whose staff alone sells it leads nobody else."""
+    return sellers is not Sellers.STAFF or (viewer is not None and is_staff(viewer.role))
 
 
 def _shows_again(path: str) -> bool:

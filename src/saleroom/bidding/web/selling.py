@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.rights import Sellers
 from saleroom.bidding.api.auctions import gid_of
 from saleroom.bidding.api.preconditions import with_changes
 from saleroom.bidding.api.remarks import REMARK
@@ -72,9 +73,8 @@ class SellingPages:
 
     async def form(self, request: Request) -> Response:
         """GET /sell: a new form, at the address of its draft, so that the way back from the preview leads to it."""
-        if await self._site.viewer(request) is None:
-            return self._site.to_log_in(request)
-        return go_to(f"/sell/drafts/{new_draft()}")
+        viewer, _ = await self._site.read(request, _offering, self._services.sellers)
+        return self._site.to_log_in(request) if viewer is None else go_to(f"/sell/drafts/{new_draft()}")
 
     async def draft(self, request: Request) -> Response:
         """GET /sell/drafts/{draft}: the form as its seller left it, or a new one.
@@ -82,7 +82,7 @@ class SellingPages:
         With the gid of an unsold lot, the new one has the terms of that lot.
         """
         gid = draft_gid(request)
-        viewer, now = await self._site.read(request, _now)
+        viewer, now = await self._site.read(request, _offering, self._services.sellers)
         if viewer is None:
             return self._site.to_log_in(request)
         found = await self._drafts.saved(request, gid)
@@ -285,7 +285,8 @@ class SellingPages:
     ) -> Response:
         gid, known = None if offer is None else offer.auction.gid, self._services.category_names
         if offer is None:
-            viewer, made = await self._site.read(request, selling.preview, Draft(**values.values), form.photos, known)
+            terms, sellers = Draft(**values.values), self._services.sellers
+            viewer, made = await self._site.read(request, selling.preview, terms, form.photos, known, sellers)
         else:
             wanted = (offer.auction.gid, lot_form.changes(offer.auction, form, values.values), form.photos)
             viewer, made = await self._site.read(request, selling.preview_amended, *wanted, lot_form.seen(form), known)
@@ -314,8 +315,8 @@ class SellingPages:
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**values.values, "photos": form.photos})
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
-        most = self._services.auctions_per_user_max
-        made = await write(selling.publish, token, sent.draft, Draft(**values.values), once, form.photos, most, known)
+        terms, most, sellers = Draft(**values.values), self._services.auctions_per_user_max, self._services.sellers
+        made = await write(selling.publish, token, sent.draft, terms, once, form.photos, most, known, sellers)
         return go_to(f"/lots/{gid_of(made)}?listed")
 
     async def _offer(self, request: Request, gid: str | None) -> Offer | None:
@@ -373,7 +374,10 @@ class SellingPages:
         return self._site.page(request, "sell.html", viewer, context, refused=refused)
 
 
-def _now(tx: Transaction, token: str | None) -> datetime:
+def _offering(tx: Transaction, token: str | None, sellers: Sellers) -> datetime:
+    """Return the time. Raises as `service.selling.refuse_to_offer` if the reader is logged in and may not offer lots."""
+    if token is not None:
+        selling.refuse_to_offer(tx, token, sellers)
     return tx.now()
 
 
