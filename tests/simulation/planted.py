@@ -128,13 +128,13 @@ def equal_bid_leads() -> Iterator[None]:
 @contextmanager
 def past_the_cap() -> Iterator[None]:
     """The soft close goes past its cap."""
-    soft_close = bidding._soft_close
+    soft_close = bidding.soft_close
 
     def uncapped(auction: Any, now: Any) -> Any:
         rule = auction.soft_close and structs.replace(auction.soft_close, cap=None)
         return soft_close(structs.replace(auction, soft_close=rule), now)
 
-    with patch.object(bidding, "_soft_close", uncapped):
+    with patch.object(bidding, "soft_close", uncapped):
         yield
 
 

@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0017"
+NEWEST = "0018"
 ADDED = {
     "cleared_at",
     "agent",
@@ -40,6 +40,7 @@ ADDED = {
     "category",
     "role",
     "seller_since",
+    "voided",
 }
 """Columns that the first tables did not have."""
 LATER = {

@@ -17,10 +17,11 @@ from sqlalchemy.types import NullType
 from saleroom.accounts.storage.tables import users
 from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, BidVoided, Event
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
+from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.bidding.storage import event_log
@@ -97,6 +98,7 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
     """Yield the faults of one auction. A broken log is the only fault reported, because everything is compared with it."""
     try:
         auction, log, placed = _replayed(tx, stored, result, row["id"])
+        voided = _voided(log)
         expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})
     except _LedgerFault as fault:
         yield str(fault)
@@ -109,7 +111,7 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
     except RuleViolation as error:
         yield f"event {error.index + 1}: {error.reason}"
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
-    yield from _bid_faults(tx, stored, result, row["id"], placed)
+    yield from _bid_faults(tx, stored, result, row["id"], placed, voided)
     yield from _name_faults(tx, log)
     yield from picture_faults(tx, row["id"], auction.author.id, log)
 
@@ -161,7 +163,12 @@ def _event(row: RowMapping, place: str) -> Event:
 
 
 def _bid_faults(
-    tx: Transaction, stored: _StoredRows, result: CheckResult, number: int, placed: list[tuple[Auction, BidPlaced]]
+    tx: Transaction,
+    stored: _StoredRows,
+    result: CheckResult,
+    number: int,
+    placed: list[tuple[Auction, BidPlaced]],
+    voided: dict[int, str],
 ) -> Iterator[str]:
     rows = list(_rows(tx, stored, bids, number))
     result.bids += len(rows)
@@ -169,11 +176,18 @@ def _bid_faults(
         yield f"there are {len(rows)} rows of bids, and {len(placed)} bids in the log"
     before = None
     for count, (row, step) in enumerate(zip(rows, placed, strict=False), 1):
-        expected = stored.of(bids, bid_rows.row_of(*step))
+        expected = stored.of(bids, bid_rows.row_of(*step) | {"voided": voided.get(count)})
         yield from (f"bid {count}: {each}" for each in stored.differences(row, expected))
         if before is not None and row["id"] <= before:
             yield f"bid {count}: it was numbered before the bid before it"
         before = row["id"]
+
+
+def _voided(log: list[Event]) -> dict[int, str]:
+    """Return the reasons for which bids were voided, by the number of the bid."""
+    numbers = BidBook(log).numbers
+    voids = [each for each in log if isinstance(each, BidVoided)]
+    return {number: void.reason for void in voids for number in numbers.get(void.voided, ())}
 
 
 def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:

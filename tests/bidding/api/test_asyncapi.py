@@ -58,7 +58,7 @@ def test_the_document_has_no_private_event_or_member() -> None:
     """No private event is a message, and no message has limits, reserves or users' numbers."""
     assert {kind.TYPE for kind in PUBLIC} == MESSAGES.keys() & EVENTS.keys()
     private = {wire for kind in PUBLIC for wire in event_parts_names(kind)}
-    assert {"reservePrice", "authorId", "bidderId", "maximum", "asked", "seed", "category"} == private
+    assert {"reservePrice", "authorId", "bidderId", "leaderId", "maximum", "asked", "seed", "category"} == private
     events = str([MESSAGES[kind.TYPE] for kind in PUBLIC])
     assert [] == [name for name in private if f"'{name}'" in events]
 

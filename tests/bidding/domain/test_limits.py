@@ -27,6 +27,7 @@ def test_numbers_and_seeds_are_in_no_hash() -> None:
         "auction.created": {"reserve_price"},
         "auction.amended": {"reserve_price"},
         "bid.placed": {"maximum", "asked"},
+        "bid.voided": {"maximum"},
         "maximum.raised": {"maximum", "received_at"},
     }
     assert sealed == {kind.TYPE: {*kind.SEALED} for kind in EVENTS.values() if kind.SEALED}

@@ -15,6 +15,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionOpened,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     Outcome,
@@ -25,7 +26,7 @@ from saleroom.bidding.domain.events import (
 )
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.storage.auctions import columns_after, row_of
-from tests.bidding.domain.examples import BOB, after
+from tests.bidding.domain.examples import BOB, CY, after
 from tests.bidding.domain.playing import T0
 
 ONE, TWO = Decimal("1.000"), Decimal("2.000")
@@ -85,6 +86,20 @@ CASES: list[Event] = [
     bid(TWO, after(3)),
     MaximumRaised(at=after(3), maximum=TWO),
     ReserveMet(at=after(3), amount=TWO, bidder=BOB.name, minimum_bid=TWO),
+    BidVoided(
+        at=after(3),
+        voided=2,
+        bidder=BOB.name,
+        amount=ONE,
+        reason="A slip of the hand.",
+        current_bid=TWO,
+        current_bidder=CY.name,
+        current_bid_at=after(2),
+        minimum_bid=None,
+        reserve_met=None,
+        leader_id=CY.id,
+        maximum=TWO,
+    ),
     AuctionExtended(at=after(3), ends_at=after(9), reason=Reason.SOFT_CLOSE),
     AuctionClosed(at=after(3), outcome=Outcome.SOLD, winner=BOB.name, price=ONE),
     AuctionCancelled(at=after(3)),

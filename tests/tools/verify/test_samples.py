@@ -17,13 +17,15 @@ from tests.test_docs import rows, words
 FOLDER = Path(__file__).parents[3] / "docs" / "ledgers"
 TABLE = rows((FOLDER / "README.md").read_text("utf-8"))
 LEDGERS = [row for row in TABLE if ".ndjson" in row[0]]
+OTHER_KEYS = {"batch": "batch.keys.json", "voided": "voided.keys.json"}
+"""The keys of the ledgers from other houses."""
 RECEIPTS = [row for row in TABLE if ".receipt.txt" in row[0]]
 
 
 def test_each_sample_is_in_the_table() -> None:
     """Every sample is tested below."""
     listed = {words(name)[0] for name, *_ in TABLE}
-    assert listed == {file.name for file in FOLDER.iterdir()} - {"README.md", "keys.json", "batch.keys.json"}
+    assert listed == {file.name for file in FOLDER.iterdir()} - {"README.md", "keys.json", *OTHER_KEYS.values()}
 
 
 @pytest.mark.parametrize("row", LEDGERS, ids=lambda row: words(row[0])[0])
@@ -38,7 +40,7 @@ def test_a_sample_is_accepted(row: list[str], capsys: pytest.CaptureFixture[str]
 
 def keys_of(receipt: Path) -> Path:
     """Return the file with the keys of the house that signed a sample receipt."""
-    return FOLDER / ("batch.keys.json" if receipt.name.startswith("batch.") else "keys.json")
+    return FOLDER / OTHER_KEYS.get(receipt.name.partition(".")[0], "keys.json")
 
 
 @pytest.mark.parametrize("row", RECEIPTS, ids=lambda row: words(row[0])[0])

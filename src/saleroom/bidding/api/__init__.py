@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.api import auctions, bids, evidence, photos, questions, remarks, streams, watching
+from saleroom.bidding.api import auctions, bids, evidence, moderation, photos, questions, remarks, streams, watching
 
 ENDPOINTS = (
     *auctions.ENDPOINTS,
@@ -15,5 +15,6 @@ ENDPOINTS = (
     *evidence.ENDPOINTS,
     *remarks.ENDPOINTS,
     *questions.ENDPOINTS,
+    *moderation.ENDPOINTS,
 )
 STREAMS = streams.ENDPOINTS

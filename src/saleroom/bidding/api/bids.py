@@ -126,7 +126,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         query=paging(BID_ON),
         answer=MyBidPage,
-        about="`standing` is `leading`, `outbid`, `won` or `lost`.",
+        about="`standing` is `leading`, `outbid`, `won` or `lost`, or `voided` if all your bids on it were voided.",
     ),
     Endpoint(
         method="POST",
@@ -157,7 +157,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         query=paging(BIDS),
         answer=BidPage,
         errors=(UnknownAuction,),
-        about="`maximum` is shown on your own bids only.",
+        about="`maximum` is shown on your own bids only, `voided` on voided bids only.",
     ),
     Endpoint(
         method="POST",

@@ -17,7 +17,7 @@ from msgspec import Struct, inspect
 
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
-from saleroom.bidding.domain import bidding, closing, selling
+from saleroom.bidding.domain import bidding, closing, selling, voiding
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
@@ -64,6 +64,9 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "bidder": (USERNAME, "The bidder."),
     "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null if there is none."),
     "cap": ({}, "The end never moves past this; null if nothing bounds it."),
+    "currentBid": ({}, "The price; null if no bid stands."),
+    "currentBidAt": ({}, "When the bid was decided that leads; null if no bid stands."),
+    "currentBidder": (USERNAME, "The leader; null if no bid stands."),
     "description": ({}, "What is sold."),
     "downSince": ({}, "When the house stopped accepting bids; null unless that is the reason."),
     "endsAt": ({}, "When it closes by itself; null if its author closes it."),
@@ -79,7 +82,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "outcome": ({}, "How it ended."),
     "photos": ({}, "The photos, in their order."),
     "price": ({}, "The hammer price; null if it was not sold."),
-    "reason": ({}, "Why the end moved."),
+    "reason": ({}, "Why it happened: why the end moved, or why the bid was voided."),
     "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
     "sha256": (HASH, "The SHA-256 of its bytes."),
@@ -88,6 +91,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "startsAt": ({}, "When bidding opens; null for at once."),
     "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` if `startsAt` is in the future."),
     "step": ({}, "By how much the next bid is higher."),
+    "voided": ({"minimum": 1}, "The `sequence` of the voided bid."),
     "width": ({"minimum": 1}, "How many pixels it is wide."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "winner": (USERNAME, "The buyer; null if it was not sold."),
@@ -102,6 +106,7 @@ SUMMARIES = {
     "auction.opened": "A scheduled auction reached its start, at `time`.",
     "bid.placed": "A bid was recorded. One request may record two: a rival's and the automatic one that answers it.",
     "reserve.met": "The leader's raised maximum reached the reserve, so the price rose to the reserve without a bid.",
+    "bid.voided": "Staff voided a bid. The standing was decided again without it, and is given in full.",
     "auction.extended": "The end moved to later.",
     "auction.closed": "The auction is over.",
     "auction.cancelled": "The author cancelled the auction before any bid.",
@@ -295,5 +300,9 @@ def _sale() -> tuple[Step, ...]:
     auction = bids(auction, ben, None, "120.000", opens + minute)
     auction = bids(auction, ben, None, "200.000", opens + 2 * minute)
     auction = bids(auction, cyd, "160.000", None, opens + hour - minute)
+    auction = bids(auction, cyd, "999.000", None, opens + hour)
+    book = voiding.BidBook(event for _, event, _ in story)
+    slip = "The bidder asked for it: a slip of the hand."
+    auction = happens(voiding.void(auction, book, auction.version - 1, slip, opens + hour + moment))
     happens(closing.settle(auction, opens + 2 * hour))
     return (*story, *steps(first, selling.cancel(first, ada, opens - 30 * minute)))

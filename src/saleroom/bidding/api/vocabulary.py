@@ -97,6 +97,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "text": ({}, "What the seller adds, or what was asked."),
     "use": ({"const": "sig"}, "What it is for."),
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
+    "voided": ({}, "Why staff voided the bid; only there if they did."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "writtenAt": (INSTANT, "When it was added."),
     "x": ({}, "The public key, in base64url."),

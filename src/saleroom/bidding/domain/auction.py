@@ -22,6 +22,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionOpened,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     Outcome,
@@ -241,6 +242,18 @@ def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, Any]:
     return {"current_bid": event.amount}
 
 
+def _voided(auction: Auction, event: BidVoided) -> dict[str, Any]:
+    leader = None
+    if event.leader_id is not None and event.current_bidder is not None:
+        leader = Party(event.leader_id, event.current_bidder)
+    return {
+        "current_bid": event.current_bid,
+        "current_bid_at": event.current_bid_at,
+        "leader": leader,
+        "maximum": event.maximum,
+    }
+
+
 def _extended(auction: Auction, event: AuctionExtended) -> dict[str, Any]:
     return {"ends_at": event.ends_at}
 
@@ -260,6 +273,7 @@ _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     BidPlaced: _bid,
     MaximumRaised: _raised,
     ReserveMet: _reserve_met,
+    BidVoided: _voided,
     AuctionExtended: _extended,
     AuctionClosed: _closed,
     AuctionCancelled: _cancelled,

@@ -70,14 +70,7 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
     least = auction.minimum_bid
     if least is None or limit < least or (request.amount is not None and request.amount < least):
         raise BidTooLow(minimum_bid=least)
-    if auction.leader is None or auction.maximum is None or auction.current_bid is None:
-        price = auction.starting_price if request.amount is None else request.amount
-        bids: list[Event] = [_bid(auction, bidder, price, limit, now, request)]
-    elif limit > auction.maximum:
-        bids = _outbid(auction, bidder, request, now)
-    else:
-        bids = _held_off(auction, bidder, request, now)
-    return opening + bids + _soft_close(auction, now)
+    return opening + _record_bids(auction, bidder, request, now) + soft_close(auction, now)
 
 
 def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
@@ -95,6 +88,18 @@ def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest =
     refuse_if_changed(stored, request.seen)
     bid = _bid(auction, buyer, price, price, now, request)
     return [*opening, bid, close(auction.after(bid), now)]
+
+
+def decide_again(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
+    """Decide an accepted request once more, after others were voided: rules 2, 4 and 5, which refuse nothing here.
+
+    A request of whoever leads now without bidding only raises their maximum, if it is higher.
+    """
+    if auction.leader is None or auction.leader.id != bidder.id:
+        return _record_bids(auction, bidder, request, now)
+    if auction.maximum is None or request.limit <= auction.maximum:
+        return []
+    return _raise_own(auction, BidRequest(None, request.limit), now)
 
 
 def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime | None) -> tuple[list[Event], Auction]:
@@ -126,6 +131,17 @@ def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Eve
     return [raised, met]
 
 
+def _record_bids(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
+    """Rule 4."""
+    limit = request.limit
+    if auction.leader is None or auction.maximum is None or auction.current_bid is None:
+        price = auction.starting_price if request.amount is None else request.amount
+        return [_bid(auction, bidder, price, limit, now, request)]
+    if limit > auction.maximum:
+        return _outbid(auction, bidder, request, now)
+    return _held_off(auction, bidder, request, now)
+
+
 def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Rule 4b: m > M. If m < M + inc(M), the leader is outbid by less than a step."""
     leader, maximum, limit = auction.leader, auction.maximum, request.limit
@@ -143,8 +159,9 @@ def _outbid(auction: Auction, bidder: Party, request: BidRequest, now: datetime)
 def _held_off(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Rule 4c: m <= M, the leader stays; at m = M the earlier bidder keeps the lead at that price."""
     leader, maximum, limit = auction.leader, auction.maximum, request.limit
-    assert leader is not None and maximum is not None, "there is a leader"
-    price = min(maximum, auction.ladder.next_above(limit) or LIMIT)
+    assert leader is not None and maximum is not None and auction.current_bid is not None, "there is a leader"
+    # A bid that is decided again may be below the price, if the steps of a ladder get smaller.
+    price = max(auction.current_bid, min(maximum, auction.ladder.next_above(limit) or LIMIT))
     answer = _bid(auction, leader, price, maximum, now)
     challenge = _record(auction, bidder, limit, limit, now, request, leading=False, standing=answer.amount)
     return [answer, challenge] if limit == maximum else [challenge, answer]
@@ -197,8 +214,8 @@ def _lift(auction: Auction, price: Decimal, limit: Decimal) -> Decimal:
     return reserve if reserve is not None and price < reserve <= limit else price
 
 
-def _soft_close(auction: Auction, now: datetime) -> list[Event]:
-    """Rule 6. It applies to each recorded bid, as each changes the price or the leader."""
+def soft_close(auction: Auction, now: datetime) -> list[Event]:
+    """Rule 6. It applies to each recorded bid, as each changes the price or the leader, and to each voided one."""
     rule, end = auction.soft_close, auction.ends_at
     if rule is None or end is None or end - now > timedelta(seconds=rule.window):
         return []

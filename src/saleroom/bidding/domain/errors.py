@@ -23,6 +23,12 @@ class UnknownQuestion(Unknown):
     code = "unknown_question"
 
 
+class UnknownBid(Unknown):
+    """No bid was placed at this version; name the version of a bidder's own bid, as automatic bids go with it."""
+
+    code = "unknown_bid"
+
+
 class OwnAuction(Forbidden):
     """Nobody may bid in their own auction."""
 
@@ -69,6 +75,12 @@ class HasBids(Conflict):
     """The auction has bids, so it can be neither changed nor cancelled any more."""
 
     code = "has_bids"
+
+
+class AlreadyVoided(Conflict):
+    """The bid has been voided already."""
+
+    code = "already_voided"
 
 
 class BuyNowUnavailable(Conflict):

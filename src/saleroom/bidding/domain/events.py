@@ -190,6 +190,30 @@ class ReserveMet(Event, frozen=True, kw_only=True):
     minimum_bid: Decimal | None
 
 
+class BidVoided(Event, frozen=True, kw_only=True):
+    """Staff voided the bid at version `voided`, with its raises: the standing was decided again without it.
+
+    `amount` and `bidder` are those of the voided bid. `current_bid`, `current_bidder`, `current_bid_at`, `minimum_bid` and
+    `reserve_met` are the standing afterwards, with `maximum` and `leader_id` (docs/rules.md, "Voiding a bid").
+    """
+
+    TYPE: ClassVar[str] = "bid.voided"
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"leader_id", "maximum"})
+    SEALED: ClassVar[frozenset[str]] = frozenset({"maximum"})
+
+    voided: int
+    bidder: str
+    amount: Decimal
+    reason: str
+    current_bid: Decimal | None
+    current_bidder: str | None
+    current_bid_at: datetime | None
+    minimum_bid: Decimal | None
+    reserve_met: bool | None
+    leader_id: int | None
+    maximum: Decimal | None
+
+
 class AuctionExtended(Event, frozen=True, kw_only=True):
     """The end moved to `ends_at`, later than before, for this `reason`; `down_since` is when an outage began."""
 
@@ -226,6 +250,7 @@ EVENTS: dict[str, type[Event]] = {
         BidPlaced,
         MaximumRaised,
         ReserveMet,
+        BidVoided,
         AuctionExtended,
         AuctionClosed,
         AuctionCancelled,

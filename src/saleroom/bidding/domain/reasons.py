@@ -87,7 +87,7 @@ def _conclusion(auction: Auction) -> Words:
             reserve, price = auction.reserve_price or ZERO, auction.current_bid or ZERO
             return "not sold: the reserve of ", reserve, " was not met, the highest bid was ", price
         case Status.CLOSED:
-            return ("not sold: nobody bid",)
+            return ("not sold: every bid was voided",) if auction.bid_count else ("not sold: nobody bid",)
     return (f"not over: it is {auction.status}",)
 
 
@@ -106,7 +106,7 @@ def _asked(before: Auction, bid: BidPlaced, made: Sequence[Event]) -> Words:
     if isinstance(made[-1], AuctionClosed):
         return ("bought at the buy-now price",)
     if before.leader is None or before.maximum is None:
-        return ("leads as the first bid",)
+        return ("leads, as every bid before was voided",) if before.bid_count else ("leads as the first bid",)
     if bid.leading:
         return f"outbids the maximum of {before.leader.name}, ", before.maximum
     if bid.maximum == before.maximum:

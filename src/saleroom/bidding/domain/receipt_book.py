@@ -12,6 +12,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     BidPlaced,
     BidPrices,
+    BidVoided,
     Event,
     MaximumRaised,
     Reason,
@@ -57,6 +58,8 @@ class ReceiptBook:
                 self.receipts.append(self._receipt(self._request))
         if isinstance(event, BidPlaced) and event.leading:
             self._leader = event.bidder
+        elif isinstance(event, BidVoided):
+            self._leader = event.current_bidder
         self._before = event
 
     def _own(self, event: Event) -> BidPlaced | MaximumRaised | None:

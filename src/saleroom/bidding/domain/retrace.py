@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain import bidding, closing, selling
+from saleroom.bidding.domain import bidding, closing, selling, voiding
 from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import (
@@ -29,6 +29,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionOpened,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     PhotosArranged,
@@ -39,6 +40,7 @@ from saleroom.bidding.domain.increments import Ladder, ladder_faults
 from saleroom.bidding.domain.photos import PHOTO_ID, refuse_bad_list
 from saleroom.bidding.domain.reasons import BidReason, reasons
 from saleroom.bidding.domain.selling import Draft
+from saleroom.bidding.domain.voiding import REASON_CHARACTERS_MAX, BidBook
 from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import LIMIT, STEP, ZERO
@@ -143,6 +145,8 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
         case MaximumRaised() if auction.leader is not None:
             request = BidRequest(None, event.maximum, received_at=event.received_at)
             made = bidding.place_bid(auction, auction.leader, request, now)
+        case BidVoided():
+            made = voiding.void(auction, BidBook(log[:index]), event.voided, event.reason, now)
         case AuctionOpened():
             # It is dated by the start, whether the closer, a bid or the author opened it.
             made = closing.open_if_due(auction, now)
@@ -271,6 +275,8 @@ def check_form(index: int, event: Event) -> None:
             raise RuleViolation(index, f"a soft close has 1 to {SOFT_CLOSE_SECONDS_MAX} seconds")
     if isinstance(event, BidPlaced | MaximumRaised) and event.received_at is not None and event.received_at > event.at:
         raise RuleViolation(index, "it was received after it was decided")
+    if isinstance(event, BidVoided) and not 0 < len(event.reason) <= REASON_CHARACTERS_MAX:
+        raise RuleViolation(index, f"a reason has 1 to {REASON_CHARACTERS_MAX} characters")
     if isinstance(event, AuctionCreated):
         faults = ladder_faults(event.increment)
         if faults:

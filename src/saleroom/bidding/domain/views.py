@@ -65,6 +65,7 @@ class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A bid of the history; `maximum` is for its bidder only.
 
     `received_at` is when the house received the request (None for an automatic bid), `placed_at` when it was decided.
+    `voided` is there only if staff voided the bid: the reason.
     """
 
     amount: str
@@ -73,6 +74,7 @@ class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
     placed_at: str
     automatic: bool
     maximum: str | UnsetType = UNSET
+    voided: str | UnsetType = UNSET
 
 
 class BidAnswer(Struct, frozen=True, kw_only=True):
@@ -139,8 +141,8 @@ def is_tied(auction: AuctionView, bidder: str, amount: str | None) -> bool:
 
 
 def last_amount(bids: Sequence[BidView], bidder: str) -> str | None:
-    """Return the amount of this bidder's newest bid among `bids`, which come newest first; None if there is none."""
-    return next((bid.amount for bid in bids if bid.bidder == bidder), None)
+    """Return the amount of this bidder's newest bid that stands among `bids`, which come newest first; None if none does."""
+    return next((bid.amount for bid in bids if bid.bidder == bidder and not bid.voided), None)
 
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -34,8 +34,9 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
     `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
-    maximum) are None if the reader has not bid. `own`: the reader is its author. `deal` is None unless
-    the reader has won or sold the lot. The next page of bids starts before `older`.
+    maximum) are None if no bid of the reader stands; then `voided` is the reason for which the last of them was voided, None
+    if the reader has not bid. `own`: the reader is its author. `deal` is None unless the reader has won or sold the lot. The
+    next page of bids starts before `older`.
     """
 
     auction: AuctionView
@@ -50,6 +51,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     watched: bool
     standing: Standing | None
     limit: Decimal | None
+    voided: str | None
     deal: Deal | None
 
 
@@ -85,8 +87,9 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         questions=questions.shown(tx, found, None if viewer is None else viewer.party),
         own=own,
         watched=watching.is_watched(tx, token, gid),
-        standing=None if viewer is None or highest is None else standing(found, viewer.id),
+        standing=None if viewer is None or highest is None else standing(found, viewer.id, highest),
         limit=highest,
+        voided=None if viewer is None or highest is not None else bids.last_void(tx, found.id, viewer.id),
         deal=None if viewer is None else _deal(tx, found, viewer),
     )
 
@@ -106,6 +109,7 @@ def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
         watched=False,
         standing=None,
         limit=None,
+        voided=None,
         deal=None,
     )
 

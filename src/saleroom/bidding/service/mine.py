@@ -87,17 +87,23 @@ def _my_lots(tx: Transaction, found: Sequence[Auction], viewer: Account, place: 
     covers = photos.covers(tx, [one.gid for one in found])
     limits = mine.limits(tx, viewer.id, [one.id for one in found])
     asked = questions.counts_for(tx, viewer.id, [one.id for one in found if not one.over])
-    rows = [_my_lot(one, viewer, covers.get(one.gid), limits.get(one.id), asked.get(one.id, 0)) for one in found]
+    rows = []
+    for one in found:
+        highest = limits.get(one.id)
+        stands = standing(one, viewer.id, highest) if one.id in limits else None
+        rows.append(_my_lot(one, viewer, covers.get(one.gid), stands, highest, asked.get(one.id, 0)))
     return MyLots(rows, place)
 
 
-def _my_lot(one: Auction, viewer: Account, cover: Photo | None, highest: Decimal | None, asked: int) -> MyLot:
+def _my_lot(
+    one: Auction, viewer: Account, cover: Photo | None, stands: Standing | None, highest: Decimal | None, asked: int
+) -> MyLot:
     leads = one.leader is not None and one.leader.id == viewer.id
     view = auction_view(one, own=one.author.id == viewer.id)
     return MyLot(
         view,
         cover,
-        None if highest is None else standing(one, viewer.id),
+        stands,
         one.maximum if leads and not one.over else None,
         # The limit of a bidder whose bid equals that of the leader is used up: it is the amount.
         tied=highest is not None and is_tied(view, viewer.username, str(highest)),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from saleroom.accounts.domain.accounts import Account, Holder
 from saleroom.accounts.domain.rights import Right
@@ -20,7 +21,7 @@ from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outco
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
 from saleroom.bidding.service.lookup import get_one
-from saleroom.bidding.storage import auctions, bids, event_log, listing
+from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Busy, Change, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
@@ -41,6 +42,8 @@ class Standing(StrEnum):
     OUTBID = "outbid"
     WON = "won"
     LOST = "lost"
+    VOIDED = "voided"
+    """All bids of the bidder were voided."""
 
 
 class MyBid(Struct, frozen=True):
@@ -138,7 +141,8 @@ def history(
             received_at=maybe_instant(bid.received_at),
             placed_at=instant(bid.placed_at),
             automatic=bid.automatic,
-            **({"maximum": str(bid.maximum)} if viewer is not None and viewer.id == bid.bidder_id else {}),
+            maximum=str(bid.maximum) if viewer is not None and viewer.id == bid.bidder_id else UNSET,
+            voided=UNSET if bid.voided is None else bid.voided,
         )
         for bid in rows
     ]
@@ -159,12 +163,13 @@ def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
     account = authenticate(tx, token, Right.READ)
     ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
-    rows = [MyBid(_view(found[i], account), standing(found[i], account.id)) for i in ids[:limit]]
+    limits = mine.limits(tx, account.id, ids[:limit])
+    rows = [MyBid(_view(found[i], account), standing(found[i], account.id, limits.get(i))) for i in ids[:limit]]
     return rows, ids[limit - 1] if len(ids) > limit else None
 
 
 def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
-    """Return whether the caller has bid on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    """Return whether a bid of the caller stands on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
     one, viewer = get_one(tx, gid), _viewer(tx, token)
     return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
 
@@ -188,8 +193,13 @@ def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tup
     return one.version, changes(before, one, (was, now))
 
 
-def standing(one: Auction, user_id: int) -> Standing:
-    """Return a bidder's position: only a sold auction is won, and only by its leader."""
+def standing(one: Auction, user_id: int, limit: Decimal | None) -> Standing:
+    """Return a bidder's position: only a sold auction is won, and only by its leader.
+
+    `limit` is the highest of the bidder's bids that stand, None if all were voided.
+    """
+    if limit is None:
+        return Standing.VOIDED
     leads = one.leader is not None and one.leader.id == user_id
     if one.over:
         return Standing.WON if leads and one.outcome is Outcome.SOLD else Standing.LOST

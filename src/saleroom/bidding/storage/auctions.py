@@ -19,6 +19,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionOpened,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     Outcome,
@@ -304,7 +305,7 @@ def _terms(auction: Auction) -> dict[str, Any]:
 
 
 _PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event]]]] = (
-    (_price, frozenset({BidPlaced, MaximumRaised, ReserveMet, AuctionAmended})),
+    (_price, frozenset({BidPlaced, BidVoided, MaximumRaised, ReserveMet, AuctionAmended})),
     (_times, frozenset({AuctionOpened, AuctionExtended, AuctionClosed, AuctionCancelled, AuctionAmended})),
     (_terms, frozenset({AuctionAmended, PhotosArranged})),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
@@ -17,9 +17,14 @@ from saleroom.bidding.storage.tables import bids
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
+STANDS = bids.c.voided.is_(None)
+
 
 class Bid(Struct, frozen=True):
-    """A recorded bid; `number` counts those of its auction from 1, `maximum` is for the bidder's own eyes."""
+    """A recorded bid; `number` counts those of its auction from 1, `maximum` is for the bidder's own eyes.
+
+    `voided` is the reason for which it was voided, None if it stands.
+    """
 
     number: int
     bidder_id: int
@@ -29,6 +34,7 @@ class Bid(Struct, frozen=True):
     automatic: bool
     placed_at: datetime
     received_at: datetime | None
+    voided: str | None
 
 
 def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
@@ -38,7 +44,7 @@ def add(tx: Transaction, placed: Iterable[tuple[Auction, BidPlaced]]) -> None:
 
 
 def row_of(auction: Auction, bid: BidPlaced) -> dict[str, Any]:
-    """Return every column of a bid but its number in the table, by name; `auction` is as it was right after it."""
+    """Return the columns of a bid as it is recorded, by name; `auction` is as it was right after it."""
     return {
         "auction_id": auction.id,
         "number": auction.bid_count,
@@ -58,7 +64,7 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> 
     if before is not None:
         statement = statement.where(bids.c.number < before)
     return [
-        Bid(r.number, r.bidder_id, r.username, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at)
+        Bid(r.number, r.bidder_id, r.username, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at, r.voided)
         for r in tx.execute(statement)
     ]
 
@@ -71,7 +77,19 @@ def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int 
     return list(tx.execute(statement.order_by(bids.c.auction_id.desc()).limit(limit)).scalars())
 
 
+def void(tx: Transaction, auction_id: int, numbers: Collection[int], reason: str) -> None:
+    """Mark bids as voided for `reason`."""
+    which = (bids.c.auction_id == auction_id, bids.c.number.in_(numbers))
+    tx.execute(update(bids).where(*which).values(voided=reason))
+
+
+def last_void(tx: Transaction, auction_id: int, bidder_id: int) -> str | None:
+    """Return the reason for which the newest of the user's voided bids on an auction was voided; None if there is none."""
+    own = select(bids.c.voided).where(bids.c.bidder_id == bidder_id, bids.c.auction_id == auction_id, ~STANDS)
+    return tx.execute(own.order_by(bids.c.number.desc()).limit(1)).scalar()
+
+
 def highest_limit(tx: Transaction, auction_id: int, bidder_id: int) -> Decimal | None:
-    """Return the highest limit behind the user's recorded bids on an auction; None if there is none."""
-    own = select(bids.c.maximum).where(bids.c.bidder_id == bidder_id, bids.c.auction_id == auction_id)
+    """Return the highest limit behind the user's bids that stand on an auction; None if there is none."""
+    own = select(bids.c.maximum).where(bids.c.bidder_id == bidder_id, bids.c.auction_id == auction_id, STANDS)
     return tx.execute(own.order_by(bids.c.maximum.desc()).limit(1)).scalar()

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, sel
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
+from saleroom.bidding.storage.bids import STANDS
 from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.storage.database import Transaction
@@ -47,17 +48,21 @@ def count_outbid(tx: Transaction, user_id: int) -> int:
     return int(tx.execute(select(func.count()).select_from(auctions).where(*which)).scalar_one())
 
 
-def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal]:
-    """Return the highest limit behind the user's recorded bids, by auction, for those on which the user has bid."""
-    highest = select(bids.c.auction_id, func.max(bids.c.maximum).label("most")).group_by(bids.c.auction_id)
+def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal | None]:
+    """Return the highest limit behind the user's bids that stand, by auction, for those on which the user has bid.
+
+    It is None if all of these bids were voided.
+    """
+    most = func.max(case((STANDS, bids.c.maximum)), type_=bids.c.maximum.type)
+    highest = select(bids.c.auction_id, most.label("most")).group_by(bids.c.auction_id)
     mine = highest.where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(auction_ids))
     return {row.auction_id: row.most for row in tx.execute(mine)}
 
 
 def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, Decimal]:
-    """Return the highest amount that the user has bid, by gid, for those of the auctions on which the user has bid."""
+    """Return the highest amount that the user has bid, by gid, for the auctions on which a bid of the user stands."""
     mine = select(auctions.c.gid, func.max(bids.c.amount).label("most")).join(bids, bids.c.auction_id == auctions.c.id)
-    found = mine.where(auctions.c.gid.in_(gids), bids.c.bidder_id == user_id).group_by(auctions.c.gid)
+    found = mine.where(STANDS, auctions.c.gid.in_(gids), bids.c.bidder_id == user_id).group_by(auctions.c.gid)
     return {row.gid: row.most for row in tx.execute(found)}
 
 

@@ -111,11 +111,12 @@ bids = Table(
     Column("automatic", Boolean, nullable=False),
     Column("placed_at", Instant, nullable=False),
     Column("received_at", Instant),
+    Column("voided", Text),
     UniqueConstraint("auction_id", "number"),
     Index("ix_bids_bidder_id_auction_id", "bidder_id", "auction_id"),
 )
 """The history; `number` counts an auction's bids from 1, in the order in which they were recorded. `received_at` is null for
-an automatic bid.
+an automatic bid. `voided` is the reason for which staff voided the bid, null if it stands: no bid writes it.
 
 Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
 has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""

@@ -74,7 +74,7 @@ class LotNews:
             summary, gid = msgspec.json.decode(event.payload, type=_EventSummary), event.gid
             self.versions[gid] = event.version
             self.kinds.setdefault(gid, set()).add(summary.type)
-            if summary.data.bidder and summary.data.amount:
+            if summary.type == "bid.placed" and summary.data.bidder and summary.data.amount:
                 self.amounts[gid, summary.data.bidder] = summary.data.amount
             self.lists = self.lists or summary.type in LIST_CHANGES
             self.over = self.over or event.last
@@ -111,8 +111,9 @@ class LotPage(LivePage[LotNews, Board]):
             "known": viewer is not None,
             "extended": "auction.extended" in kinds,
             # The bid box brings the new description and photos with it.
-            "box": changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled"}),
+            "box": changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled", "bid.voided"}),
             "changed": changed,
+            "voided": "bid.voided" in kinds,
         }
         key = (self._gid, board.auction.head, *flags.values())
         context = {"a": board.auction, "bids": board.bids, **flags}

@@ -257,7 +257,7 @@ class LotPages:
     ) -> Response:
         """Return the page, or for htmx the `part` of it, with the changes since the version `since`."""
         viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
-        if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.bid_count):
+        if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.current_bid):
             unavailable = BuyNowUnavailable(minimum_bid=bid_form.least_bid(found))
             proposal, status = None, status_of(unavailable)
             message = message or self._site.words.refusal(self._site.language(request), unavailable)
@@ -313,7 +313,7 @@ def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
         return Role.SELLER
     if viewer.username == a.current_bidder:
         return Role.LEADING
-    return Role.OUTBID if has_bid else Role.VISITOR
+    return Role.OUTBID if has_bid and a.current_bidder is not None else Role.VISITOR
 
 
 def tied(a: AuctionView, viewer: Viewer | None, bids: Sequence[BidView]) -> bool:

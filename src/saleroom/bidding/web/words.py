@@ -43,6 +43,8 @@ WORDS = Words(
         ),
         "auction_started": (N_("Bidding has begun, so the start can no longer be moved."),),
         "has_bids": (N_("There are bids on this lot, so it can no longer be changed or cancelled."),),
+        "unknown_bid": (N_("There is no such bid to be voided."),),
+        "already_voided": (N_("This bid has been voided already."),),
         "buy_now_unavailable": (
             N_("This lot can no longer be bought at a fixed price. You can bid %(minimum_bid)s or more."),
             N_("This lot can no longer be bought at a fixed price."),

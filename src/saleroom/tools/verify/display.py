@@ -8,22 +8,26 @@ from decimal import Decimal
 from typing import Any, TextIO
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from saleroom.bidding.domain.events import BidPlaced, ReserveMet
+from saleroom.bidding.domain.events import BidPlaced, BidVoided, ReserveMet
 from saleroom.bidding.domain.reasons import conclusion, said
+from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.terminal import plain
-from saleroom.tools.verify.reading import Ledger
+from saleroom.tools.verify.reading import CheckedEvent, Ledger
 
 SEALED = "sealed until the auction is over"
 
 
 class BidRow(Struct, frozen=True, rename="camel"):
-    """A bid for display. `amount` is None for a hidden raise, `maximum` while it is sealed."""
+    """A bid for display. `amount` is None for a hidden raise, `maximum` while it is sealed.
+
+    `voided` is the `sequence` of the event that voided the bid; None if it stands.
+    """
 
     sequence: int
     at: str
@@ -34,12 +38,14 @@ class BidRow(Struct, frozen=True, rename="camel"):
     automatic: bool
     leading: bool
     why: str
+    voided: int | None = None
 
 
 def rows(ledger: Ledger, money: Callable[[Decimal], str] = str) -> Iterator[BidRow]:
     """Yield the bids of a ledger, in order, with amounts written by `money`."""
+    voids = _voids(ledger)
     if ledger.trace is None:
-        for placed in ledger.events:
+        for index, placed in enumerate(ledger.events):
             bid = placed.event
             if isinstance(bid, BidPlaced):
                 public = (
@@ -49,10 +55,10 @@ def rows(ledger: Ledger, money: Callable[[Decimal], str] = str) -> Iterator[BidR
                     bid.bidder,
                     money(bid.amount),
                 )
-                yield BidRow(*public, None, bid.automatic, bid.leading, SEALED)
+                yield _with_void(BidRow(*public, None, bid.automatic, bid.leading, SEALED), voids.get(index))
         return
     for why in ledger.trace.bids:
-        yield BidRow(
+        row = BidRow(
             ledger.events[why.index].sequence,
             instant(why.at),
             maybe_instant(why.received_at),
@@ -63,6 +69,24 @@ def rows(ledger: Ledger, money: Callable[[Decimal], str] = str) -> Iterator[BidR
             why.leading,
             said(why.words, money),
         )
+        yield _with_void(row, voids.get(why.index))
+
+
+def _voids(ledger: Ledger) -> dict[int, CheckedEvent]:
+    """Return the events that voided bids, by the index of each bid and of each raise that was voided."""
+    places = BidBook(each.event for each in ledger.events).places
+    found: dict[int, CheckedEvent] = {}
+    for placed in ledger.events:
+        if isinstance(placed.event, BidVoided):
+            found.update(dict.fromkeys(places[placed.event.voided], placed))
+    return found
+
+
+def _with_void(row: BidRow, void: CheckedEvent | None) -> BidRow:
+    if void is None or not isinstance(void.event, BidVoided):
+        return row
+    why = f"{row.why}; voided at event {void.sequence}: {void.event.reason}"
+    return structs.replace(row, why=why, voided=void.sequence)
 
 
 def result(ledger: Ledger, money: Callable[[Decimal], str] = str) -> str:
@@ -70,7 +94,8 @@ def result(ledger: Ledger, money: Callable[[Decimal], str] = str) -> str:
     if ledger.trace is not None:
         return conclusion(ledger.trace.auction, money)
     price, leader = _standing(ledger)
-    stands = "nobody has bid" if price is None else f"{leader} leads at {money(price)}"
+    nobody = "no bid stands" if any(isinstance(each.event, BidPlaced) for each in ledger.events) else "nobody has bid"
+    stands = nobody if price is None else f"{leader} leads at {money(price)}"
     return (
         f"not over: {stands}; limits and the reserve are sealed until then, so only chain and public parts are checked"
     )
@@ -82,6 +107,8 @@ def _standing(ledger: Ledger) -> tuple[Decimal | None, str]:
         event = placed.event
         if isinstance(event, ReserveMet) or (isinstance(event, BidPlaced) and event.leading):
             price, leader = event.amount, event.bidder
+        if isinstance(event, BidVoided):
+            price, leader = event.current_bid, event.current_bidder or ""
     return price, leader
 
 

@@ -17,6 +17,7 @@ from saleroom.bidding.domain.events import (
     AuctionClosed,
     AuctionCreated,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     ReserveMet,
@@ -24,7 +25,9 @@ from saleroom.bidding.domain.events import (
 from saleroom.bidding.domain.ledger import commitment, hidden_event
 from saleroom.bidding.domain.retrace import RuleViolation, Trace, check_form, retrace
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts, sealed_part
+from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.chain import ZERO, canonical, link
+from saleroom.kernel.errors import Refusal
 from saleroom.tools.verify import damage
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
@@ -121,7 +124,7 @@ def _conclude(ledger: Ledger) -> None:
 
 def _check_public(ledger: Ledger) -> None:
     """Check the public events of a running auction: their times are in order, and the price rises."""
-    price, before = Decimal(-1), ledger.events[0].event.at
+    price, before, book = Decimal(-1), ledger.events[0].event.at, BidBook()
     for index, entry in enumerate(ledger.events):
         event = entry.event
         if isinstance(event, AuctionCreated) != (index == 0):
@@ -134,7 +137,21 @@ def _check_public(ledger: Ledger) -> None:
             if not event.amount > price:
                 raise Breakage(entry.line, f"the price rises with each bid that leads, and was {price} before")
             price = event.amount
+        if isinstance(event, BidVoided):
+            _check_void(entry.line, event, book)
+            price = Decimal(-1) if event.current_bid is None else event.current_bid
         before = event.at
+        book.read(event)
+
+
+def _check_void(line: int, event: BidVoided, book: BidBook) -> None:
+    """Raise Breakage unless a bid is voided that stands, and the event says whose it is."""
+    try:
+        bid = book.bid_at(event.voided)
+    except Refusal as refusal:
+        raise Breakage(line, f"the rules refuse it: {refusal}") from None
+    if (event.bidder, event.amount) != (bid.bidder, bid.amount):
+        raise Breakage(line, f"the bid at event {event.voided} is another")
 
 
 class _LedgerReader:
@@ -192,7 +209,12 @@ class _LedgerReader:
         data = wire.get("data")
         if not isinstance(data, dict):
             raise _LineFault("its data is not an object")
-        numbers = {"bidderId": self._number(data.get("bidder")), "authorId": self._number(data.get("author"))}
+        leader = data.get("currentBidder")
+        numbers = {
+            "bidderId": self._number(data.get("bidder")),
+            "authorId": self._number(data.get("author")),
+            "leaderId": None if leader is None else self._number(leader),
+        }
         private = _stand_ins(data) if opened is None else opened["data"]
         event = _converted(kind, wire.get("time"), {**data, **private}, numbers)
         public, known = event_parts(event)
@@ -267,7 +289,7 @@ def _hidden(wire: Any) -> Event:
     return event
 
 
-def _converted(kind: type[Event], time: Any, members: dict[str, Any], numbers: dict[str, int]) -> Event:
+def _converted(kind: type[Event], time: Any, members: dict[str, Any], numbers: dict[str, int | None]) -> Event:
     try:
         at = msgspec.convert(time, datetime)
         event = event_from_parts(kind.TYPE, at, members, {**numbers, "seed": ""})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from saleroom.bidding.domain.events import BidPlaced, MaximumRaised
+from saleroom.bidding.domain.events import BidPlaced, BidVoided, MaximumRaised
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import InvalidReceipt
+from saleroom.bidding.domain.voiding import BidBook
 from saleroom.tools.verify.reading import Ledger
 
 
@@ -25,7 +26,17 @@ def find(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str] = str
     last = next((p for p in reversed(requests) if p.sequence <= receipt.sequence), None)
     if last is None or not isinstance(last.event, BidPlaced) or not _same(receipt, last.event, opened=ledger.opened):
         raise InvalidReceipt(f"the bid that was signed for is not in the ledger at event {receipt.sequence}")
-    return f"the bid of {money(receipt.amount)} by {receipt.bidder} stands at event {last.sequence}"
+    where = f"the bid of {money(receipt.amount)} by {receipt.bidder} stands at event {last.sequence}"
+    return where + _voided(ledger, ledger.events.index(last))
+
+
+def _voided(ledger: Ledger, index: int) -> str:
+    """Return in words that the house had accepted what is at `index`, and voided it later; nothing if it stands."""
+    places = BidBook(each.event for each in ledger.events).places
+    for placed in ledger.events:
+        if isinstance(placed.event, BidVoided) and index in places[placed.event.voided]:
+            return f"; it was accepted, and voided at event {placed.sequence}: {placed.event.reason}"
+    return ""
 
 
 def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
@@ -47,5 +58,6 @@ def _raise(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str]) ->
         near = receipt.sequence - 1 <= placed.sequence <= receipt.sequence
         asked = (receipt.bidder, receipt.maximum, receipt.received_at, receipt.decided_at)
         if isinstance(placed.event, MaximumRaised) and near and told == asked:
-            return f"the maximum of {money(receipt.maximum)} by {receipt.bidder} stands hidden after event {placed.sequence}"
+            where = f"the maximum of {money(receipt.maximum)} by {receipt.bidder} stands hidden after event {placed.sequence}"
+            return where + _voided(ledger, bid.index)
     raise InvalidReceipt(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")

@@ -117,6 +117,12 @@ def _changes(event: LotEvent, lot: LotState) -> Mapping[str, Any]:
             }
         case "reserve.met":
             changes = {"current_bid": _text(data.get("amount")), "minimum_bid": _text(data.get("minimumBid"))}
+        case "bid.voided":
+            changes = {
+                "current_bid": _text(data.get("currentBid")),
+                "current_bidder": _text(data.get("currentBidder")),
+                "minimum_bid": _text(data.get("minimumBid")),
+            }
         case "auction.extended":
             changes = {"ends_at": _instant(data.get("endsAt"))}
         case "auction.closed":

@@ -9,7 +9,7 @@ from saleroom.kernel.terminal import printable
 from saleroom.tools.amounts import Money
 from saleroom.tools.watch.messages import LotEvent, LotState
 
-_AMOUNTS = ("startingPrice", "amount", "minimumBid", "price")
+_AMOUNTS = ("startingPrice", "amount", "minimumBid", "price", "currentBid")
 """The members of events that are amounts."""
 _OUTCOMES = {"sold": "sold", "no_bids": "no bids", "reserve_not_met": "not sold"}
 
@@ -39,6 +39,12 @@ def words(event: LotEvent, money: Money) -> str:
             text = f"{who}, leads; next {get('minimumBid', 'none')}" if event.data.get("leading") else f"{who}, outbid"
         case "reserve.met":
             text = f"the reserve is met at {get('amount')}; next {get('minimumBid', 'none')}"
+        case "bid.voided":
+            stands = (
+                f"{get('currentBidder')} leads at {get('currentBid')}" if "currentBid" in texts else "no bid stands"
+            )
+            voided = f"the house voids {get('bidder')}'s bid of {get('amount')} ({get('reason')})"
+            text = f"{voided}; {stands}; next {get('minimumBid', 'none')}"
         case "auction.extended":
             text = f"extended, ends {_end(texts)}"
         case "auction.closed":

@@ -13,7 +13,7 @@ function take(at, amount) {
 }
 
 function series() {
-  for (const row of document.querySelectorAll("#lot-history tr[data-at]")) take(row.dataset.at, row.dataset.amount);
+  for (const row of document.querySelectorAll("#lot-history tr[data-at]:not([data-voided])")) take(row.dataset.at, row.dataset.amount);
   const times = [...known.keys()].sort((a, b) => a - b);
   let highest = 0;
   return [times, times.map((time) => (highest = Math.max(highest, known.get(time))))];
@@ -69,7 +69,7 @@ async function load() {
     const answer = await fetch(address).catch(() => null);
     if (!answer?.ok) break; // the house is away: the plot keeps the bids of the page
     const { bids, next } = await answer.json();
-    for (const bid of bids) take(bid.placedAt, bid.amount);
+    for (const bid of bids) if (!bid.voided) take(bid.placedAt, bid.amount);
     address = next && `/auctions/${figure.dataset.gid}/bids?limit=100&cursor=${encodeURIComponent(next)}`;
   }
   draw();

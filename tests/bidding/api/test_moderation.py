@@ -1,0 +1,75 @@
+"""Moderation over HTTP: staff void a bid, and all others see what stands."""
+
+import msgspec
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage import accounts
+from saleroom.storage.database import Transaction
+from tests.bidding.api.answers import faults, refusal
+from tests.fixtures_house import House, User
+
+SLIP = "A slip of the hand."
+
+
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite: differences between the databases are tested in the service."""
+    return sqlite_house
+
+
+@pytest.fixture
+def staff(house: House) -> User:
+    """An auctioneer."""
+    user = house.newcomer()
+
+    def hire(tx: Transaction) -> None:
+        login = accounts.find_login(tx, user.name)
+        assert login is not None
+        accounts.set_role(tx, login.account.id, Role.AUCTIONEER)
+
+    house.write(hire)
+    return user
+
+
+def test_void(house: House, staff: User) -> None:
+    """POST /auctions/{gid}/voids is 201 with the auction as it stands, and the history marks the bid with the reason."""
+    ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
+    gid = ada.auction()
+    bob.bid(gid, maximum=20)
+    receipt = cyd.bid(gid, amount=9000).json()["receipt"]
+    answer = staff.post(f"/auctions/{gid}/voids", json={"bid": 4, "reason": SLIP})
+    body = answer.json()
+    assert (201, "10.000", "bob", "11.000", 3) == (
+        answer.status_code, body["currentBid"], body["currentBidder"], body["minimumBid"], body["bidCount"],
+    )  # fmt: skip
+    assert body == house.anyone.json("GET", f"/auctions/{gid}")
+    history = house.anyone.json("GET", f"/auctions/{gid}/bids")["bids"]
+    assert [SLIP, SLIP, None] == [row.get("voided") for row in history]
+    [own] = cyd.json("GET", "/me/bids")["bids"][:1]
+    assert (gid, "voided") == (own["auction"]["gid"], own["standing"])
+    lines = house.plain.get(f"/auctions/{gid}/ledger").content.splitlines()
+    event = msgspec.json.decode(lines[-1])["event"]
+    told = [event["data"][name] for name in ("voided", "reason", "bidder", "amount", "currentBid", "currentBidder")]
+    assert ["bid.voided", 4, SLIP, "cyd", "9000.000", "10.000", "bob"] == [event["type"], *told]
+    assert {"maximum", "leaderId"}.isdisjoint(event["data"])
+    assert receipt
+    assert 201 == cyd.bid(gid, amount=11).status_code
+
+
+def test_voiding_is_refused(house: House, staff: User) -> None:
+    """Each refusal has its code: the right, the bid, a second void, the end."""
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    bob.bid(gid, amount=10)
+    said = {"bid": 2, "reason": SLIP}
+    assert (403, "missing_right") == refusal(ada.post(f"/auctions/{gid}/voids", json=said))
+    assert 401 == house.anyone.post(f"/auctions/{gid}/voids", json=said).status_code
+    assert (404, "unknown_auction") == refusal(staff.post("/auctions/nosuchlot000/voids", json=said))
+    assert (404, "unknown_bid") == refusal(staff.post(f"/auctions/{gid}/voids", json={**said, "bid": 1}))
+    assert {"reason", "bid"} == faults(staff.post(f"/auctions/{gid}/voids", json={"bid": 0, "reason": " "})).keys()
+    assert {"reason"} == faults(staff.post(f"/auctions/{gid}/voids", json={"bid": 2, "reason": "x" * 501})).keys()
+    assert 201 == staff.post(f"/auctions/{gid}/voids", json=said).status_code
+    assert (409, "already_voided") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
+    ada.post(f"/auctions/{gid}/close")
+    assert (409, "auction_closed") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
