@@ -24,6 +24,7 @@ from tests.process import ending
 from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
+COMMANDS += [["users", "codes-off"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
@@ -115,6 +116,7 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
     assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n", run("users", "list").out)
     assert 0 == run("users", "password", "ada", stdin="another horse").code
+    assert "ada has no one-time codes.\n" == run("users", "codes-off", "ada").out
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,7 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
         (["users", "add", "ada"], "", "no password on standard input"),
         (["users", "add", "ada"], "short\n", "the password must have 8 to 256 characters"),
         (["users", "add", "a b"], f"{PASSWORD}\n", "the username must be 3 to 32 characters"),
+        (["users", "codes-off", "nobody"], "", "no user"),
         (["users", "password", "nobody"], f"{PASSWORD}\n", "no user"),
         (["migrate", "--to", "nonsense"], "", "nonsense"),
         (["migrate", "--database", "sqlite:////nowhere/at/all.db"], "", "sqlite:////nowhere/at/all.db"),

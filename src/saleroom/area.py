@@ -10,6 +10,7 @@ from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.openapi import Operations
 from saleroom.http.schemas import Vocabulary
+from saleroom.http.secret import HouseSecret
 from saleroom.mqtt.asyncapi import Declare
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
@@ -30,6 +31,7 @@ class Platform:
     database: Database
     tokens: Tokens
     cursors: Cursors
+    secret: HouseSecret
     broker: MqttSettings | None
 
 

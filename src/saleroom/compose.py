@@ -81,7 +81,7 @@ def application(
     database = database or opening.database(settings)
     https = _is_https(settings)
     secret, tokens, outcomes = HouseSecret(), Tokens(database, token_owners), Outcomes()
-    platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), broker=broker)
+    platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), secret=secret, broker=broker)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
     relay = next((part.relay for part in parts if part.relay is not None), None)

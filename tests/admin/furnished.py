@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts, contacts
-from saleroom.accounts.storage import mail_addresses
+from saleroom.accounts.storage import mail_addresses, second_factors
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
@@ -65,6 +65,8 @@ async def furnish_it(url: str) -> str:
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
+        await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
+        await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))

@@ -48,6 +48,7 @@ PAGES = (
     ),
     *(("POST", path) for path in ("/lots/{gid}/watch", "/mine/sessions/end", "/sell/{gid}/close", "/sell/photos")),
     *((method, "/mine/password") for method in ("GET", "POST")),
+    *(("POST", path) for path in ("/session/code", "/mine/security/codes", "/mine/security/codes/confirmation")),
 )
 STREAMS = ("/events", "/auctions/{gid}/events")
 ENDING = ("/me/token", "/me/sessions")

@@ -178,7 +178,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 26 == len(views)
+    assert 29 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]
@@ -212,11 +212,12 @@ def test_headers_of_answers_are_described() -> None:
 
 
 def test_the_login_errors_are_the_specifications_own() -> None:
-    """Both errors of a login have a `message` and nothing else."""
+    """Both errors of a login have a `message` and nothing else; only those of one-time codes have a code."""
     answers = OPERATIONS["POST", "/login"]["responses"]
-    for status in ("400", "422"):
-        [schema] = resolved(_schema(answers[status]))
-        assert ["message"] == list(schema["properties"])
+    for status, coded in (("400", []), ("422", ["code_required", "wrong_code"])):
+        bare, *others = resolved(_schema(answers[status]))
+        assert ["message"] == list(bare["properties"])
+        assert coded == [other["properties"]["code"]["const"] for other in others]
 
 
 def test_a_renamed_refusal_keeps_the_name_of_its_schema() -> None:

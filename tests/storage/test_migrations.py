@@ -58,6 +58,8 @@ LATER = {
     "outbox",
     "log_places",
     "mail_addresses",
+    "one_time_codes",
+    "recovery_codes",
 }
 """Tables that were not among the first."""
 

@@ -10,8 +10,11 @@ from saleroom.accounts.api import test_users
 from saleroom.accounts.api.vocabulary import VOCABULARY
 from saleroom.accounts.service import sweeper
 from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.service.tickets import LoginKeys
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.settings import AccountSettings
 from saleroom.accounts.storage.area_tables import TABLES
@@ -19,6 +22,7 @@ from saleroom.accounts.web.operations import OPERATIONS
 from saleroom.accounts.web.pages import LOGIN, area_pages
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
+from saleroom.http.secret import Purpose
 
 
 def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
@@ -26,9 +30,15 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
     registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
     failed_logins = FailedLogins(settings.failed_logins_per_hour)
     key = settings.load_key
+    keys = LoginKeys(
+        Sealing(partial(platform.secret.key, Purpose.SECOND_FACTORS)),
+        Sealing(partial(platform.secret.key, Purpose.LOGIN_STEPS)),
+    )
+    accounts = Accounts(platform.database, passwords, registrations, failed_logins, keys)
     services = AccountServices(
         database=platform.database,
-        accounts=Accounts(platform.database, passwords, registrations, failed_logins),
+        accounts=accounts,
+        codes=OneTimeCodes(platform.database, accounts, keys.secrets, settings.house_name),
         tokens=platform.tokens,
         load_key=None if key is None else key.get_secret_value(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -15,6 +16,7 @@ class AccountServices:
 
     database: Database
     accounts: Accounts
+    codes: OneTimeCodes
     tokens: Tokens
     load_key: str | None = field(default=None, repr=False)
     """The key with which test users can be made; None if nobody can."""

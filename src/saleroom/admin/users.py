@@ -1,4 +1,4 @@
-"""`saleroom users`: add and list users, set passwords."""
+"""`saleroom users`: add and list users, set passwords, switch one-time codes off."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
+from saleroom.accounts.service import one_time_codes
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import accounts as account_rows
@@ -36,6 +37,19 @@ def set_password(settings: Settings, name: str, password: str) -> str:
     )
     _with_accounts(settings, lambda accounts: accounts.set_password(username, password))
     return f"{username} has a new password."
+
+
+def switch_codes_off(settings: Settings, name: str) -> str:
+    """Switch a user's one-time codes off and return a line that says so. Raises Refusal."""
+    username = _well_formed("username", parse_username(name))
+
+    async def work(database: Database) -> bool:
+        await with_tables(database)
+        return await database.write(one_time_codes.switch_off, username)
+
+    if run(settings, work):
+        return f"{username} logs in without one-time codes now."
+    return f"{username} has no one-time codes."
 
 
 def everyone(settings: Settings) -> Sequence[tuple[str, str]]:

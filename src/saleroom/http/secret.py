@@ -24,6 +24,8 @@ class Purpose(StrEnum):
 
     CURSORS = "cursors"
     FORMS = "forms"
+    LOGIN_STEPS = "login steps"
+    SECOND_FACTORS = "second factors"
 
 
 class HouseSecret:

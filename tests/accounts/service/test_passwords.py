@@ -199,7 +199,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
     asking = (await house.log_in("ada", OLD, HERE)).value
     under_way = asyncio.Event()
 
-    def slow_login(tx: Transaction) -> IssuedToken | None:
+    def slow_login(tx: Transaction) -> IssuedToken | Refusal | None:
         login = rows.find_login(tx, "ada")
         assert login is not None
         issued = start_session(tx, login.account.id, login.password_digest or "", None, "")
@@ -211,6 +211,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
     await under_way.wait()
     await house.change_password(asking, OLD, NEW, HERE)
     issued = await login
+    assert isinstance(issued, IssuedToken)
     assert issued is not None
     with pytest.raises(Unauthenticated):
         await database.read(authenticate, issued.value, Right.READ)

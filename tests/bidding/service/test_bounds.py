@@ -12,7 +12,7 @@ from saleroom.accounts.domain import accounts as rules
 from saleroom.accounts.domain.accounts import SESSIONS_MAX
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
-from saleroom.accounts.service.accounts import authenticate, issue_token, sessions, start_session
+from saleroom.accounts.service.accounts import IssuedToken, authenticate, issue_token, sessions, start_session
 from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, watching
@@ -117,7 +117,7 @@ async def test_sessions(clocked_database: Database, clock: FakeClock, monkeypatc
 
     def log_in(tx: Transaction) -> str:
         token = start_session(tx, ada.account.id, "no digest", None, "")
-        assert token is not None
+        assert isinstance(token, IssuedToken)
         return token.value
 
     tokens = []

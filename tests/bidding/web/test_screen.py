@@ -12,8 +12,9 @@ import pytest
 import segno
 
 from saleroom.bidding.web import qr_codes
-from saleroom.bidding.web.qr_codes import MASK, Drawer
+from saleroom.bidding.web.qr_codes import Drawer
 from saleroom.kernel.errors import Busy
+from saleroom.site.qr_codes import MASK
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
 from tests.patience import SECONDS_MAX, settled

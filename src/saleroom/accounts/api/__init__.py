@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.api import accounts, sessions
+from saleroom.accounts.api import accounts, security, sessions
 
-ENDPOINTS = (*accounts.ENDPOINTS, *sessions.ENDPOINTS)
+ENDPOINTS = (*accounts.ENDPOINTS, *sessions.ENDPOINTS, *security.ENDPOINTS)

@@ -14,7 +14,14 @@ from saleroom.accounts.domain.accounts import (
     parse_username,
 )
 from saleroom.accounts.domain.agents import agent
-from saleroom.accounts.domain.errors import InvalidAuthentication, RegistrationClosed, UsernameTaken, WrongPassword
+from saleroom.accounts.domain.errors import (
+    CodeRequired,
+    InvalidAuthentication,
+    RegistrationClosed,
+    UsernameTaken,
+    WrongCode,
+    WrongPassword,
+)
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
@@ -74,7 +81,18 @@ _LOGIN = Form(
     name="Login",
     example=_EXAMPLE,
     strict=False,
-    fields=(_any_string("username", "username"), _any_string("password", "password")),
+    fields=(
+        _any_string("username", "username"),
+        _any_string("password", "password"),
+        Field(
+            name="code",
+            to="code",
+            parse=string,
+            schema={"type": "string"},
+            nullable=True,
+            about="For an account with one-time codes: the code of the app, or a recovery code. Otherwise ignored.",
+        ),
+    ),
 )
 _PASSWORD_CHANGE = Form(
     name="PasswordChange",
@@ -93,7 +111,8 @@ async def register(call: Call[AccountServices]) -> Response:
 async def log_in(call: Call[AccountServices]) -> Response:
     """POST /login."""
     address, device = client_address(call.request), agent(call.request.headers.get("user-agent", ""))
-    token = await call.services.accounts.log_in(call.values["username"], call.values["password"], address, device)
+    username, password, code = call.values["username"], call.values["password"], call.values.get("code")
+    token = await call.services.accounts.log_in(username, password, address, device, code)
     view = TokenView(token.value, instant(token.created_at), instant(token.expires_at))
     return json_response(view, 200, PRIVATE)
 
@@ -144,9 +163,10 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         tag="accounts",
         form=_LOGIN,
         answer=TokenView,
-        errors=(InvalidAuthentication, TooManyRequests, Busy),
+        errors=(InvalidAuthentication, CodeRequired, WrongCode, TooManyRequests, Busy),
         bare=True,
-        about="The token is shown only once. Members other than `username` and `password` are ignored.",
+        about="The token is shown only once. An account with one-time codes needs `code` too; without it the answer is "
+        "`code_required`. Other members are ignored.",
     ),
     Endpoint(
         method="DELETE",

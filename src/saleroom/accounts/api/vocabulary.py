@@ -11,11 +11,17 @@ USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 
 VOCABULARY = Vocabulary(
     members={
+        "appAddress": ({"pattern": "^otpauth://totp/"}, "For a QR code, which authenticator apps read."),
         "agent": ({}, "The name of the device; empty if it is unknown."),
         "createdAt": (INSTANT, "When it was made."),
         "current": ({}, "Whether it is the session of this request."),
         "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
         "id": ({}, "Its public identifier."),
+        "oneTimeCodes": ({}, "Whether a login needs a one-time code."),
+        "oneTimeCodesSince": (INSTANT, "Since when; null if it needs none."),
+        "recoveryCodes": ({}, "Each stands in for one code of a lost app."),
+        "recoveryCodesLeft": ({}, "How many recovery codes are not used yet."),
+        "secret": ({"pattern": "^[A-Z2-7]{32}$"}, "In Base32, to type into an app."),
         "sessions": ({}, "The sessions."),
         "token": (
             {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},

@@ -12,6 +12,37 @@ class InvalidAuthentication(Mismatch):
     bare = True
 
 
+class CodeRequired(Mismatch):
+    """This account needs a one-time code too: send it as 'code', with the username and the password."""
+
+    code = "code_required"
+
+    ticket = b""
+    """Stands for the username and the password in the second step of a login on a page; never in an answer of the API."""
+
+
+class WrongCode(Mismatch):
+    """This code is wrong, too old, or was used before; wait for the next one, or use a recovery code."""
+
+    code = "wrong_code"
+
+
+class LoginExpired(InvalidAuthentication):
+    """Too much time has passed since the password, or it was changed; log in again. Only pages log in by two steps."""
+
+
+class CodesOn(Conflict):
+    """One-time codes are on already; switch them off before you set them up again."""
+
+    code = "one_time_codes_on"
+
+
+class CodesOff(Conflict):
+    """One-time codes are off; set them up first."""
+
+    code = "one_time_codes_off"
+
+
 class WrongPassword(Forbidden):
     """This is not your current password; nothing was changed."""
 

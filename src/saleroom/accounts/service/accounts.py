@@ -7,13 +7,16 @@ import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any, TypeVar
 
 import structlog
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
 from saleroom.accounts.domain.errors import (
+    CodeRequired,
     InvalidAuthentication,
+    LoginExpired,
     RegistrationClosed,
     UnknownSession,
     UnknownUser,
@@ -21,16 +24,21 @@ from saleroom.accounts.domain.errors import (
     WrongPassword,
 )
 from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import codes
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.service.tickets import LoginKeys, Ticket
 from saleroom.accounts.storage import accounts
-from saleroom.kernel.errors import Contradiction, Unauthenticated
+from saleroom.kernel.errors import Contradiction, Refusal, Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.turns import Rank
 
 log = structlog.get_logger()
+
+R = TypeVar("R")
 
 FAILED_LOGINS_PER_HOUR = 600
 AGENT_MAX = 80
@@ -73,12 +81,14 @@ class Accounts:
         passwords: Passwords,
         registrations: Registrations | None,
         failed_logins: FailedLogins | None = None,
+        keys: LoginKeys | None = None,
     ) -> None:
-        """`registrations` is None if registration is closed."""
+        """`registrations` is None if registration is closed. Without `keys` nobody with one-time codes can log in."""
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
         self._failed_logins = failed_logins or FailedLogins(FAILED_LOGINS_PER_HOUR)
+        self._keys = keys
 
     async def register(self, username: str, password: str, address: str) -> Account:
         """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
@@ -90,17 +100,65 @@ class Accounts:
         log.info("somebody registered", user=username, address=address)
         return account
 
-    async def log_in(self, username: str, password: str, address: str, agent: str = "") -> IssuedToken:
-        """Return a new token for a device called `agent`. Raises InvalidAuthentication, TooManyRequests or Busy."""
+    async def log_in(
+        self, username: str, password: str, address: str, agent: str = "", code: str | None = None
+    ) -> IssuedToken:
+        """Return a new token for a device called `agent`.
+
+        Raises InvalidAuthentication, TooManyRequests or Busy. For an account with one-time codes it also raises WrongCode, or
+        CodeRequired with a ticket for `log_in_by_ticket`.
+        """
         username = username.lower() if username.isascii() and "\0" not in username else ""
-        token = None
+        keys, started = self._keys, None
         with self._failed_logins.attempt(username, address):
-            while token is None:
+            while started is None:
                 account, digest = await self._verified(username, password, address, "a login failed")
                 newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
-                token = await self._database.write(start_session, account.id, digest, newer, agent)
+                secrets = None if keys is None else keys.secrets
+                started = await self._database.write(start_session, account.id, digest, newer, agent, code, secrets)
+                if isinstance(started, CodeRequired) and keys is not None:
+                    started.ticket = keys.ticket(account.id, username, digest, self._database.clock_now())
+            token = _started(started, username, address)
         log.info("somebody logged in", user=username, address=address)
         return token
+
+    async def log_in_by_ticket(self, ticket: bytes, code: str, address: str, agent: str = "") -> IssuedToken:
+        """Return a new token after the second step of a login. Raises LoginExpired, and as `log_in` does."""
+        if self._keys is None:
+            raise LoginExpired
+        one = self._keys.read(ticket, self._database.clock_now())
+        with self._failed_logins.attempt(one.username, address):
+            started = await self._database.write(_continue_session, one, agent, code, self._keys.secrets)
+            token = _started(started, one.username, address)
+        log.info("somebody logged in", user=one.username, address=address)
+        return token
+
+    async def with_password(
+        self,
+        token: str,
+        password: str,
+        address: str,
+        use_case: Callable[..., R | Refusal],
+        *args: Any,
+    ) -> R:
+        """Run `use_case(tx, account, *args)` for the token's user, whose password is checked first as at a login.
+
+        Raises Unauthenticated, WrongPassword, TooManyRequests or Busy, and the refusal that the use case returns: what it has
+        written is kept.
+        """
+        username = (await self._database.read(authenticate, token, Right.ACCOUNT)).username
+        done: tuple[R | Refusal] | None = None
+        try:
+            with self._failed_logins.attempt(username, address):
+                while done is None:
+                    _, verified = await self._verified(username, password, address, "a password was wrong")
+                    done = await self._database.write(_with_digest, token, verified, use_case, *args)
+                [result] = done
+                if isinstance(result, Refusal):
+                    raise result
+        except InvalidAuthentication:
+            raise WrongPassword from None
+        return result
 
     async def change_password(self, token: str, current: str, new: str, address: str) -> None:
         """Replace the password of the token's user, and end all their other sessions.
@@ -179,19 +237,61 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
 
 
 @ranked(Rank.LOGIN)
-def start_session(tx: Transaction, user_id: int, verified: str, newer: str | None, agent: str) -> IssuedToken | None:
+def start_session(
+    tx: Transaction,
+    user_id: int,
+    verified: str,
+    newer: str | None,
+    agent: str,
+    code: str | None = None,
+    secrets: Sealing | None = None,
+) -> IssuedToken | Refusal | None:
     """Store and return a new token for the user whose password belongs to the digest `verified`.
 
     Return None if `verified` is no longer the user's digest: an old password no longer works. `newer` replaces the digest, if
-    given. Of more than `SESSIONS_MAX` sessions the oldest ends.
+    given. Return the refusal of `code` if the user has one-time codes. Of more than `SESSIONS_MAX` sessions the oldest ends.
     """
     if accounts.lock_digest(tx, user_id) != verified:
         return None
+    refused = codes.refusal_of(tx, secrets, user_id, code)
+    if refused is not None:
+        return refused
     if newer is not None:
         accounts.set_digest(tx, user_id, newer)
     token = issue_token(tx, user_id, agent=agent)
     accounts.delete_oldest_sessions(tx, user_id, SESSIONS_MAX)
     return token
+
+
+@ranked(Rank.LOGIN)
+def _continue_session(
+    tx: Transaction, ticket: Ticket, agent: str, code: str, secrets: Sealing
+) -> IssuedToken | Refusal:
+    """Do as `start_session` for the user of a ticket; return LoginExpired if the password was changed since."""
+    digest = accounts.lock_digest(tx, ticket.user_id)
+    if digest is None or not ticket.is_of(digest):
+        return LoginExpired()
+    return start_session(tx, ticket.user_id, digest, None, agent, code, secrets) or LoginExpired()
+
+
+def _started(started: IssuedToken | Refusal, username: str, address: str) -> IssuedToken:
+    """Return the token. Raises the refusal in its place."""
+    if isinstance(started, Refusal):
+        if not isinstance(started, CodeRequired):
+            log.info("a login failed by its code", user=username, address=address)
+        raise started
+    return started
+
+
+@ranked(Rank.LOGIN)
+def _with_digest(
+    tx: Transaction, token: str, verified: str, use_case: Callable[..., R | Refusal], *args: Any
+) -> tuple[R | Refusal] | None:
+    """Return the result of `use_case`; None if `verified` is no longer the user's digest. Raises Unauthenticated."""
+    account = authenticate(tx, token, Right.ACCOUNT)
+    if accounts.lock_digest(tx, account.id) != verified:
+        return None
+    return (use_case(tx, account, *args),)
 
 
 def new_token_value() -> str:

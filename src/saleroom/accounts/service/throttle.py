@@ -17,7 +17,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from msgspec import Struct
 
-from saleroom.accounts.domain.errors import InvalidAuthentication
+from saleroom.accounts.domain.errors import InvalidAuthentication, WrongCode
 from saleroom.kernel.errors import TooManyRequests
 from saleroom.kernel.networks import network
 
@@ -102,7 +102,7 @@ class FailedLogins:
         self._under_way[key] += 1
         try:
             yield
-        except InvalidAuthentication:
+        except (InvalidAuthentication, WrongCode):
             self.failed(username, address)
             raise
         else:

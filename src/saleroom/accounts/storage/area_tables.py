@@ -5,7 +5,15 @@ from __future__ import annotations
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.storage.tables import auth_tokens, contacts, idempotency, mail_addresses, users
+from saleroom.accounts.storage.tables import (
+    auth_tokens,
+    contacts,
+    idempotency,
+    mail_addresses,
+    one_time_codes,
+    recovery_codes,
+    users,
+)
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.mail import FORMAT, parse_mail_address
 from saleroom.storage.areas import AreaTables
@@ -32,7 +40,7 @@ def _mail_address_fault(value: str) -> Fault | None:
 
 
 TABLES = AreaTables(
-    tables=(users, auth_tokens, contacts, mail_addresses, idempotency),
+    tables=(users, auth_tokens, contacts, mail_addresses, one_time_codes, recovery_codes, idempotency),
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,

@@ -6,6 +6,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ForeignKey,
+    Integer,
     LargeBinary,
     String,
     Table,
@@ -61,6 +62,31 @@ mail_addresses = Table(
 )
 """Where a user gets mails of the house; nobody else sees it. `verified_at` is null until the user has shown to read mails
 there. `language` is the tag of the language that they read."""
+
+
+one_time_codes = Table(
+    "one_time_codes",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id"), primary_key=True, autoincrement=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("confirmed_at", Instant),
+    Column("last_step", BigInteger, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("failed_at", Instant),
+)
+"""The secrets that the house shares with authenticator apps, sealed by a key of the house's secret."""
+
+
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False),
+    Column("digest", String, nullable=False),
+    UniqueConstraint("user_id", "digest"),
+)
+"""The digests of recovery codes that are not used yet."""
 
 
 idempotency = Table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from contextlib import suppress
 from typing import Any
 
@@ -10,16 +11,18 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.accounts.domain.agents import agent
-from saleroom.accounts.domain.errors import UnknownSession, WrongPassword
+from saleroom.accounts.domain.errors import CodeRequired, LoginExpired, UnknownSession, WrongCode, WrongPassword
 from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
+from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, go_to, local
 from saleroom.storage.database import Transaction
 
 SESSION_DIGITS_MAX = 18
+_EXPIRED = N_("Too much time has passed since you entered the password, or it was changed. Log in again.")
 
 
 class AccountPages:
@@ -43,8 +46,26 @@ class AccountPages:
         try:
             username, password = _texts(sent, "username", "password")
             return await self._start_session(request, username, password, sent.get("next"))
+        except CodeRequired as required:
+            ticket = base64.urlsafe_b64encode(required.ticket).decode()
+            return await self._code_form(request, {"ticket": ticket, "next": sent.get("next", "/")})
         except Refusal as refused:
             return await self._form(request, "login.html", sent, refused)
+
+    async def log_in_by_code(self, request: Request) -> Response:
+        """POST /session/code: the second step of a login, for an account with one-time codes."""
+        sent = await fields(request)
+        device = agent(request.headers.get("user-agent", ""))
+        try:
+            [code] = _texts(sent, "code")
+            issued = await self._services.accounts.log_in_by_ticket(
+                _ticket(sent), code, client_address(request), device
+            )
+        except LoginExpired as refused:
+            return await self._form(request, "login.html", sent, refused, _EXPIRED)
+        except Refusal as refused:
+            return await self._code_form(request, sent, refused)
+        return self._logged_in(issued, sent.get("next"))
 
     async def register(self, request: Request) -> Response:
         """POST /register: make the account, log in, set the session's cookie, and go to the next page."""
@@ -137,6 +158,9 @@ class AccountPages:
         issued = await self._services.accounts.log_in(
             username, password, client_address(request), agent(request.headers.get("user-agent", ""))
         )
+        return self._logged_in(issued, then)
+
+    def _logged_in(self, issued: accounts.IssuedToken, then: str | None) -> Response:
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:
@@ -154,15 +178,28 @@ class AccountPages:
         return await self._form(request, template, {} if then is None else {"next": then})
 
     async def _form(
-        self, request: Request, template: str, sent: dict[str, str], refused: Refusal | None = None
+        self, request: Request, template: str, sent: dict[str, str], refused: Refusal | None = None, words: str = ""
     ) -> Response:
-        """Return the form with the refusal. A password is never sent back."""
+        """Return the form with the refusal, in its own words or in these. A password is never sent back."""
         context = {
             "username": sent.get("username", ""),
             "next": local(sent.get("next")),
             **self._refusal(request, refused),
         }
+        if words:
+            context["message"] = self._site.language(request).gettext(words)
         return self._site.page(request, template, await self._site.viewer(request), context, refused=refused)
+
+    async def _code_form(self, request: Request, sent: dict[str, str], refused: Refusal | None = None) -> Response:
+        """Return the form for the code of a login's second step. A code is never sent back."""
+        shown = Invalid.one("code", refused.code, refused.message) if isinstance(refused, WrongCode) else refused
+        context = {
+            "ticket": sent.get("ticket", ""),
+            "next": local(sent.get("next")),
+            **self._refusal(request, shown),
+        }
+        headers = {"Cache-Control": "no-store"}
+        return self._site.page(request, "login_code.html", None, context, refused=refused, headers=headers)
 
     def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
         """Return the parts of a refusal that the forms show."""
@@ -181,6 +218,14 @@ def _texts(sent: dict[str, str], *names: str) -> list[str]:
     if faults:
         raise Invalid(faults)
     return [sent[name] for name in names]
+
+
+def _ticket(sent: dict[str, str]) -> bytes:
+    """Return the ticket of a login's second step. Raises LoginExpired if it has not even the form of one."""
+    try:
+        return base64.b64decode(sent.get("ticket", ""), altchars=b"-_", validate=True)
+    except ValueError:
+        raise LoginExpired from None
 
 
 def _credentials(sent: dict[str, str]) -> tuple[str, str]:

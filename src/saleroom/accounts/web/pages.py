@@ -9,6 +9,7 @@ from starlette.routing import Route
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.accounts import AccountPages
 from saleroom.accounts.web.contacts import ContactPages
+from saleroom.accounts.web.security import SecurityPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
@@ -22,7 +23,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({"/register", "/session", "/session/end"}),
+        paths=frozenset({"/register", "/session", "/session/code", "/session/end"}),
         below=("/mine/",),
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
@@ -33,16 +34,26 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
 
 
 def _routes(site: Site, services: AccountServices) -> list[Route]:
-    accounts, contacts = AccountPages(site, services), ContactPages(site, services)
+    accounts, contacts, security = (
+        AccountPages(site, services),
+        ContactPages(site, services),
+        SecurityPages(site, services),
+    )
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
+        Route("/session/code", Address(POST=accounts.log_in_by_code)),
         Route("/session/end", Address(POST=accounts.log_out)),
         Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),
         Route("/mine/sessions", Address(GET=accounts.sessions)),
         Route("/mine/sessions/end", Address(POST=accounts.end_session)),
         Route("/mine/sessions/end-all", Address(POST=accounts.end_all)),
         Route("/mine/password", Address(GET=accounts.password_form, POST=accounts.change_password)),
+        Route("/mine/security", Address(GET=security.overview)),
+        Route("/mine/security/codes", Address(POST=security.begin)),
+        Route("/mine/security/codes/confirmation", Address(POST=security.confirm)),
+        Route("/mine/security/codes/recovery", Address(POST=security.renew)),
+        Route("/mine/security/codes/end", Address(POST=security.end)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),
     ]

@@ -9,6 +9,7 @@ from saleroom.site.language import N_
 from saleroom.site.words import Words
 
 _WRONG_PASSWORD = (N_("This is not your current password. Nothing was changed."),)
+_WRONG_CODE = (N_("This code is wrong, too old, or was used before. Wait for the next one, or enter a recovery code."),)
 
 RIGHTS: Mapping[str, str] = {
     Right.READ: N_("read your own account, lots, bids and receipts"),
@@ -38,6 +39,10 @@ WORDS = Words(
     },
     refusals={
         "invalid_authentication": (N_("The username or the password is wrong. Check both and try again."),),
+        "code_required": (N_("This account needs a one-time code."),),
+        "wrong_code": _WRONG_CODE,
+        "one_time_codes_on": (N_("One-time codes are on already."),),
+        "one_time_codes_off": (N_("One-time codes are off. Set them up first."),),
         "wrong_password": _WRONG_PASSWORD,
         "missing_right": (
             N_("You do not have this right here: %(right)s. Ask those who run the house."),
@@ -63,5 +68,6 @@ WORDS = Words(
         "contact_length": (N_("The contact can have at most %(most)s characters."),),
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
+        "wrong_code": _WRONG_CODE,
     },
 )

@@ -6,10 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
-from typing import Any
 
-import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +14,7 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http import problems
 from saleroom.kernel.errors import Busy
+from saleroom.site.qr_codes import draw
 from saleroom.site.site import Site
 
 CACHED_MAX = 512
@@ -25,10 +23,6 @@ WAITING_MAX = 8
 """Codes that may wait to be drawn. Further requests are refused as Busy."""
 RESTS = 9
 """The thread rests this many times as long as the last code took: drawing holds the interpreter's lock."""
-MASK = 3
-"""Every camera reads any of the eight masks. To choose the best takes four times as long as all the rest."""
-_QUIET_ZONE = 4
-"""Light modules around a code, without which cameras do not find it (ISO/IEC 18004, 6.3.8)."""
 
 
 class QrCodes:
@@ -84,12 +78,3 @@ class Drawer:
 
     def _done(self, _: asyncio.Future[bytes]) -> None:
         self._waiting -= 1
-
-
-def draw(address: str) -> bytes:
-    """Return the code of an address."""
-    drawn = BytesIO()
-    code = segno.make(address, error="m", micro=False, boost_error=False, mask=MASK)
-    plain: dict[str, Any] = {"xmldecl": False, "omitsize": True, "svgclass": None, "lineclass": None}
-    code.save(drawn, kind="svg", border=_QUIET_ZONE, dark="#000", light="#fff", **plain)
-    return drawn.getvalue()
