@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0018"
+NEWEST = "0019"
 ADDED = {
     "cleared_at",
     "agent",

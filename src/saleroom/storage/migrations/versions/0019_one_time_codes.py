@@ -1,6 +1,6 @@
 """One-time codes and recovery codes.
 
-Revision: 0018.
+Revision: 0019.
 """
 
 import sqlalchemy as sa
@@ -8,8 +8,8 @@ from alembic import op
 
 from saleroom.storage.schema import Instant
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
