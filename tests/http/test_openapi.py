@@ -21,7 +21,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(docs|language|live|lots|mine|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+    r"/(admin|docs|language|live|lots|mine|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {

@@ -19,9 +19,9 @@ from saleroom.site.language import COOKIE, COOKIE_SECONDS, N_
 from saleroom.site.rendering import here_of
 from saleroom.site.site import Address, Site, go_to, is_fragment, local
 
-_PATHS = frozenset({"/docs"})
+_PATHS = frozenset({"/docs", "/admin"})
 _HEADINGS = {"imprint": N_("Imprint"), "privacy": N_("Privacy"), "rules": N_("Terms of sale")}
-_BELOW = "/language/"
+_BELOW = ("/language/", "/admin/")
 _ANOTHER_LOGIN = N_("You have logged in since this page was opened")
 _SEND_AGAIN = N_("This page is from before your last login, so nothing was changed. Open it again, then try once more.")
 
@@ -34,7 +34,7 @@ class Pages:
         self._api_words = {path.split("/")[1] for path in api_paths}
         self._texts = [name for name in house_profile.PAGES if name in site.profile.texts]
         self._paths = _PATHS.union((f"/{name}" for name in self._texts), *(area.paths for area in site.areas))
-        self._below = (_BELOW, *(prefix for area in site.areas for prefix in area.below))
+        self._below = (*_BELOW, *(prefix for area in site.areas for prefix in area.below))
         self._form_paths = frozenset[str]().union(*(area.form_paths for area in site.areas))
 
     def routes(self) -> list[Route]:
@@ -43,6 +43,7 @@ class Pages:
             *(route for area in self._site.areas for route in area.routes(self._site)),
             *([] if "/" in self._paths else [Route("/", Address(GET=self.home))]),
             Route("/docs", Address(GET=self.docs)),
+            Route("/admin", Address(GET=self.back_office)),
             *(Route(f"/{name}", Address(GET=self.house_text)) for name in self._texts),
             Route("/language/{tag}", Address(GET=self.choose_language)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._site.assets.answer)),
@@ -55,6 +56,15 @@ class Pages:
     async def docs(self, request: Request) -> Response:
         """GET /docs: the viewer of `/openapi.json`."""
         return self._site.page(request, "docs.html", await self._site.viewer(request))
+
+    async def back_office(self, request: Request) -> Response:
+        """GET /admin: lead to the first section of the back office that is for the reader. Raises NotFound if none is."""
+        viewer = await self._site.viewer(request)
+        if viewer is None:
+            return self._site.to_log_in(request)
+        for section in self._site.sections_of(viewer):
+            return go_to(section.path)
+        raise NotFound
 
     async def house_text(self, request: Request) -> Response:
         """GET /imprint, /privacy and /rules: a text of the house, in the reader's language if it is there."""

@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, Response
 
 from saleroom.http.forgery import forgery_token
 from saleroom.http.requests import header
+from saleroom.kernel.instants import instant
 from saleroom.site.assets import choose_coding
 from saleroom.site.language import Language
 
@@ -119,6 +120,7 @@ def _environment(
     own: dict[str, Callable[[Language, Any], Any]] = {
         "amount": Language.amount,
         "duration": Language.duration,
+        "instant": lambda _, at: instant(at),
         "money": Language.money,
         "number": Language.number,
         "when": Language.when,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
@@ -48,13 +48,30 @@ class Viewer(Protocol):
     def username(self) -> str:
         """The name in the header of a page."""
 
+    @property
+    def rights(self) -> Collection[str]:
+        """What the user may do: it decides which sections of the back office they see."""
+
+
+class Section(Struct, frozen=True):
+    """A section of the back office, `/admin`, which is for those who run the house.
+
+    Its page is at `path`, below `/admin/`. `label` is its name, for `gettext`. The page asks for `right` itself; without it
+    nothing leads a user there.
+    """
+
+    path: str
+    label: str
+    right: str
+
 
 class AreaPages(Struct, frozen=True, kw_only=True):
     """The pages of one area. An area that is not among those of the site is gone from its routes and menus.
 
     `folder` holds `templates/` and `static/`. An error at one of `paths`, or below one of the prefixes `below`, is shown as a
     page; at `form_paths` only for GET and HEAD, because the other methods there belong to the API. `menu` and `tabs` are
-    templates of list items: for the header of each page, and for the tabs of "My saleroom". `home` is the page to which `/`
+    templates of list items: for the header of each page, and for the tabs of "My saleroom". `sections` are those of the back
+    office: their paths need not be among `paths`. `home` is the page to which `/`
     leads if no area has a page there. `shows_again` tells the paths
     whose form is shown again after another login, with all that is in it. `names` and `filters` are for the templates.
     """
@@ -67,6 +84,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     form_paths: frozenset[str] = frozenset()
     menu: str | None = None
     tabs: str | None = None
+    sections: tuple[Section, ...] = ()
     home: str | None = None
     shows_again: Callable[[str], bool] = lambda path: False
     names: Mapping[str, Any] = {}
@@ -94,6 +112,7 @@ class Site:
         profile: HouseProfile = _PLAIN,
     ) -> None:
         self.areas = areas
+        self.sections = tuple(section for area in reversed(areas) for section in area.sections)
         self.profile = profile
         self.database = database
         self.https = https
@@ -110,6 +129,7 @@ class Site:
             "house": profile,
             "logo": self.assets.url("logo.svg" if profile.logo is None else f"house/{profile.logo.name}"),
             "languages": tuple(self.languages),
+            "sections_of": self.sections_of,
             "menus": [area.menu for area in areas if area.menu],
             "tabs": [area.tabs for area in areas if area.tabs],
         }
@@ -149,6 +169,11 @@ class Site:
             return viewer, use_case(tx, token, *args, **kwargs)
 
         return await self.database.read(with_viewer)
+
+    def sections_of(self, viewer: Viewer | None) -> list[Section]:
+        """Return the sections of the back office that are for this user."""
+        rights = () if viewer is None else viewer.rights
+        return [section for section in self.sections if section.right in rights]
 
     async def viewer(self, request: Request) -> Viewer | None:
         """Return the user that is logged in, or None."""

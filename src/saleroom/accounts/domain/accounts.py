@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from saleroom.accounts.domain.rights import Right, Role, Scope, Sellers, refuse_to_offer, refuse_without
+from saleroom.accounts.domain.rights import Right, Role, Scope, Sellers, refuse_to_offer, refuse_without, rights_of
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.parties import Party
 
@@ -35,6 +35,11 @@ class Holder(Struct, frozen=True, kw_only=True):
     def party(self) -> Party:
         """The user as every area knows them."""
         return Party(self.id, self.username)
+
+    @property
+    def rights(self) -> frozenset[Right]:
+        """What the token lets the user do."""
+        return rights_of(self.role, self.scopes)
 
     def refuse_without(self, right: Right) -> None:
         """Raise MissingRight if the token does not have this right."""

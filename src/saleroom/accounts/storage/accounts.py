@@ -75,7 +75,7 @@ def find_login(tx: Transaction, username: str) -> Login | None:
     """Return the first user with this name (docs/specification.md, "POST /login")."""
     statement = select(users).where(users.c.username == username).order_by(users.c.id).limit(1)
     row = tx.execute(statement).first()
-    return None if row is None else Login(_account(row), row.password_digest)
+    return None if row is None else Login(account_of(row), row.password_digest)
 
 
 def lock_digest(tx: Transaction, user_id: int) -> str | None:
@@ -107,7 +107,7 @@ def set_seller(tx: Transaction, user_id: int, since: datetime | None) -> None:
 
 def list_users(tx: Transaction) -> list[Account]:
     """Return all users, by name."""
-    return [_account(row) for row in tx.execute(select(*_ACCOUNT).order_by(users.c.username))]
+    return [account_of(row) for row in tx.execute(select(*ACCOUNT).order_by(users.c.username))]
 
 
 def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
@@ -155,12 +155,12 @@ def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
     """Return the account of a live token, as `holders_by_token` does."""
     statement = (
-        select(*_ACCOUNT)
+        select(*ACCOUNT)
         .join_from(auth_tokens, users)
         .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
     )
     row = tx.execute(statement).first()
-    return None if row is None else _account(row)
+    return None if row is None else account_of(row)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
@@ -174,7 +174,8 @@ def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 
 
-def _account(row: Row[Any]) -> Account:
+def account_of(row: Row[Any]) -> Account:
+    """Return the account of a row that has the columns `ACCOUNT`."""
     return Account(
         id=row.id,
         username=row.username,
@@ -185,7 +186,7 @@ def _account(row: Row[Any]) -> Account:
 
 
 _ROLES = {role.value: role for role in Role}
-_ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at, users.c.seller_since)
+ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at, users.c.seller_since)
 _LIVE_TOKENS = BulkLookup(
     select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role)
     .join_from(auth_tokens, users)

@@ -7,6 +7,7 @@ from pathlib import Path
 from starlette.routing import Route
 
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web import back_office
 from saleroom.accounts.web.accounts import AccountPages
 from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.security import SecurityPages
@@ -28,6 +29,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
         tabs="parts/account_tabs.html",
+        sections=back_office.SECTIONS,
         home="/mine/sessions",
         names={"registration_open": registration_open},
     )
@@ -55,5 +57,6 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/mine/security/codes/recovery", Address(POST=security.renew)),
         Route("/mine/security/codes/end", Address(POST=security.end)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
+        *back_office.routes(site, services),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Role
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
@@ -29,6 +29,17 @@ RIGHTS: Mapping[str, str] = {
     Right.READ_AUDIT: N_("read the audit log"),
 }
 """The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
+
+ROLES: Mapping[str, str] = {
+    Role.OWNER: N_("owner"),
+    Role.MANAGER: N_("manager"),
+    Role.AUCTIONEER: N_("auctioneer"),
+    Role.CLERK: N_("clerk"),
+    Role.CASHIER: N_("cashier"),
+    Role.CATALOGUER: N_("cataloguer"),
+    Role.MEMBER: N_("member"),
+}
+"""The roles as pages name them."""
 
 WORDS = Words(
     facts={"right": RIGHTS},

@@ -1,0 +1,48 @@
+"""People in the back office: listed and searched."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.service import people
+from saleroom.accounts.services import AccountServices
+from saleroom.accounts.storage.people import Which
+from saleroom.accounts.web.words import ROLES
+from saleroom.kernel.errors import Unauthenticated
+from saleroom.site.language import N_
+from saleroom.site.site import Section, Site
+
+PEOPLE = Section("/admin/people", N_("People"), Right.READ_PEOPLE)
+QUERY_MAX = 32
+
+
+class PeoplePages:
+    """The pages on people."""
+
+    def __init__(self, site: Site, services: AccountServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def show(self, request: Request) -> Response:
+        """GET /admin/people?q=&role=&after=: the people by name."""
+        asked = request.query_params
+        text, role = asked.get("q", "").strip().lower()[:QUERY_MAX], asked.get("role", "")
+        which = Which(text=text or None, role=Role(role) if role in [*Role] else None)
+        try:
+            viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        kept = {"q": text, "role": "" if which.role is None else which.role.value}
+        context = {
+            "found": found,
+            "q": text,
+            "role": kept["role"],
+            "roles": ROLES,
+            "next": None if found.after is None else f"{PEOPLE.path}?{urlencode({**kept, 'after': found.after})}",
+            "query_max": QUERY_MAX,
+        }
+        return self._site.page(request, "people.html", viewer, context)

@@ -1,0 +1,46 @@
+"""The back office in a real Chromium: on a phone, in the dark, by keyboard and in German."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from saleroom.accounts.domain.rights import Role
+from tests.browser.people import BrowserVisitor, broken_rules
+from tests.fixtures_house import House
+from tests.site.test_admin import SECTIONS, with_role
+
+PHONE = {"width": 360, "height": 740}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_each_section_fits_a_phone(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, scheme: str, locale: str
+) -> None:
+    """axe finds no fault in any section, in light and in dark, and in neither language is it wider than the screen."""
+    sqlite_house.user("a-very-long-username-of-32-chars")
+    owner = with_role(sqlite_house, Role.OWNER)
+    page = enter(owner, color_scheme=scheme, viewport=PHONE, locale=locale).page
+    for section in SECTIONS:
+        page.goto(section.path)
+        page.wait_for_load_state("load")
+        assert {} == broken_rules(page), section.path
+        assert 360 == page.evaluate("document.documentElement.scrollWidth"), section.path
+
+
+def test_the_keyboard_leads_from_the_header_to_somebody(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House
+) -> None:
+    """Enter on the link in the header opens the back office, and the search finds a person."""
+    sqlite_house.user("looked.for")
+    page = enter(with_role(sqlite_house, Role.CLERK)).page
+    page.goto("/")
+    page.get_by_role("link", name="Back office").press("Enter")
+    search = page.get_by_label("Part of the username")
+    search.fill("looked")
+    search.press("Enter")
+    expect(page.locator(".people li")).to_have_count(1)
+    expect(page.locator(".people")).to_contain_text("looked.for")
