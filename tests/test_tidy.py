@@ -29,7 +29,7 @@ BANS = [
     (
         r"\btime\.time\(",
         SOURCE,
-        "accounts/service/throttle.py tools/clock.py",
+        "tools/clock.py",
         "tx.now() for what is stored, time.monotonic() for what is measured",
     ),
     (r"\b(import|from) (random|secrets|time)\b", DOMAIN, "", "an argument: the rules know no chance"),

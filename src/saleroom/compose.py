@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, reduce
 from operator import or_
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +35,7 @@ from saleroom.http.exchange import APPLICATION
 from saleroom.http.guard import Guard
 from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.outcomes import Outcomes
+from saleroom.http.places import SharedPlaces
 from saleroom.http.protocol import Http
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
@@ -54,6 +57,7 @@ ENDPOINTS: tuple[Endpoint[Any], ...] = (*(row for area in AREAS for row in area.
 """The table of routes: every endpoint of the API."""
 RESTART_SECONDS = 1.0
 _WORKER_SETTINGS = "SALEROOM_INTERNAL_SETTINGS"
+_WORKER_FOLDER = "SALEROOM_INTERNAL_FOLDER"
 
 
 def vocabulary(areas: Sequence[Area[Settings]] = AREAS) -> Vocabulary:
@@ -72,14 +76,17 @@ def application(
     broker: MqttSettings | None = None,
     database: Database | None = None,
     areas: Sequence[Area[Settings]] = AREAS,
+    folder: Path | None = None,
 ) -> ASGIApp:
     """Return the application of one process: the platform, and the parts of all areas.
 
     ASGI is for its start and its end only: the protocol finds what answers requests in the state of the lifespan.
-    `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set.
+    `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set. `folder` is what several processes
+    share; None if there is one process.
     """
     database = database or opening.database(settings)
     https = _is_https(settings)
+    connections = _connections(settings, folder)
     secret, tokens, outcomes = HouseSecret(), Tokens(database, token_owners), Outcomes()
     platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), secret=secret, broker=broker)
     parts = [area.open(settings, platform) for area in areas]
@@ -109,7 +116,7 @@ def application(
             tasks |= await part.begin()
         try:
             async with _running(tasks, relay):
-                yield {APPLICATION: answers, CONNECTIONS: _connections(settings)}
+                yield {APPLICATION: answers, CONNECTIONS: connections}
         finally:
             for part in parts:
                 part.close()
@@ -155,11 +162,13 @@ def _is_https(settings: Settings) -> bool:
     return (settings.public_url or "").startswith("https://")
 
 
-def _connections(settings: Settings) -> Connections:
+def _connections(settings: Settings, folder: Path | None) -> Connections:
     return Connections(
-        min(settings.connections_max, serving.room_for_connections()),
+        settings.connections_max,
         settings.connections_per_address_max,
         settings.trusted_proxies,
+        places=None if folder is None else SharedPlaces(folder),
+        most_here=serving.room_for_connections(),
     )
 
 
@@ -175,7 +184,7 @@ def worker() -> ASGIApp:
     settings = Settings.model_validate_json(os.environ[_WORKER_SETTINGS])
     logs.configure(settings.log_level, settings.log_format)
     serving.end_with_parent()
-    app = application(settings, _broker(settings))
+    app = application(settings, _broker(settings), folder=Path(os.environ[_WORKER_FOLDER]))
     serving.rarely_collect()
     return app
 
@@ -200,8 +209,10 @@ def serve(settings: Settings) -> int:
         if settings.workers == 1:
             return serving.serve_one(application(settings, broker), Http, listener, lines)
         os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
-        app = "saleroom.compose:worker"
-        return serving.serve_several(app, Http, settings.workers, listener, lines)
+        with TemporaryDirectory(prefix="saleroom-") as folder:
+            os.environ[_WORKER_FOLDER] = folder
+            SharedPlaces.prepare(Path(folder), settings.workers)
+            return serving.serve_several("saleroom.compose:worker", Http, settings.workers, listener, lines)
     finally:
         if embedded is not None:
             embedded.stop()

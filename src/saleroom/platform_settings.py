@@ -116,13 +116,13 @@ class PlatformSettings(BaseModel):
         20_000,
         ge=10,
         le=1_000_000,
-        description="Connections that each process keeps, as far as it may open so many files.",
+        description="Connections that the house keeps, as far as its processes may open so many files.",
     )
     connections_per_address_max: Number = Field(
         2_000,
         ge=1,
         le=1_000_000,
-        description="Connections from one address that each process keeps; a trusted proxy has any.",
+        description="Connections from one address that the house keeps; a trusted proxy has any.",
     )
 
     @field_validator("host", "mqtt_host")

@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts, contacts
-from saleroom.accounts.storage import mail_addresses, second_factors
+from saleroom.accounts.storage import mail_addresses, rate_limits, second_factors
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
@@ -75,6 +75,7 @@ async def furnish_it(url: str) -> str:
         await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)
+        await database.write(rate_limits.lock, rate_limits.digest("network", "192.0.2.1"), clock.now)
         return running
     finally:
         await database.close()

@@ -79,7 +79,7 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
     ]
     assert 0o600 == first.stat().st_mode & 0o777
     before, after = furnished.counted(database_url), furnished.counted(empty)
-    assert {**before, "leases": 0} == after
+    assert {**before, "leases": 0, "rate_limits": 0} == after
     assert [] == [name for name, count in before.items() if not count], "the house has some of everything"
     assert "accepted" == furnished.bids_more(empty, gid)
     assert "accepted" == furnished.bids_more(empty, furnished.sells_more(empty))
@@ -94,7 +94,11 @@ def test_an_export_has_the_documented_format(exported: list[bytes]) -> None:
     prices = {row["row"]["starting_price"] for row in rows if row["table"] == "auctions"}
     assert (furnished.HOSTILE in named, "99999999999999999.999" in prices) == (True, True)
     assert all(isinstance(row["row"]["ending_rank"], str) for row in rows if row["table"] == "auctions")
-    assert set() == {row["table"] for row in rows} ^ {table.name for table in TABLES.tables} - {"leases", "texts"}
+    assert set() == {row["table"] for row in rows} ^ {table.name for table in TABLES.tables} - {
+        "leases",
+        "rate_limits",
+        "texts",
+    }
     assert not any("written_by" in row["row"] for row in rows)
     summary = json.loads(exported[-1])
     heads = sorted(f"{row['row']['gid']} {row['row']['head']}\n" for row in rows if row["table"] == "auctions")

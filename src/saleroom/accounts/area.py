@@ -27,24 +27,27 @@ from saleroom.http.secret import Purpose
 
 def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
     passwords = Passwords()
-    registrations = Registrations(settings.registrations_per_hour) if settings.registration == "open" else None
-    failed_logins = FailedLogins(settings.failed_logins_per_hour)
+    database = platform.database
+    registrations = (
+        Registrations(database, settings.registrations_per_hour) if settings.registration == "open" else None
+    )
+    failed_logins = FailedLogins(database, settings.failed_logins_per_hour)
     key = settings.load_key
     keys = LoginKeys(
         Sealing(partial(platform.secret.key, Purpose.SECOND_FACTORS)),
         Sealing(partial(platform.secret.key, Purpose.LOGIN_STEPS)),
     )
-    accounts = Accounts(platform.database, passwords, registrations, failed_logins, keys)
+    accounts = Accounts(database, passwords, registrations, failed_logins, keys)
     services = AccountServices(
-        database=platform.database,
+        database=database,
         accounts=accounts,
-        codes=OneTimeCodes(platform.database, accounts, keys.secrets, settings.house_name),
+        codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
         tokens=platform.tokens,
         load_key=None if key is None else key.get_secret_value(),
     )
 
     async def begin() -> Mapping[str, Task]:
-        return {"sweeper": partial(sweeper.run, platform.database)}
+        return {"sweeper": partial(sweeper.run, database)}
 
     return AreaParts(
         pages=area_pages(services, registration_open=registrations is not None),

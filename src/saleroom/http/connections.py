@@ -1,17 +1,15 @@
-"""Limits on connections, in all and from one network, so that no client takes all the places.
-
-Each process counts its own.
-"""
+"""Limits on connections, in all and from one network, so that no client takes all the places."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections import Counter
+import sys
 from collections.abc import Sequence
 from functools import partial
 
 import structlog
 
+from saleroom.http.places import OwnPlaces, Places
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.networks import network
 from saleroom.logs import LogThrottle
@@ -27,12 +25,23 @@ CONNECTIONS = "saleroom.connections"
 class Connections:
     """Counts connections. Those of `trusted` proxies count in all only: one address may be that of many people."""
 
-    def __init__(self, most: int, most_each: int, trusted: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        most: int,
+        most_each: int,
+        trusted: Sequence[str] = (),
+        *,
+        places: Places | None = None,
+        most_here: int = sys.maxsize,
+    ) -> None:
+        """`places` counts those of the house; without it, this process is alone. `most_here` may be in this process."""
         self._most = most
         self._most_each = most_each
+        self._most_here = most_here
+        self._places = places or OwnPlaces()
         self._trusted = [ipaddress.ip_network(one) for one in trusted]
-        self._open: Counter[str] = Counter()
-        self._count = 0
+        self.count = 0
+        """How many are open in this process."""
         self._refused_from = ""
         """The network that the latest refused connection came from."""
         self._throttles = {
@@ -42,20 +51,18 @@ class Connections:
     def enter(self, address: str) -> str:
         """Count one from `address`, and return the place that `leave` takes. Raises Busy. Call it in the event loop."""
         place = self._place(address)
-        if self._count >= self._most:
+        if self.count >= self._most_here or self._places.all() >= self._most:
             self._refuse(_TOO_MANY, place)
-        if place and self._open[place] >= self._most_each:
+        if place and self._places.of(place) >= self._most_each:
             self._refuse(_TOO_MANY_EACH, place)
-        self._open[place] += 1
-        self._count += 1
+        self._places.add(place, 1)
+        self.count += 1
         return place
 
     def leave(self, place: str) -> None:
         """Count one connection less."""
-        self._count -= 1
-        self._open[place] -= 1
-        if self._open[place] <= 0:
-            del self._open[place]
+        self._places.add(place, -1)
+        self.count -= 1
 
     def _place(self, address: str) -> str:
         """Return the network of an address; an empty string for a trusted proxy."""

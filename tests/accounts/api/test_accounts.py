@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.database import Transaction
 from tests.bidding.api.answers import faults, instant, refusal
+from tests.fixtures_database import FakeClock
 from tests.fixtures_house import PASSWORD, House, ServeHouse
 
 INVALID = b'{"message":"Invalid authentication"}'
@@ -198,8 +200,8 @@ def test_me(house: House) -> None:
 
 def test_failed_logins_wait_longer_and_longer(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """After five failures in a row the next try is 429 with Retry-After, for this name and address only. Sessions continue."""
-    seconds = [0.0]
-    monkeypatch.setattr(area, "FailedLogins", lambda per_hour: FailedLogins(per_hour, lambda: seconds[0]))
+    clock = FakeClock()
+    monkeypatch.setattr(area, "FailedLogins", partial(FailedLogins, clock=clock))
     house = serve_house()
     victim, other = house.newcomer(), house.newcomer()
     wrong = {"username": victim.name, "password": "wrong password"}
@@ -210,7 +212,7 @@ def test_failed_logins_wait_longer_and_longer(serve_house: ServeHouse, monkeypat
     assert 1 == answer.json()["retryAfter"] == int(answer.headers["retry-after"])
     assert 200 == victim.get("/me").status_code
     assert 200 == house.anyone.post("/login", json={"username": other.name, "password": PASSWORD}).status_code
-    seconds[0] += 1
+    clock.advance(1)
     assert 422 == house.anyone.post("/login", json=wrong).status_code
     assert 2 == house.anyone.post("/login", json=wrong).json()["retryAfter"]
 

@@ -1,5 +1,6 @@
 """Changing the password over HTTP: its effect on sessions, and its refusals."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from saleroom.accounts import area
 from saleroom.accounts.service import passwords
 from saleroom.accounts.service.throttle import FailedLogins
 from tests.bidding.api.answers import faults, refusal
+from tests.fixtures_database import FakeClock
 from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 
 NEW = "another battery staple"
@@ -69,7 +71,7 @@ def test_a_user_without_a_password_cannot_change_it(house: House) -> None:
 
 def test_guesses_wait_as_those_of_a_login_do(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """After five failures at either address the next try is 429 with Retry-After at both. The token stays valid."""
-    monkeypatch.setattr(area, "FailedLogins", lambda per_hour: FailedLogins(per_hour, lambda: 0.0))
+    monkeypatch.setattr(area, "FailedLogins", partial(FailedLogins, clock=FakeClock()))
     house = serve_house()
     ada = house.newcomer()
     wrong = CHANGE | {"currentPassword": "wrong password"}

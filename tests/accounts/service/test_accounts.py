@@ -58,8 +58,8 @@ def passwords() -> Iterator[CountingPasswords]:
 @pytest.fixture
 def house(database: Database, passwords: CountingPasswords) -> Accounts:
     """The use cases, with registration open, and a clock for failed logins that stands still."""
-    failed_logins = FailedLogins(FAILED_LOGINS_PER_HOUR, lambda: 0.0)
-    return Accounts(database, passwords, Registrations(1000), failed_logins)
+    failed_logins = FailedLogins(database, FAILED_LOGINS_PER_HOUR, FakeClock())
+    return Accounts(database, passwords, Registrations(database, 1000), failed_logins)
 
 
 def test_a_token_is_10_random_bytes_in_base64() -> None:
@@ -128,7 +128,7 @@ async def test_a_copied_database_logs_nobody_in(database: Database, house: Accou
 
 async def test_a_username_is_taken_once(open_database: OpenDatabase, passwords: Passwords) -> None:
     """Of several simultaneous registrations of one name, in several processes, one succeeds."""
-    several = [Accounts(open_database(), passwords, Registrations(1000)) for _ in range(3)]
+    several = [Accounts(one, passwords, Registrations(one, 1000)) for one in (open_database() for _ in range(3))]
     answers = await asyncio.gather(
         *(house.register("ada", PASSWORD, HERE) for house in several * 2), return_exceptions=True
     )
@@ -229,7 +229,7 @@ async def test_failed_logins_are_slowed_down(house: Accounts, passwords: Countin
 
 async def test_registrations_are_counted_per_address(database: Database, passwords: Passwords) -> None:
     """An address may register as many accounts an hour as the setting says. A refusal has the time to wait."""
-    house = Accounts(database, passwords, Registrations(2))
+    house = Accounts(database, passwords, Registrations(database, 2))
     for name in ("ada", "bob"):
         await house.register(name, PASSWORD, HERE)
     with pytest.raises(TooManyRequests) as caught:

@@ -42,8 +42,8 @@ class Hall:
         self.key = b"k" * 32
         self.keys = LoginKeys(Sealing(lambda: self.key), Sealing(lambda: b"t" * 32))
         self.places = iter(f"198.51.{number // 250}.{number % 250 + 1}" for number in range(60_000))
-        failed_logins = FailedLogins(10_000, lambda: 0.0)
-        self.accounts = Accounts(database, passwords, Registrations(10), failed_logins, self.keys)
+        failed_logins = FailedLogins(database, 10_000, FakeClock())
+        self.accounts = Accounts(database, passwords, Registrations(database, 10), failed_logins, self.keys)
         self.codes = OneTimeCodes(database, self.accounts, self.keys.secrets, "Saleroom")
         self.secret = b""
 

@@ -24,7 +24,7 @@ from saleroom.accounts.service.throttle import FREE_FAILURES, FailedLogins, Regi
 from saleroom.accounts.storage import accounts as rows
 from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
-from tests.fixtures_database import OpenDatabase
+from tests.fixtures_database import FakeClock, OpenDatabase
 
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 """For tests that are the same on every database."""
@@ -57,8 +57,8 @@ def passwords() -> Iterator[InterruptedPasswords]:
 @pytest.fixture
 def house(database: Database, passwords: InterruptedPasswords) -> Accounts:
     """The use cases, with registration open, and a clock for failed logins that stands still."""
-    failed_logins = FailedLogins(FAILED_LOGINS_PER_HOUR, lambda: 0.0)
-    return Accounts(database, passwords, Registrations(1000), failed_logins)
+    failed_logins = FailedLogins(database, FAILED_LOGINS_PER_HOUR, FakeClock())
+    return Accounts(database, passwords, Registrations(database, 1000), failed_logins)
 
 
 async def outdate(database: Database) -> None:
@@ -72,7 +72,7 @@ async def outdate(database: Database) -> None:
 async def test_others_end_and_this_one_lives(open_database: OpenDatabase, passwords: Passwords) -> None:
     """Only the new password logs in; all other sessions of the user end, in other processes too, and nobody else's."""
     here, there = open_database(), open_database()
-    house = Accounts(here, passwords, Registrations(10))
+    house = Accounts(here, passwords, Registrations(here, 10))
     for name in ("ada", "bob"):
         await house.add(name, OLD)
     asking, *others = [(await house.log_in("ada", OLD, HERE)).value for _ in range(3)]
@@ -144,7 +144,7 @@ async def test_the_same_password_is_no_other(house: Accounts, database: Database
 
 async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passwords) -> None:
     """Of two changes at once from one session, in two processes, one wins and the other has a wrong current password."""
-    first, second = (Accounts(open_database(), passwords, Registrations(10)) for _ in range(2))
+    first, second = (Accounts(one, passwords, Registrations(one, 10)) for one in (open_database(), open_database()))
     await first.add("ada", OLD)
     token = (await first.log_in("ada", OLD, HERE)).value
     changes = (first.change_password(token, OLD, NEW, HERE), second.change_password(token, OLD, OTHER, HERE))

@@ -35,7 +35,7 @@ def passwords() -> Iterator[Passwords]:
 
 async def test_each_login_is_a_session(clocked_database: Database, clock: FakeClock, passwords: Passwords) -> None:
     """The user's sessions are listed with their instants and devices, the latest first. The current one is marked."""
-    house = Accounts(clocked_database, passwords, Registrations(10))
+    house = Accounts(clocked_database, passwords, Registrations(clocked_database, 10))
     await house.register("ada", "correct horse", "here")
     await house.register("bob", "correct horse", "here")
     first = await house.log_in("ada", "correct horse", "here", "Firefox on Android")

@@ -87,14 +87,14 @@ class Accounts:
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
-        self._failed_logins = failed_logins or FailedLogins(FAILED_LOGINS_PER_HOUR)
+        self._failed_logins = failed_logins or FailedLogins(database, FAILED_LOGINS_PER_HOUR)
         self._keys = keys
 
     async def register(self, username: str, password: str, address: str) -> Account:
         """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
         if self._registrations is None:
             raise RegistrationClosed
-        self._registrations.take(address)
+        await self._registrations.take(address)
         digest = await self._passwords.digest(password, network(address))
         account = await self._database.write(register, username, digest)
         log.info("somebody registered", user=username, address=address)
@@ -110,7 +110,7 @@ class Accounts:
         """
         username = username.lower() if username.isascii() and "\0" not in username else ""
         keys, started = self._keys, None
-        with self._failed_logins.attempt(username, address):
+        async with self._failed_logins.attempt(username, address):
             while started is None:
                 account, digest = await self._verified(username, password, address, "a login failed")
                 newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
@@ -127,7 +127,7 @@ class Accounts:
         if self._keys is None:
             raise LoginExpired
         one = self._keys.read(ticket, self._database.clock_now())
-        with self._failed_logins.attempt(one.username, address):
+        async with self._failed_logins.attempt(one.username, address):
             started = await self._database.write(_continue_session, one, agent, code, self._keys.secrets)
             token = _started(started, one.username, address)
         log.info("somebody logged in", user=one.username, address=address)
@@ -149,7 +149,7 @@ class Accounts:
         username = (await self._database.read(authenticate, token, Right.ACCOUNT)).username
         done: tuple[R | Refusal] | None = None
         try:
-            with self._failed_logins.attempt(username, address):
+            async with self._failed_logins.attempt(username, address):
                 while done is None:
                     _, verified = await self._verified(username, password, address, "a password was wrong")
                     done = await self._database.write(_with_digest, token, verified, use_case, *args)
@@ -172,7 +172,7 @@ class Accounts:
             raise Contradiction.one("new_password", "same_password", "must differ from the current password")
         digest, changed = "", False
         try:
-            with self._failed_logins.attempt(username, address):
+            async with self._failed_logins.attempt(username, address):
                 while not changed:
                     _, verified = await self._verified(username, current, address, "a change of password failed")
                     digest = digest or await self._passwords.digest(new, network(address))

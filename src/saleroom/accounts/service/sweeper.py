@@ -1,23 +1,27 @@
-"""The sweeper: expired tokens and old idempotency keys are deleted beside the requests."""
+"""The sweeper: expired tokens, old keys and old counts are deleted beside the requests."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
 
-from saleroom.accounts.storage import accounts, idempotency
+from saleroom.accounts.storage import accounts, idempotency, rate_limits
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
 SWEEP_SECONDS = 3600.0
 SWEPT_AT_ONCE = 1000
-"""The most expired tokens, and as many idempotency keys, that one transaction deletes."""
+"""The most expired tokens, and as many idempotency keys and counts, that one transaction deletes."""
 
 
 def sweep(tx: Transaction) -> int:
-    """Delete some expired tokens and idempotency keys; return how many."""
+    """Delete some expired tokens, idempotency keys and counts that are of no use any more; return how many."""
     now = tx.now()
-    return accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE) + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
+    return (
+        accounts.sweep_tokens(tx, now, SWEPT_AT_ONCE)
+        + idempotency.sweep(tx, now, SWEPT_AT_ONCE)
+        + rate_limits.sweep(tx, now, SWEPT_AT_ONCE)
+    )
 
 
 async def run(database: Database) -> None:
@@ -26,5 +30,8 @@ async def run(database: Database) -> None:
         with suppress(DatabaseUnavailable):
             # A few at a time, as bids wait for each transaction.
             while await database.write(sweep) >= SWEPT_AT_ONCE:
+                pass
+            until = await database.read(rate_limits.overflow)
+            while until is not None and await database.write(rate_limits.sweep, until, SWEPT_AT_ONCE) >= SWEPT_AT_ONCE:
                 pass
         await asyncio.sleep(SWEEP_SECONDS)

@@ -1,34 +1,39 @@
-"""Rate limits: failed logins, registrations, and other requests that come too often.
+"""Rate limits: failed logins and registrations of the whole house, and other requests that come too often.
 
-Each process counts for itself: a house with several processes is that much more lenient (docs/decisions/0030).
+Logins and registrations are counted in the database, so that all processes share one count (docs/decisions/0055). A
+`RateLimit` counts in one process.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from typing import TypeVar
 
-from limits import RateLimitItemPerHour
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from msgspec import Struct
 
+from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
 from saleroom.accounts.domain.errors import InvalidAuthentication, WrongCode
-from saleroom.kernel.errors import TooManyRequests
+from saleroom.accounts.storage import rate_limits
+from saleroom.accounts.storage.rate_limits import Count, digest
+from saleroom.kernel.errors import Refusal, TooManyRequests
 from saleroom.kernel.networks import network
+from saleroom.storage.database import Database, Transaction, brief, ranked
+from saleroom.storage.turns import Rank
 
 FREE_FAILURES = 5
 DELAY_SECONDS_MAX = 60
-FORGET_SECONDS = 3600
+FORGET = timedelta(hours=1)
+RENEW = timedelta(days=1)
+"""How old the note of a name's last login from a network may be until the next login renews it."""
 ENTRIES_MAX = 100_000
-KEY_CHARACTERS_MAX = 40
-"""More than a username can have. Longer names cannot exist; only their beginning is stored, to bound the memory."""
 _ROUNDING_SECONDS = 1e-6
 
+Clock = Callable[[], datetime]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -72,9 +77,45 @@ class RateLimit:
         return wait
 
 
-class _Failures(Struct):
-    count: int
-    last: float
+class _Refusals:
+    """Keys that have to wait: a process refuses them again without a question to the database."""
+
+    def __init__(self, clock: Clock | None) -> None:
+        self._clock = clock
+        self._until: _BoundedDict[str, float] = _BoundedDict()
+
+    def check(self, key: str, message: str) -> None:
+        """Raise TooManyRequests if the key still has to wait."""
+        left = self._until.get(key, 0.0) - self._now()
+        if left > 0:
+            raise TooManyRequests(message, retry_after=math.ceil(left))
+        self._until.pop(key, None)
+
+    def refuse(self, key: str, left: timedelta, message: str) -> TooManyRequests:
+        """Return the refusal of a key that has to wait `left`."""
+        self._until[key] = self._now() + left.total_seconds()
+        return TooManyRequests(message, retry_after=max(1, math.ceil(left.total_seconds())))
+
+    def _now(self) -> float:
+        return time.monotonic() if self._clock is None else self._clock().timestamp()
+
+
+class _Keys(Struct, frozen=True):
+    """The keys of the counts that a login is about: a name from a network has its own, beside that of the network."""
+
+    failures: str
+    welcome: str
+    network: str
+
+
+class _Standing(Struct, frozen=True):
+    """How a name stands at a network. `left` is how long it has to wait; zero or less if it does not."""
+
+    left: timedelta
+    failures: int
+    is_welcome: bool
+    is_fresh: bool
+    """Whether the note that it is welcome need not be renewed."""
 
 
 class FailedLogins:
@@ -84,78 +125,149 @@ class FailedLogins:
     an hour forgets them. Failures from another network do not count, so nobody can lock a rival out.
 
     A network may fail `per_hour` times, with any names, and then once for each hour's share that has passed. This does not
-    delay names that have logged in from there before, since a hall shares one address.
+    delay names that have logged in from there in the last 30 days, since a hall shares one address.
     """
 
-    def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._failures: _BoundedDict[tuple[str, str], _Failures] = _BoundedDict()
-        self._networks = RateLimit(per_hour / 3600, per_hour, clock)
-        self._welcome: _BoundedDict[tuple[str, str], None] = _BoundedDict()
-        self._under_way: Counter[tuple[str, str]] = Counter()
+    _MESSAGE = "Too many failed logins; try again later."
 
-    @contextmanager
-    def attempt(self, username: str, address: str) -> Iterator[None]:
+    def __init__(self, database: Database, per_hour: int, clock: Clock | None = None) -> None:
+        """`clock` stands in for the database's, in tests."""
+        self._database = database
+        self._share = timedelta(hours=1) / per_hour
+        self._burst = (per_hour - 1) * self._share
+        self._clock = clock
+        self._refusals = _Refusals(clock)
+
+    @asynccontextmanager
+    async def attempt(self, username: str, address: str) -> AsyncIterator[None]:
         """Count a login by how the block ends. Raises TooManyRequests before the block (fact `retry_after`, seconds)."""
-        self.check(username, address)
-        key = _key(username, address)
-        self._under_way[key] += 1
+        keys = _keys(username, address)
+        self._refusals.check(keys.failures, self._MESSAGE)
+        standing = await self._database.read(self._standing, keys)
+        reserves = standing.left <= timedelta() and standing.failures >= FREE_FAILURES
+        if reserves:
+            standing = await self._database.write(self._reserve, keys)
+        if standing.left > timedelta():
+            raise self._refusals.refuse(keys.failures, standing.left, self._MESSAGE)
         try:
             yield
         except (InvalidAuthentication, WrongCode):
-            self.failed(username, address)
+            await self._database.write(self._failed, keys, counts=not reserves)
             raise
-        else:
-            self.succeeded(username, address)
-        finally:
-            self._under_way[key] -= 1
-            if not self._under_way[key]:
-                del self._under_way[key]
+        except Refusal:  # such as one that asks for a code: the try was neither right nor wrong
+            if reserves:
+                await self._database.write(self._give_back, keys)
+            raise
+        if standing.failures or not standing.is_fresh:
+            await self._database.write(self._succeeded, keys)
 
-    def check(self, username: str, address: str) -> None:
-        """Raise TooManyRequests (fact `retry_after`, seconds) if a try has to wait."""
-        key = _key(username, address)
-        left = self._networks.wait(key[1]) if key not in self._welcome else 0.0
-        failures = self._failures.get(key)
-        if failures is not None and failures.count >= FREE_FAILURES:
-            delay = min(2 ** min(failures.count - FREE_FAILURES, 16), DELAY_SECONDS_MAX)
-            # While a try is under way the next one waits too. Otherwise many tries at once would share one delay.
-            left = max(left, delay if key in self._under_way else failures.last + delay - self._clock())
-        if left > 0:
-            raise TooManyRequests("Too many failed logins; try again later.", retry_after=math.ceil(left))
+    @ranked(Rank.LOGIN)
+    @brief
+    def _standing(self, tx: Transaction, keys: _Keys) -> _Standing:
+        counts = rate_limits.find(tx, (keys.failures, keys.welcome, keys.network))
+        return self._judged(counts, keys, self._now(tx))
 
-    def failed(self, username: str, address: str) -> None:
-        """Count a failure."""
-        key, now = _key(username, address), self._clock()
-        failures = self._failures.get(key)
-        if failures is None or now - failures.last > FORGET_SECONDS:
-            failures = _Failures(0, now)
-        self._failures[key] = _Failures(failures.count + 1, now)
-        self._networks.take(key[1])
+    def _judged(self, counts: dict[str, Count], keys: _Keys, now: datetime) -> _Standing:
+        failures, welcome, place = (counts.get(key) for key in (keys.failures, keys.welcome, keys.network))
+        left, failed = timedelta(), 0
+        is_welcome = welcome is not None and now - welcome.at < TOKEN_LIFETIME
+        if place is not None and not is_welcome:
+            left = place.at - now - self._burst
+        if failures is not None and now - failures.at <= FORGET:
+            failed = failures.count
+            left = max(left, failures.at + _delay(failed) - now)
+        return _Standing(left, failed, is_welcome, welcome is not None and now - welcome.at < RENEW)
 
-    def succeeded(self, username: str, address: str) -> None:
+    @ranked(Rank.LOGIN)
+    def _reserve(self, tx: Transaction, keys: _Keys) -> _Standing:
+        """Count a try as a failure before it begins. Otherwise many tries at once, in all processes, would share one delay."""
+        rate_limits.lock(tx, keys.failures)
+        standing = self._standing(tx, keys)
+        if standing.left <= timedelta():
+            now = self._now(tx)
+            rate_limits.put(tx, keys.failures, Count(standing.failures + 1, now), until=now + FORGET)
+        return standing
+
+    @ranked(Rank.LOGIN)
+    def _give_back(self, tx: Transaction, keys: _Keys) -> None:
+        """Take back what `_reserve` has counted. Its delay stays, as it has begun."""
+        rate_limits.lock(tx, keys.failures)
+        found = rate_limits.find(tx, (keys.failures,)).get(keys.failures)
+        if found is not None:
+            rate_limits.put(tx, keys.failures, Count(max(0, found.count - 1), found.at), until=found.at + FORGET)
+
+    @ranked(Rank.LOGIN)
+    def _failed(self, tx: Transaction, keys: _Keys, *, counts: bool) -> None:
+        """Count a failure: for its network, and for the name there unless `_reserve` has counted it. Its delay begins now."""
+        now = self._now(tx)
+        for key in sorted((keys.failures, keys.network)):  # always in one order, so that nobody waits in a circle
+            rate_limits.lock(tx, key, now)
+        found = rate_limits.find(tx, (keys.failures, keys.network))
+        standing = self._judged(found, keys, now)
+        rate_limits.put(tx, keys.failures, Count(standing.failures + counts, now), until=now + FORGET)
+        full_at = max(found[keys.network].at, now)
+        if full_at - now - self._burst <= timedelta():
+            full_at += self._share
+        rate_limits.put(tx, keys.network, Count(0, full_at), until=full_at)
+
+    @ranked(Rank.LOGIN)
+    def _succeeded(self, tx: Transaction, keys: _Keys) -> None:
         """Forget the failures, and remember that the name has logged in from this network."""
-        key = _key(username, address)
-        self._failures.pop(key, None)
-        self._welcome[key] = None
+        now = self._now(tx)
+        rate_limits.forget(tx, keys.failures)
+        rate_limits.put(tx, keys.welcome, Count(0, now), until=now + TOKEN_LIFETIME)
+
+    def _now(self, tx: Transaction) -> datetime:
+        return tx.now() if self._clock is None else self._clock()
 
 
-def _key(username: str, address: str) -> tuple[str, str]:
-    return username[:KEY_CHARACTERS_MAX], network(address)
+def _keys(username: str, address: str) -> _Keys:
+    place = network(address)
+    return _Keys(digest("failures", place, username), digest("welcome", place, username), digest("network", place))
+
+
+def _delay(failures: int) -> timedelta:
+    """Return how long a name waits after so many failures in a row."""
+    if failures < FREE_FAILURES:
+        return timedelta()
+    return timedelta(seconds=min(2 ** min(failures - FREE_FAILURES, 16), DELAY_SECONDS_MAX))
 
 
 class Registrations:
     """Registrations per network, at most `per_hour` within any hour."""
 
-    def __init__(self, per_hour: int) -> None:
-        self._limit = RateLimitItemPerHour(per_hour)
-        self._window = MovingWindowRateLimiter(MemoryStorage())
+    _MESSAGE = "Too many registrations from this address; try again later."
 
-    def take(self, address: str) -> None:
+    def __init__(self, database: Database, per_hour: int, clock: Clock | None = None) -> None:
+        """`clock` stands in for the database's, in tests."""
+        self._database = database
+        self._per_hour = per_hour
+        self._clock = clock
+        self._refusals = _Refusals(clock)
+
+    async def take(self, address: str) -> None:
         """Count one. Raises TooManyRequests (fact `retry_after`, seconds)."""
         place = network(address)
-        if not self._window.hit(self._limit, place):
-            left = self._window.get_window_stats(self._limit, place).reset_time - time.time()
-            raise TooManyRequests(
-                "Too many registrations from this address; try again later.", retry_after=max(1, math.ceil(left))
-            )
+        self._refusals.check(place, self._MESSAGE)
+        left = await self._database.write(self._take, place)
+        if left > timedelta():
+            raise self._refusals.refuse(place, left, self._MESSAGE)
+
+    @ranked(Rank.LOGIN)
+    def _take(self, tx: Transaction, place: str) -> timedelta:
+        """Count one, or return how long to wait.
+
+        The last `per_hour` registrations of a network stand in a ring of rows. The next one takes the place of the oldest,
+        which must be an hour ago.
+        """
+        now = tx.now() if self._clock is None else self._clock()
+        ring = digest("registrations", place)
+        rate_limits.lock(tx, ring, now)
+        taken = rate_limits.find(tx, (ring,))[ring].count
+        slot = digest("registration", place, str(taken % self._per_hour))
+        oldest = rate_limits.find(tx, (slot,)).get(slot)
+        if oldest is not None and (left := oldest.at + timedelta(hours=1) - now) > timedelta():
+            return left
+        for key, count in ((ring, taken + 1), (slot, 0)):
+            rate_limits.put(tx, key, Count(count, now), until=now + timedelta(hours=1))
+        return timedelta()

@@ -11,6 +11,7 @@ from saleroom.accounts.storage.tables import (
     idempotency,
     mail_addresses,
     one_time_codes,
+    rate_limits,
     recovery_codes,
     users,
 )
@@ -40,7 +41,8 @@ def _mail_address_fault(value: str) -> Fault | None:
 
 
 TABLES = AreaTables(
-    tables=(users, auth_tokens, contacts, mail_addresses, one_time_codes, recovery_codes, idempotency),
+    tables=(users, auth_tokens, contacts, mail_addresses, one_time_codes, recovery_codes, idempotency, rate_limits),
+    not_exported=(rate_limits,),
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,

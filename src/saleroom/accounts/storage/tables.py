@@ -101,3 +101,14 @@ idempotency = Table(
     UniqueConstraint("user_id", "key"),
 )
 """Accepted requests by user and Idempotency-Key: a digest of the request, and its answer."""
+
+
+rate_limits = Table(
+    "rate_limits",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("kept_until", Instant, nullable=False, index=True),
+)
+"""Failed logins and registrations, counted for all processes together. `key` is a digest of what is counted."""
