@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import httpx
 import pytest
 import uvicorn
-import uvloop
 
 from saleroom import compose, serving
 from saleroom.accounts.service import accounts, passwords
 from saleroom.area import Area
 from saleroom.areas import AREAS
 from saleroom.bidding.service.closing import settle_due
+from saleroom.http.event_loop import EventLoop
 from saleroom.http.protocol import Http
 from saleroom.settings import Settings
 from saleroom.storage import database, turns
@@ -171,7 +171,7 @@ class House:
 
     def _run(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=EventLoop) as runner:
                 runner.run(self._serve())
         except BaseException as error:  # noqa: BLE001  # handed to the test's thread, which raises it
             self._failed = error
@@ -182,7 +182,7 @@ class House:
         self._database = Database(self.settings.database, clock=self.clock)
         application = compose.application(self.settings, compose._broker(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1))
-        task = asyncio.create_task(self._server.serve(sockets=serving.listeners(self._socket)))
+        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)
         self._started.set()

@@ -40,7 +40,6 @@ MODULES = (
     "saleroom.tools.verify.command",
     "saleroom.tools.watch.command",
     "uvicorn.lifespan.on",
-    "uvicorn.loops.uvloop",
 )
 """What the commands of `saleroom` import when they run."""
 REQUEST_BYTES_MAX = 100_000

@@ -21,6 +21,8 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from saleroom.http.event_loop import EventLoop
+
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75
 PARENT_SECONDS = 1.0
@@ -32,8 +34,7 @@ BACKLOG = 4096
 
 A client whose connection finds no room tries again after a second.
 """
-LISTENERS = 8
-"""The listening sockets of a process: each takes one connection in a pass of the event loop, and costs each connection 5 µs."""
+EVENT_LOOP = f"{EventLoop.__module__}:{EventLoop.__qualname__}"
 FILES_RESERVED = 800
 """Files that are not for connections: the database, its pool, the broker's own 500 connections, uploaded pictures."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
@@ -46,15 +47,6 @@ def listen(host: str, port: int) -> socket.socket:
         return _bound(family, (host, port))
     except OSError as error:
         raise _cannot_listen(host, port, error) from None
-
-
-def listeners(listener: socket.socket) -> list[socket.socket]:
-    """Return `listener` several times, for one event loop.
-
-    In a storm a pass is as long as answering a batch of bids, some 20 ms. With one listening socket, 50 new connections would
-    be taken in a second, while those that came first are answered again and again.
-    """
-    return [listener, *(listener.dup() for _ in range(LISTENERS - 1))]
 
 
 def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socket:
@@ -93,7 +85,7 @@ def _config(app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int) 
         app,
         factory=isinstance(app, str),
         workers=workers,
-        loop="uvloop",
+        loop=EVENT_LOOP,
         http=cast("type[asyncio.Protocol]", http),
         ws="none",
         lifespan="on",
@@ -150,7 +142,7 @@ def serve_one(
 ) -> int:
     """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are printed once it serves."""
     server = _Server(_config(app, http, 1), lines)
-    server.run(sockets=listeners(listener))
+    server.run(sockets=[listener])
     return 0 if server.started else 1
 
 
@@ -210,7 +202,7 @@ def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.soc
     """Yield the sockets that uvicorn sends to each process to listen on."""
     if sys.platform != "linux":  # other systems do not share connections between such sockets
         listener.listen(backlog)
-        yield listeners(listener)
+        yield [listener]
         return
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     host, port = listener.getsockname()[:2]
@@ -220,7 +212,7 @@ def _one_each(listener: socket.socket, backlog: int) -> Iterator[list[socket.soc
             claim.bind(f"\0saleroom on {host} port {port}")
         except OSError as error:
             raise _cannot_listen(host, port, error) from None
-        yield [cast("socket.socket", _Sibling(listener)) for _ in range(LISTENERS)]
+        yield [cast("socket.socket", _Sibling(listener))]
 
 
 def end_with_parent() -> None:

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import uvicorn
-import uvloop
 from starlette import requests
 from starlette.responses import Response
 from starlette.routing import Router
@@ -19,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from saleroom import serving
 from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
+from saleroom.http.event_loop import EventLoop
 from saleroom.http.exchange import APPLICATION, Application
 from saleroom.http.protocol import Http
 from tests.patience import SECONDS_MAX
@@ -51,9 +51,19 @@ class Echo:
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        self._server.should_exit = True
+        self.end()
         self._thread.join(SECONDS_MAX)
         self._socket.close()
+
+    def end(self) -> None:
+        """Tell the server to end, as a signal does."""
+        self._server.should_exit = True
+
+    def hold(self) -> threading.Event:
+        """Keep the event loop busy until the returned event is set."""
+        released = threading.Event()
+        self.loop.call_soon_threadsafe(released.wait, SECONDS_MAX)
+        return released
 
     @property
     def connections(self) -> list[Http]:
@@ -128,14 +138,14 @@ class Echo:
         raise error
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=EventLoop) as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         app = Router(lifespan=self._lifespan)
         self._server = uvicorn.Server(serving._config(app, Http, 1))
-        task = asyncio.create_task(self._server.serve(sockets=serving.listeners(self._socket)))
+        task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)
         self._started.set()
