@@ -18,7 +18,10 @@ import pytest
 import uvicorn
 
 from saleroom import compose, serving
+from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts, passwords
+from saleroom.accounts.storage import accounts as account_rows
+from saleroom.accounts.storage import people
 from saleroom.area import Area
 from saleroom.areas import AREAS
 from saleroom.bidding.service.closing import settle_due
@@ -143,6 +146,12 @@ class House:
         """Return a user that no other test has."""
         return self.user(f"newcomer.{next(_numbers)}")
 
+    def staff(self, role: Role) -> User:
+        """Return a new user with a role."""
+        user = self.newcomer()
+        self.write(_give_role, user.name, role)
+        return user
+
     def log_in(self, name: str) -> User:
         """Return the user of this name, who exists already, with a new token."""
         token = self.anyone.json("POST", "/login", json={"username": name, "password": PASSWORD})["token"]
@@ -254,6 +263,12 @@ def _add_user(tx: Transaction, name: str, digest: str) -> str:
     """Store a user, and return a token of theirs."""
     account = accounts.register(tx, name, digest)
     return accounts.issue_token(tx, account.id).value
+
+
+def _give_role(tx: Transaction, name: str, role: Role) -> None:
+    user = people.find(tx, name)
+    assert user is not None
+    account_rows.set_role(tx, user.id, role)
 
 
 def without_delay(fail: Callable[[], httpx.Response]) -> httpx.Response:

@@ -66,7 +66,7 @@ def test_accounts_alone_have_their_own_documents(accounts_alone: House) -> None:
     document = accounts_alone.plain.get("/openapi.json").json()
     paths = {row.path for row in (*ACCOUNTS.endpoints, *HEALTH)}
     assert paths | {"/assets/{file}"} == document["paths"].keys()
-    assert {"accounts", "service", "pages"} == {tag["name"] for tag in document["tags"]}
+    assert {"accounts", "staff", "service", "pages"} == {tag["name"] for tag in document["tags"]}
     messages = accounts_alone.plain.get("/asyncapi.json").json()
     assert ({}, {}) == (messages["channels"], messages["operations"])
 

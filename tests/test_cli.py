@@ -1,6 +1,7 @@
 """The command line: its output and its exit codes."""
 
 import io
+import json
 import os
 import pty
 import re
@@ -17,6 +18,8 @@ import httpx
 import pytest
 
 import saleroom
+from saleroom.accounts.domain.rights import Right, Role
+from saleroom.admin import commands
 from saleroom.cli import main
 from saleroom.settings import shown_default
 from tests.patience import SECONDS_MAX
@@ -25,6 +28,7 @@ from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
 COMMANDS += [["users", "codes-off"]]
+COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
@@ -90,6 +94,9 @@ def test_serve_helps_with_every_flag_and_its_default(run: Run) -> None:
         (["serv"], "saleroom: No such command 'serv'"),
         (["serve", "--prot", "1"], "saleroom: No such option '--prot'"),
         (["users", "add"], "saleroom: Missing argument 'NAME'"),
+        (["users", "role", "ada"], "saleroom: Missing argument 'ROLE'"),
+        (["users", "role", "ada", "king"], "saleroom: Invalid value for 'ROLE': 'king' is not one of 'owner', "),
+        (["audit", "list", "--limit", "0"], "saleroom: Invalid value for '--limit': 0 is not in the range"),
         (["serve", "--port", "x"], "saleroom: --port: "),
         (["serve", "--workers", "2"], "saleroom: --workers: SQLite serves one process"),
         (["serve", "--config", "none.toml"], "saleroom: cannot read none.toml: No such file or directory"),
@@ -114,14 +121,69 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     """A user is added with a password from standard input, listed with the instant, and given a new password."""
     assert (0, "", "") == run("users", "list")
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
-    assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\n", run("users", "list").out)
+    assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\tmember\n", run("users", "list").out)
     assert 0 == run("users", "password", "ada", stdin="another horse").code
     assert "ada has no one-time codes.\n" == run("users", "codes-off", "ada").out
+
+
+def test_roles_are_given_and_sellers_approved(run: Run) -> None:
+    """`users` gives roles and approves sellers, and lists and finds users by them; the last owner stays."""
+    assert "Added ada as owner.\n" == run("users", "add", "ada", "--role", "owner", stdin=f"{PASSWORD}\n").out
+    assert 0 == run("users", "add", "bob", stdin=f"{PASSWORD}\n").code
+    assert "bob is clerk now.\n" == run("users", "role", "BOB", "clerk", "--reason", "at the desk").out
+    assert [["ada", "owner"], ["bob", "clerk"]] == [
+        [line.split("\t")[0], line.split("\t")[2]] for line in run("users", "list").out.splitlines()
+    ]
+    for found in (("--role", "clerk"), ("--search", "OB")):
+        assert ["bob"] == [line.split("\t")[0] for line in run("users", "list", *found).out.splitlines()]
+    done = run("users", "role", "ada", "member")
+    assert (1, "") == (done.code, done.out)
+    assert "A house needs an owner" in done.err
+    assert "bob is an approved seller.\n" == run("users", "approve", "bob").out
+    assert "bob is no longer an approved seller.\n" == run("users", "approve", "bob", "--withdraw").out
+
+
+def test_the_audit_log_is_listed_and_exported(run: Run, tmp_path: Path) -> None:
+    """`audit` shows what the command line did, without any password, and writes it as lines of JSON."""
+    assert (0, "", "") == run("audit", "list")
+    assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
+    assert 0 == run("users", "role", "ada", "clerk", "--reason", "at the desk").code
+    assert 0 == run("users", "password", "ada", stdin="another horse").code
+    listed = run("audit", "list").out
+    assert [
+        ["(command line)", "set a user's password", "ada", "", ""],
+        ["(command line)", "gave a user another role", "ada", "role: member -> clerk", "at the desk"],
+        ["(command line)", "added a user", "ada", "role: - -> member", ""],
+    ] == [line.split("\t")[1:] for line in listed.splitlines()]
+    assert 1 == len(run("audit", "list", "--act", "role.changed", "--user", "ada").out.splitlines())
+    assert "Exported 3 entries.\n" == run("audit", "export", "audit.ndjson").out
+    lines = (tmp_path / "audit.ndjson").read_text().splitlines()
+    assert ["user.added", "role.changed", "password.set"] == [json.loads(line)["act"] for line in lines]
+    assert 0o600 == (tmp_path / "audit.ndjson").stat().st_mode & 0o777
+    piped = run("audit", "export", "-")
+    assert (lines, "Exported 3 entries.\n") == (piped.out.splitlines(), piped.err)
+    assert 1 == run("audit", "export", "audit.ndjson").code
+    assert "horse" not in listed + piped.out
+
+
+def test_roles_are_shown(run: Run) -> None:
+    """`roles` shows each right, and the roles that have it; the commands take exactly the roles of the domain."""
+    rows = [line.split("\t") for line in run("roles").out.splitlines()]
+    assert list(Right) == [row[0] for row in rows]
+    assert "owner manager auctioneer" == next(row[2] for row in rows if row[0] == "void_bids")
+    assert tuple(Role) == commands._ROLE.choices
 
 
 @pytest.mark.parametrize(
     ("args", "stdin", "said"),
     [
+        (["users", "role", "nobody", "clerk"], "", "There is no user with this name."),
+        (["users", "role", "a b", "clerk"], "", "the username must be 3 to 32 characters"),
+        (["users", "approve", "nobody"], "", "There is no user with this name."),
+        (["users", "approve", "ada", "--reason", "x" * 501], "", "the reason must have at most 500 characters"),
+        (["users", "approve", "ada", "--reason", "a\x1bb"], "", "the reason must not contain control"),
+        (["audit", "list", "--act", "nonsense"], "", "there is no act nonsense: "),
+        (["audit", "export", "no/such/folder.ndjson"], "", "there is no folder no/such"),
         (["users", "add", "ada"], "", "no password on standard input"),
         (["users", "add", "ada"], "short\n", "the password must have 8 to 256 characters"),
         (["users", "add", "a b"], f"{PASSWORD}\n", "the username must be 3 to 32 characters"),

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from saleroom import settings
+from saleroom.accounts.domain.audit import ACTS
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS
 from saleroom.bidding.api.devices import COMMAND
 from saleroom.bidding.domain.events import EVENTS, BidPlaced
@@ -123,6 +124,12 @@ def test_every_role_has_its_rights() -> None:
     assert [(str(right), meaning) for right, meaning in MEANINGS.items()] == [
         (words(row[0])[0], row[1]) for row in rows(section)
     ]
+
+
+def test_every_act_is_listed() -> None:
+    """docs/people.md lists exactly the acts of the audit log, in the words of the code."""
+    listed = [(words(row[0])[0], row[1]) for row in rows(sections(read("docs/people.md"))["The audit log"])]
+    assert listed == [(str(act), said) for act, said in ACTS.items()]
 
 
 @pytest.mark.parametrize("kind", EVENTS)

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from sqlalchemy import func, insert, select
 
-from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service import accounts, contacts
+from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.service import accounts, contacts, roles_of_users
 from saleroom.accounts.storage import mail_addresses, rate_limits, second_factors
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
@@ -57,6 +57,7 @@ async def furnish_it(url: str) -> str:
         await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.arrange, ada.token, running, [photo.id])
         written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])
+        await database.write(roles_of_users.set_role, "ben", Role.CLERK, HOSTILE[:200])
         await database.write(remarks.add, ada.token, running, f"\r\n\t{HOSTILE}")
         texts = ("Open?", f"\r\n\t{HOSTILE}", "Declined?")
         asked = [await database.write(questions.ask, cyd.token, running, text) for text in texts]

@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0020"
+NEWEST = "0021"
 ADDED = {
     "cleared_at",
     "agent",
@@ -44,6 +44,7 @@ ADDED = {
 }
 """Columns that the first tables did not have."""
 LATER = {
+    "audit",
     "photos",
     "photo_files",
     "watches",

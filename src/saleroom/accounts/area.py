@@ -43,6 +43,7 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         accounts=accounts,
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
         tokens=platform.tokens,
+        cursors=platform.cursors,
         load_key=None if key is None else key.get_secret_value(),
     )
 

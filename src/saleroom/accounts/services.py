@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
+from saleroom.http.cursors import Cursors
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -18,5 +19,6 @@ class AccountServices:
     accounts: Accounts
     codes: OneTimeCodes
     tokens: Tokens
+    cursors: Cursors
     load_key: str | None = field(default=None, repr=False)
     """The key with which test users can be made; None if nobody can."""

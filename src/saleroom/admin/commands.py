@@ -26,6 +26,17 @@ _file = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, p
 _file_or_stream = click.argument(
     "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 )
+
+
+class _Roles(click.Choice[str]):
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Return nothing of the choices, so that the message is one line."""
+        return ""
+
+
+_ROLE = _Roles(("owner", "manager", "auctioneer", "clerk", "cashier", "cataloguer", "member"))
+"""The roles of the domain, which is not imported before a command runs. A test compares them."""
+_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log.")
 _force = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
@@ -52,12 +63,13 @@ def migrate(settings: Settings, revision: str) -> None:
 
 @click.group(epilog=EXIT_CODES)
 def users() -> None:
-    """Add and list users, set passwords.
+    """Add and list users, set passwords, give roles, approve sellers.
 
     Examples:
 
-        saleroom users add ada
+        saleroom users add ada --role owner
         saleroom users list
+        saleroom users role bob clerk
         saleroom users password ada
 
     Each command reads the same settings as serve, so that it works on the same database.
@@ -66,39 +78,81 @@ def users() -> None:
 
 @users.command("add", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
+@click.option("--role", type=_ROLE, default="member", help="Role in the house. Default: member.")
 @options.house
-def add_user(settings: Settings, name: str) -> None:
+def add_user(settings: Settings, name: str, role: str) -> None:
     """Add a user, even while registration is closed.
 
     Examples:
 
         saleroom users add ada
-        saleroom users add ada < password.txt
+        saleroom users add ada --role owner < password.txt
 
     On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
     password = _password()
     from saleroom.admin import users as accounts
 
-    click.echo(accounts.add(settings, name, password))
+    click.echo(accounts.add(settings, name, password, role))
 
 
 @users.command("list", cls=options.Command, epilog=EXIT_CODES)
+@click.option("--search", "text", default="", metavar="TEXT", help="Only users with this text in their name.")
+@click.option("--role", type=_ROLE, help="Only users with this role.")
 @options.house
-def list_users(settings: Settings) -> None:
-    """List all users.
+def list_users(settings: Settings, text: str, role: str | None) -> None:
+    """List users.
 
     Examples:
 
         saleroom users list
-        saleroom users list --database postgresql://ada:pw@db/saleroom
+        saleroom users list --role owner
+        saleroom users list --search ada --database postgresql://ada:pw@db/saleroom
 
-    One line for each: the name, a tab, and the time of registration (UTC).
+    One line for each, with tabs between: the name, the time of registration (UTC), and the role.
     """
     from saleroom.admin import users as accounts
 
-    for name, created_at in accounts.everyone(settings):
-        click.echo(f"{plain(name)}\t{created_at}")
+    for row in accounts.everyone(settings, text, role):
+        click.echo("\t".join(map(plain, row)))
+
+
+@users.command("role", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@click.argument("role", metavar="ROLE", type=_ROLE)
+@_reason
+@options.house
+def give_role(settings: Settings, name: str, role: str, reason: str) -> None:
+    """Give a user another role; saleroom roles says what each may do.
+
+    Examples:
+
+        saleroom users role ada owner
+        saleroom users role bob clerk --reason "at the desk from May on"
+
+    It counts from the user's next request on. The last owner of a house stays one.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.give_role(settings, name, role, reason))
+
+
+@users.command("approve", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@click.option("--withdraw", is_flag=True, help="Take the approval back.")
+@_reason
+@options.house
+def approve_seller(settings: Settings, name: str, withdraw: bool, reason: str) -> None:
+    """Approve a user as a seller, for a house whose setting sellers is approved.
+
+    Examples:
+
+        saleroom users approve ada
+        saleroom users approve ada --withdraw --reason "two lots never came"
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.approve(settings, name, reason, approved=not withdraw))
 
 
 @users.command("password", cls=options.Command, epilog=EXIT_CODES)
@@ -151,6 +205,73 @@ def _password() -> str:
     if not password:
         raise click.ClickException("no password on standard input: give one as its first line")
     return password
+
+
+@click.command(cls=click.RichCommand, epilog=EXIT_CODES)
+def roles() -> None:
+    """Show what each role may do.
+
+    Examples:
+
+        saleroom roles
+
+    One line for each right, with tabs between: the right, what it is for, and the roles that have it.
+    """
+    from saleroom.admin import users as accounts
+
+    for row in accounts.roles():
+        click.echo("\t".join(row))
+
+
+@click.group(epilog=EXIT_CODES)
+def audit() -> None:
+    """Read the audit log: what staff did, on whom or what, and why.
+
+    Examples:
+
+        saleroom audit list
+        saleroom audit export audit.ndjson
+    """
+
+
+@audit.command("list", cls=options.Command, epilog=EXIT_CODES)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, help="How many entries. Default: 50.")
+@click.option("--user", metavar="NAME", help="Only acts by this user or on this user.")
+@click.option("--act", metavar="ACT", help="Only such acts, such as role.changed; docs/people.md lists them.")
+@options.house
+def list_audit(settings: Settings, limit: int, user: str | None, act: str | None) -> None:
+    """List the latest entries, the latest first.
+
+    Examples:
+
+        saleroom audit list
+        saleroom audit list --user ada --limit 10
+        saleroom audit list --act role.changed
+
+    One line for each, with tabs between: when (UTC), who, what, on whom or what, the change, and the reason.
+    """
+    from saleroom.admin import audit as log
+
+    for row in log.newest(settings, limit, user, act):
+        click.echo("\t".join(map(plain, row)))
+
+
+@audit.command("export", cls=options.Command, epilog=EXIT_CODES)
+@_file_or_stream
+@_force
+@options.house
+def export_audit(settings: Settings, file: Path, force: bool) -> None:
+    """Write the whole log as lines of JSON, the earliest entry first.
+
+    Examples:
+
+        saleroom audit export audit.ndjson
+        saleroom audit export - | gzip > audit.ndjson.gz
+    """
+    from saleroom.admin import audit as log
+
+    target = _or_stream(file, sys.stdout.buffer)
+    click.echo(log.export(settings, target, force=force), err=target is not file)
 
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
@@ -239,4 +360,4 @@ def _or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
     return stream if str(file) == "-" else file
 
 
-COMMANDS: tuple[click.Command, ...] = (migrate, users, backup, restore, export_house, import_house)
+COMMANDS: tuple[click.Command, ...] = (migrate, users, roles, audit, backup, restore, export_house, import_house)

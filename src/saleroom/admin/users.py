@@ -1,4 +1,4 @@
-"""`saleroom users`: add and list users, set passwords, switch one-time codes off."""
+"""`saleroom users` and `saleroom roles`: users added, listed, given passwords and roles; codes switched off."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
-from saleroom.accounts.service import one_time_codes
+from saleroom.accounts.domain.audit import parse_reason
+from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
+from saleroom.accounts.service import one_time_codes, roles_of_users
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
-from saleroom.accounts.storage import accounts as account_rows
+from saleroom.accounts.storage import people
+from saleroom.accounts.storage.people import Which
 from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 
 R = TypeVar("R")
+EVERYBODY = 2**31
+"""More users than a house has."""
 
 
-def add(settings: Settings, name: str, password: str) -> str:
-    """Add a user, even while registration is closed, and return a line that says so. Raises Refusal."""
+def add(settings: Settings, name: str, password: str, role: str) -> str:
+    """Add a user with a role, even while registration is closed, and return a line that says so. Raises Refusal."""
     username, password = (
         _well_formed("username", parse_username(name)),
         _well_formed("password", parse_password(password)),
     )
-    account = _with_accounts(settings, lambda accounts: accounts.add(username, password))
-    return f"Added {account.username}."
+    account = _with_accounts(settings, lambda accounts: accounts.add(username, password, Role(role)))
+    return f"Added {account.username}{'' if account.role is Role.MEMBER else f' as {account.role}'}."
 
 
 def set_password(settings: Settings, name: str, password: str) -> str:
@@ -52,14 +57,52 @@ def switch_codes_off(settings: Settings, name: str) -> str:
     return f"{username} has no one-time codes."
 
 
-def everyone(settings: Settings) -> Sequence[tuple[str, str]]:
-    """Return the name and the time of registration of every user, sorted by name. Raises Refusal."""
+def everyone(settings: Settings, text: str = "", role: str | None = None) -> Sequence[tuple[str, str, str]]:
+    """Return the name, the time of registration and the role of every user with `text` in the name, of this role if given.
 
-    async def work(database: Database) -> list[Account]:
+    Sorted by name. Raises Refusal.
+    """
+
+    def found(tx: Transaction) -> list[Account]:
+        which = Which(text=text.lower() or None, role=None if role is None else Role(role))
+        return people.page(tx, which, EVERYBODY)[0]
+
+    return [(account.username, instant(account.created_at), account.role.value) for account in _read(settings, found)]
+
+
+def give_role(settings: Settings, name: str, role: str, reason: str) -> str:
+    """Give a user another role, and return a line that says so. Raises Refusal."""
+    username, why = _well_formed("username", parse_username(name)), _well_formed("reason", parse_reason(reason))
+    user = _write(settings, lambda tx: roles_of_users.set_role(tx, username, Role(role), why))
+    return f"{user.username} is {user.role} now."
+
+
+def approve(settings: Settings, name: str, reason: str, *, approved: bool) -> str:
+    """Approve a user as a seller, or take that back, and return a line that says so. Raises Refusal."""
+    username, why = _well_formed("username", parse_username(name)), _well_formed("reason", parse_reason(reason))
+    user = _write(settings, lambda tx: roles_of_users.set_seller(tx, username, approved=approved, reason=why))
+    return f"{user.username} is {'an' if approved else 'no longer an'} approved seller."
+
+
+def roles() -> Sequence[tuple[str, str, str]]:
+    """Return each right with its words, and the roles that have it."""
+    return [(right.value, MEANINGS[right], " ".join(role for role in Role if right in RIGHTS[role])) for right in Right]
+
+
+def _read(settings: Settings, work: Callable[[Transaction], R]) -> R:
+    async def read(database: Database) -> R:
         await with_tables(database)
-        return await database.read(account_rows.list_users)
+        return await database.read(work)
 
-    return [(account.username, instant(account.created_at)) for account in run(settings, work)]
+    return run(settings, read)
+
+
+def _write(settings: Settings, work: Callable[[Transaction], R]) -> R:
+    async def write(database: Database) -> R:
+        await with_tables(database)
+        return await database.write(work)
+
+    return run(settings, write)
 
 
 def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:

@@ -233,6 +233,12 @@ def one_of(choices: tuple[str, ...]) -> Parse:
     return parse
 
 
+def boolean(raw: bytes) -> bool | Fault:
+    """Return true or false, as JSON writes them."""
+    choices = {b"true": True, b"false": False}
+    return choices[raw] if raw in choices else Fault("not_a_choice", "must be one of: true, false")
+
+
 def checked(check: Callable[[str], Any]) -> Parse:
     """Return the reader of a string that `check` turns into a value or a Fault."""
 

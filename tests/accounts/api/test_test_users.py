@@ -7,7 +7,7 @@ import httpx
 import pytest
 from sqlalchemy import event, select
 
-from saleroom.accounts.service import accounts
+from saleroom.accounts.service import test_users
 from saleroom.accounts.storage.accounts import list_users
 from saleroom.accounts.storage.tables import users
 from saleroom.settings import SettingsError, load
@@ -117,7 +117,7 @@ def counted(house: House, count: int) -> int:
             statements.append(arguments[2])
 
         event.listen(tx.connection, "before_cursor_execute", noted)
-        accounts.make_test_users(tx, count)
+        test_users.make_test_users(tx, count)
         event.remove(tx.connection, "before_cursor_execute", noted)
 
     house.write(work)
@@ -127,8 +127,8 @@ def counted(house: House, count: int) -> int:
 async def test_a_clash_is_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a token or a name is already taken, no user is made, and the next try uses new ones."""
     tokens = iter(["taken", "new", "taken", "second", "third"])
-    monkeypatch.setattr(accounts, "new_token_value", lambda: next(tokens))
-    made = [await database.write(accounts.make_test_users, count) for count in (1, 2)]
+    monkeypatch.setattr(test_users, "new_token_value", lambda: next(tokens))
+    made = [await database.write(test_users.make_test_users, count) for count in (1, 2)]
     assert ["taken", "second", "third"] == [user.token.value for users in made for user in users]
     assert 3 == len(await database.read(list_users))
 

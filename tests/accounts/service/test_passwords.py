@@ -15,11 +15,11 @@ from saleroom.accounts.service.accounts import (
     IssuedToken,
     authenticate,
     end_all,
-    make_test_users,
     sessions,
     start_session,
 )
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.test_users import make_test_users
 from saleroom.accounts.service.throttle import FREE_FAILURES, FailedLogins, Registrations
 from saleroom.accounts.storage import accounts as rows
 from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests, Unauthenticated

@@ -4,8 +4,6 @@ import pytest
 
 from saleroom.accounts.domain import rights
 from saleroom.accounts.domain.rights import Right, Role
-from saleroom.accounts.storage import accounts
-from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User
 
 
@@ -13,15 +11,7 @@ from tests.fixtures_house import House, User
 def clerk(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> User:
     """A clerk of a house in which clerks may not bid."""
     monkeypatch.setitem(rights.RIGHTS, Role.CLERK, rights.RIGHTS[Role.CLERK] - {Right.BID})
-    user = sqlite_house.newcomer()
-
-    def hire(tx: Transaction) -> None:
-        login = accounts.find_login(tx, user.name)
-        assert login is not None
-        accounts.set_role(tx, login.account.id, Role.CLERK)
-
-    sqlite_house.write(hire)
-    return user
+    return sqlite_house.staff(Role.CLERK)
 
 
 def test_a_missing_right_is_403_and_named(sqlite_house: House, clerk: User) -> None:

@@ -4,8 +4,6 @@ import pytest
 
 from saleroom.accounts.domain import rights
 from saleroom.accounts.domain.rights import Right, Role
-from saleroom.accounts.storage import accounts
-from saleroom.storage.database import Transaction
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, User
 
@@ -20,15 +18,7 @@ def house(sqlite_house: House) -> House:
 def clerk(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> User:
     """A clerk of a house in which clerks may not bid."""
     monkeypatch.setitem(rights.RIGHTS, Role.CLERK, rights.RIGHTS[Role.CLERK] - {Right.BID})
-    user = sqlite_house.newcomer()
-
-    def hire(tx: Transaction) -> None:
-        login = accounts.find_login(tx, user.name)
-        assert login is not None
-        accounts.set_role(tx, login.account.id, Role.CLERK)
-
-    sqlite_house.write(hire)
-    return user
+    return sqlite_house.staff(Role.CLERK)
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,6 @@ def change(house: House, user: User, act: Callable[[Transaction, int], None]) ->
     house.write(found)
 
 
-def hired(house: House) -> User:
-    """Return a new cataloguer."""
-    user = house.newcomer()
-    change(house, user, lambda tx, number: accounts.set_role(tx, number, Role.CATALOGUER))
-    return user
-
-
 def approved(house: House) -> User:
     """Return a new user whom staff has approved as a seller."""
     user = house.newcomer()
@@ -48,7 +41,7 @@ def approved(house: House) -> User:
 def test_who_may_not_offer_lots_is_refused_everywhere(serve_house: ServeHouse, sellers: str) -> None:
     """Creating a lot, its form, its draft and its preview are 403 with the setting's own code, and nothing is kept."""
     house = serve_house(sellers=sellers)
-    member, staff = house.newcomer(), hired(house)
+    member, staff = house.newcomer(), house.staff(Role.CATALOGUER)
     visitor = Visitor(house, member)
     answer = member.post("/auctions", json=DRAFT)
     assert (403, REFUSED[sellers]) == (answer.status_code, answer.json()["code"])
@@ -90,7 +83,10 @@ def test_only_staff_is_led_to_the_form_where_staff_alone_sells(serve_house: Serv
     """In such a house the menu of members and strangers has no link to sell, and an approval counts for nothing."""
     house = serve_house(sellers="staff")
     assert 403 == approved(house).post("/auctions", json=DRAFT).status_code
-    links = [Visitor(house, who).page("/").all("a", href="/sell") for who in (None, house.newcomer(), hired(house))]
+    links = [
+        Visitor(house, who).page("/").all("a", href="/sell")
+        for who in (None, house.newcomer(), house.staff(Role.CATALOGUER))
+    ]
     assert [False, False, True] == [bool(found) for found in links]
 
 

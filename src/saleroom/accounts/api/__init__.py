@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.api import accounts, security, sessions
+from saleroom.accounts.api import accounts, audit, people, security, sessions
 
-ENDPOINTS = (*accounts.ENDPOINTS, *sessions.ENDPOINTS, *security.ENDPOINTS)
+ENDPOINTS = (
+    *accounts.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *security.ENDPOINTS,
+    *people.ENDPOINTS,
+    *audit.ENDPOINTS,
+)

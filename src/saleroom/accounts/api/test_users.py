@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.accounts.api.accounts import PRIVATE
-from saleroom.accounts.service import accounts
+from saleroom.accounts.service import test_users
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, json_whole
@@ -55,7 +55,7 @@ async def make_test_users(call: Call[AccountServices]) -> Response:
     # A header is latin-1 on the wire. The comparison takes the same time wherever the first difference is.
     if key is None or not hmac.compare_digest(call.token.encode("latin-1"), key.encode()):
         raise Unauthenticated
-    made = await call.services.database.write(accounts.make_test_users, call.values["count"])
+    made = await call.services.database.write(test_users.make_test_users, call.values["count"])
     views = [UserTokenView(user.username, user.token.value, instant(user.token.expires_at)) for user in made]
     return json_response(UserTokensView(views), 201, PRIVATE)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Role
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
 from saleroom.kernel.errors import MissingRight
 
@@ -12,6 +12,18 @@ USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 VOCABULARY = Vocabulary(
     members={
         "appAddress": ({"pattern": "^otpauth://totp/"}, "For a QR code, which authenticator apps read."),
+        "act": ({}, "What was done; docs/people.md lists the acts."),
+        "after": ({}, "What the act has made of it, by name."),
+        "at": (INSTANT, "When it was done."),
+        "before": ({}, "What it was before the act, by name."),
+        "by": ({}, "Who did it; null for the command line of the house."),
+        "entries": ({}, "The acts."),
+        "reason": ({}, "Why, in words; empty if none was given."),
+        "rights": ({}, "What the token may do."),
+        "role": ({"enum": list(Role)}, "What the user is in the house."),
+        "sellerSince": (INSTANT, "When staff approved the user as a seller; null if it did not."),
+        "subject": ({}, "On what it was done, such as the gid of an auction; null if on a user."),
+        "user": ({}, "On whom it was done; null if on something else."),
         "agent": ({}, "The name of the device; empty if it is unknown."),
         "createdAt": (INSTANT, "When it was made."),
         "current": ({}, "Whether it is the session of this request."),
@@ -28,8 +40,8 @@ VOCABULARY = Vocabulary(
             "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
         ),
         "username": (USERNAME, "In lower case."),
-        "users": ({}, "The new users."),
+        "users": ({}, "The users."),
     },
     facts={MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}}},
-    tags={"accounts": "Users, tokens, and lists of one's own."},
+    tags={"accounts": "Users, tokens, and lists of one's own.", "staff": "What those do who run the house."},
 )

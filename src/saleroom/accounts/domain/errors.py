@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Conflict, Forbidden, Mismatch, Refusal, Unknown
+from saleroom.kernel.errors import Conflict, Forbidden, Mismatch, Unknown
 
 
 class InvalidAuthentication(Mismatch):
@@ -73,10 +73,22 @@ class OnlyStaffSells(Forbidden):
     code = "only_staff_sells"
 
 
-class UnknownUser(Refusal):
+class UnknownUser(Unknown):
     """There is no user with this name."""
 
     code = "unknown_user"
+
+
+class RoleAboveOwn(Forbidden):
+    """Nobody may give or take a role above their own; ask somebody who has it."""
+
+    code = "role_above_own"
+
+
+class LastOwner(Conflict):
+    """A house needs an owner, and this is the last one; make somebody else an owner first."""
+
+    code = "last_owner"
 
 
 class UnknownSession(Unknown):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from saleroom.accounts.domain.errors import OnlyStaffSells, SellerNotApproved
+from saleroom.accounts.domain.errors import LastOwner, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
 from saleroom.kernel.errors import MissingRight
 
 
@@ -139,6 +139,17 @@ def refuse_to_offer(sellers: Sellers, role: Role, *, approved: bool) -> None:
         raise OnlyStaffSells
     if not approved:
         raise SellerNotApproved
+
+
+def refuse_to_change_role(by: Role | None, was: Role, now: Role, owners: int) -> None:
+    """Raise RoleAboveOwn or LastOwner unless a user with the role `by` may change another's role from `was` to `now`.
+
+    `by` is None for the command line, which stands above all. `owners` are how many there are.
+    """
+    if by is not None and max(rank(was), rank(now)) > rank(by):
+        raise RoleAboveOwn
+    if was is Role.OWNER and now is not Role.OWNER and owners <= 1:
+        raise LastOwner
 
 
 def missing(right: Right) -> MissingRight:

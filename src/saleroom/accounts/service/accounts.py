@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
+from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import (
     CodeRequired,
     InvalidAuthentication,
@@ -23,8 +24,9 @@ from saleroom.accounts.domain.errors import (
     UsernameTaken,
     WrongPassword,
 )
-from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.service import codes
+from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
@@ -43,8 +45,6 @@ R = TypeVar("R")
 FAILED_LOGINS_PER_HOUR = 600
 AGENT_MAX = 80
 """Characters of a device's name."""
-TEST_NAME_BYTES = 8
-"""Random bytes in the name of a test user, so that nobody can register it first."""
 
 
 class IssuedToken(Struct, frozen=True):
@@ -53,13 +53,6 @@ class IssuedToken(Struct, frozen=True):
     value: str
     created_at: datetime
     expires_at: datetime
-
-
-class UserToken(Struct, frozen=True):
-    """A new user and their token."""
-
-    username: str
-    token: IssuedToken
 
 
 class Session(Struct, frozen=True):
@@ -195,13 +188,13 @@ class Accounts:
         return login.account, digest
 
     async def set_password(self, username: str, password: str) -> None:
-        """Replace a user's password, and end all their sessions. Raises UnknownUser."""
+        """Replace a user's password, and end all their sessions, by the command line. Raises UnknownUser."""
         digest = await self._passwords.digest(password)
         await self._database.write(set_digest, username, digest)
 
-    async def add(self, username: str, password: str) -> Account:
-        """Return a new account, even if registration is closed. Raises UsernameTaken."""
-        return await self._database.write(register, username, await self._passwords.digest(password))
+    async def add(self, username: str, password: str, role: Role = Role.MEMBER) -> Account:
+        """Return a new account, made by the command line, even if registration is closed. Raises UsernameTaken."""
+        return await self._database.write(add, username, await self._passwords.digest(password), role)
 
 
 @ranked(Rank.LOGIN)
@@ -213,13 +206,25 @@ def register(tx: Transaction, username: str, digest: str) -> Account:
     return account
 
 
+def add(tx: Transaction, username: str, digest: str, role: Role) -> Account:
+    """Store and note a user that the command line of the house adds, with a role. Raises UsernameTaken."""
+    account = register(tx, username, digest)
+    accounts.set_role(tx, account.id, role)
+    note(tx, None, Act.USER_ADDED, account.id, {}, {"role": role.value})
+    return structs.replace(account, role=role)
+
+
 def set_digest(tx: Transaction, username: str, digest: str) -> None:
-    """Replace a user's digest, and end all their sessions, as a thief of the old password may have some. Raises UnknownUser."""
+    """Replace a user's digest by the command line, and end all their sessions: a thief of the old password may have some.
+
+    Raises UnknownUser.
+    """
     login = accounts.find_login(tx, username)
     if login is None:
         raise UnknownUser
     accounts.set_digest(tx, login.account.id, digest)
     accounts.delete_sessions(tx, login.account.id)
+    note(tx, None, Act.PASSWORD_SET, login.account.id, {}, {})
 
 
 @ranked(Rank.LOGIN)
@@ -318,16 +323,6 @@ def issue_token(
         if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None):
             return IssuedToken(value, now, expiry(now))
     raise TryAgain("three tokens in a row were taken")
-
-
-def make_test_users(tx: Transaction, count: int) -> list[UserToken]:
-    """Store `count` users without a password, and return them with a token each (docs/decisions/0015)."""
-    now = tx.now()
-    names = [f"test.{secrets.token_hex(TEST_NAME_BYTES)}.{number}" for number in range(1, count + 1)]
-    values = [new_token_value() for _ in names]
-    if accounts.add_users_with_tokens(tx, names, [token_digest(value) for value in values], now) is None:
-        raise TryAgain("a name or a token was taken")
-    return [UserToken(name, IssuedToken(value, now, expiry(now))) for name, value in zip(names, values, strict=True)]
 
 
 def authenticate(tx: Transaction, token: str | None, right: Right) -> Account:

@@ -10,10 +10,12 @@ from msgspec import Struct
 
 from saleroom.accounts.domain import one_time_codes as rules
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import CodesOff, CodesOn, UnknownUser, WrongCode
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import codes
 from saleroom.accounts.service.accounts import Accounts, authenticate
+from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import accounts, second_factors
 from saleroom.kernel.errors import Refusal
@@ -104,7 +106,10 @@ def switch_off(tx: Transaction, username: str) -> bool:
     if login is None:
         raise UnknownUser
     accounts.lock_user(tx, login.account.id)
-    return second_factors.remove(tx, login.account.id)
+    removed = second_factors.remove(tx, login.account.id)
+    if removed:
+        note(tx, None, Act.CODES_SWITCHED_OFF, login.account.id, {}, {})
+    return removed
 
 
 def _begin(tx: Transaction, account: Account, sealing: Sealing, secret: bytes) -> Account | Refusal:

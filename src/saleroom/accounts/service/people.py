@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import people
@@ -31,3 +32,12 @@ def listed(tx: Transaction, token: str | None, which: Which, after: str | None =
     if not all(one is None or _IN_NAMES.fullmatch(one) for one in (which.text, after)):
         return PeoplePage([], None)  # PostgreSQL takes no NUL
     return PeoplePage(*people.page(tx, which, limit, after))
+
+
+def one(tx: Transaction, token: str | None, username: str) -> Account:
+    """Return a user. Raises Unauthenticated, MissingRight or UnknownUser."""
+    authenticate(tx, token, Right.READ_PEOPLE)
+    found = people.find(tx, username)
+    if found is None:
+        raise UnknownUser
+    return found

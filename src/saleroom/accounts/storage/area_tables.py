@@ -5,7 +5,9 @@ from __future__ import annotations
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage.audit import is_facts
 from saleroom.accounts.storage.tables import (
+    audit,
     auth_tokens,
     contacts,
     idempotency,
@@ -31,6 +33,10 @@ def _role_fault(value: str) -> Fault | None:
     return None if value in [*Role] else Fault("role", f"must be one of {', '.join(Role)}")
 
 
+def _facts_fault(value: str) -> Fault | None:
+    return None if is_facts(value) else Fault("facts", "must be a JSON object of short values")
+
+
 def _contact_fault(value: str) -> Fault | None:
     found = parse_contact(value)
     return found if isinstance(found, Fault) else None
@@ -41,11 +47,23 @@ def _mail_address_fault(value: str) -> Fault | None:
 
 
 TABLES = AreaTables(
-    tables=(users, auth_tokens, contacts, mail_addresses, one_time_codes, recovery_codes, idempotency, rate_limits),
+    tables=(
+        users,
+        auth_tokens,
+        contacts,
+        mail_addresses,
+        audit,
+        one_time_codes,
+        recovery_codes,
+        idempotency,
+        rate_limits,
+    ),
     not_exported=(rate_limits,),
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,
+        audit.c.before: _facts_fault,
+        audit.c.after: _facts_fault,
         contacts.c.contact: _contact_fault,
         mail_addresses.c.address: _mail_address_fault,
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody

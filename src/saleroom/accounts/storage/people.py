@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.rights import Role
@@ -17,6 +17,23 @@ class Which(Struct, frozen=True, kw_only=True):
 
     text: str | None = None
     role: Role | None = None
+
+
+def find(tx: Transaction, username: str, *, lock: bool = False) -> Account | None:
+    """Return the user with this name; with `lock`, locked until the transaction ends."""
+    found = select(*accounts.ACCOUNT).where(users.c.username == username)
+    row = tx.execute(found.with_for_update(key_share=True) if lock else found).first()
+    return None if row is None else accounts.account_of(row)
+
+
+def lock(tx: Transaction, username: str, by_id: int | None) -> list[Account]:
+    """Return all owners, the user of this name and the user `by_id`, locked until the transaction ends, by number.
+
+    Whoever changes a role locks all owners, so that two owners do not take each other's role at the same time.
+    """
+    these = or_(users.c.role == Role.OWNER.value, users.c.username == username, users.c.id == by_id)
+    found = select(*accounts.ACCOUNT).where(these).order_by(users.c.id).with_for_update(key_share=True)
+    return [accounts.account_of(row) for row in tx.execute(found)]
 
 
 def page(tx: Transaction, which: Which, limit: int, after: str | None = None) -> tuple[list[Account], str | None]:

@@ -23,7 +23,7 @@ users = Table(
     Column("username", String, nullable=False, unique=True),
     Column("password_digest", String),
     Column("created_at", Instant, nullable=False),
-    Column("role", String, nullable=False, server_default="member"),
+    Column("role", String, nullable=False, server_default="member", index=True),
     Column("seller_since", Instant),
 )
 """`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller."""
@@ -87,6 +87,23 @@ recovery_codes = Table(
     UniqueConstraint("user_id", "digest"),
 )
 """The digests of recovery codes that are not used yet."""
+
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("by_id", BigInteger, ForeignKey("users.id"), index=True),
+    Column("act", String, nullable=False),
+    Column("user_id", BigInteger, ForeignKey("users.id"), index=True),
+    Column("subject", String),
+    Column("before", Text, nullable=False),
+    Column("after", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+"""Acts of staff (docs/people.md, "The audit log"): by a user, or by the command line for null; on a user, or on a `subject`.
+`before` and `after` are JSON. Rows are only added; triggers refuse the rest."""
 
 
 idempotency = Table(

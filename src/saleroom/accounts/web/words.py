@@ -59,6 +59,8 @@ WORDS = Words(
             N_("You do not have this right here: %(right)s. Ask those who run the house."),
             N_("You do not have the right to do this here. Ask those who run the house."),
         ),
+        "role_above_own": (N_("You may not give or take a role above your own. Ask somebody who has it."),),
+        "last_owner": (N_("A house needs an owner, and this is the last one. Make somebody else an owner first."),),
         "seller_not_approved": (
             N_("In this house only approved sellers offer lots. Ask those who run it to approve you."),
         ),

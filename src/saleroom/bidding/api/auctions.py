@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch, OnlyStaffSells, SellerNotApproved
-from saleroom.bidding.api.fields import AUCTION, ETAG, paging
+from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.api.preconditions import precondition
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
@@ -35,6 +35,7 @@ from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.http.cursors import BAD_CURSOR
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
+from saleroom.http.paging import paging
 from saleroom.http.requests import header
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid

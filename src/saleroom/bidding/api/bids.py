@@ -9,7 +9,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.api.fields import AUCTION, money_field, paging
+from saleroom.bidding.api.fields import AUCTION, money_field
 from saleroom.bidding.api.lists import BID_ON, BIDS
 from saleroom.bidding.api.preconditions import SEEN_VERSION, precondition
 from saleroom.bidding.domain.bidding import BidRequest
@@ -31,6 +31,7 @@ from saleroom.bidding.service.reading import MyBid
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Form
+from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Fault
 

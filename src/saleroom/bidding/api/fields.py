@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.http.cursors import TEXT, CursorKind, CursorText
 from saleroom.http.endpoints import PathIdentifier, ResponseHeader
-from saleroom.http.forms import INSTANT_SCHEMA, MONEY_SCHEMA, Field, checked, instant, money, whole
-from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
+from saleroom.http.forms import INSTANT_SCHEMA, MONEY_SCHEMA, Field, instant, money
 from saleroom.kernel.identifiers import GID
 
 AUCTION = PathIdentifier(
@@ -17,25 +15,6 @@ AUCTION = PathIdentifier(
     about="The auction.",
 )
 ETAG = ResponseHeader("ETag", "Changes with each change of the auction that the caller may see.")
-_LIMIT = Field(
-    name="limit",
-    to="limit",
-    parse=whole(1, LIMIT_MAX),
-    schema={"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
-    about="How many to return.",
-)
-
-
-def paging(of: CursorKind) -> tuple[Field, ...]:
-    """Return the parameters `limit` and `cursor` of a list."""
-    cursor = Field(
-        name="cursor",
-        to="cursor",
-        parse=checked(lambda text: CursorText(of, text)),
-        schema={"type": "string", "pattern": f"^{TEXT}$"},
-        about="Where the page starts: `next` of the page before. Opaque.",
-    )
-    return (_LIMIT, cursor)
 
 
 def money_field(name: str, to: str, about: str, *, required: bool = False, nullable: bool = False) -> Field:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from saleroom.bidding.api.auctions import AuctionPage
-from saleroom.bidding.api.fields import AUCTION, paging
+from saleroom.bidding.api.fields import AUCTION
 from saleroom.bidding.api.lists import WATCHED
 from saleroom.bidding.domain.errors import TooManyWatched, UnknownAuction
 from saleroom.bidding.service import watching
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, page_response
 
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
-from saleroom.bidding.service import reading
 from saleroom.bidding.storage import event_log
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.patience import read_patiently
 
 PAGE = 500
 """The most events that are read in one transaction."""
@@ -25,5 +25,5 @@ async def lines(database: Database, auction: Auction) -> AsyncIterator[bytes]:
     read: Read = event_log.logged if auction.over else event_log.published
     end = auction.position if auction.over else auction.version
     for after in range(0, end, PAGE):
-        page = await reading.read_patiently(database, read, auction.id, after, min(after + PAGE, end))
+        page = await read_patiently(database, read, auction.id, after, min(after + PAGE, end))
         yield b"".join(writer.of(page))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import StrEnum
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -23,14 +22,12 @@ from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, wi
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.kernel.errors import Busy, Change, Refusal
+from saleroom.kernel.errors import Change, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
-from saleroom.storage.database import Database, Transaction, brief, ranked
+from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
-P = ParamSpec("P")
 R = TypeVar("R")
-BUSY_SECONDS = 0.5
 
 _encode = msgspec.json.Encoder().encode
 
@@ -90,17 +87,6 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
 def searched(tx: Transaction, read: Callable[[Transaction], R]) -> R:
     """Run a read that may look at a great part of the house; few of them run at a time."""
     return read(tx)
-
-
-async def read_patiently(
-    database: Database, read: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Run a read for a part of a long answer. If the house is busy it waits, as earlier parts have already been sent."""
-    while True:
-        try:
-            return await database.read(read, *args, **kwargs)
-        except Busy:
-            await asyncio.sleep(BUSY_SECONDS)
 
 
 def auction_list(

@@ -9,6 +9,7 @@ from saleroom.bidding.service import reading
 from saleroom.bidding.storage import listing
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.patience import read_patiently
 
 PAGE = 200
 """The most lots that are read in one transaction."""
@@ -20,7 +21,7 @@ async def pages(database: Database, author: str | None) -> AsyncIterator[list[Au
     """Yield the lots that are over, of one seller or of all, some at a time. Raises DatabaseUnavailable."""
     which, place = Filter(over=True, author=author), None
     for _ in range(RESULTS_MAX // PAGE):
-        found, place = await reading.read_patiently(database, _page, which, place)
+        found, place = await read_patiently(database, _page, which, place)
         yield found
         if place is None:
             return

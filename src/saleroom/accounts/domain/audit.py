@@ -1,0 +1,60 @@
+"""The audit log: what staff did, on whom or what, and why. An entry is written once and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.texts import hidden_fault, shown_fault
+
+REASON_CHARACTERS_MAX = 500
+Facts = Mapping[str, str | int | bool | None]
+"""What an act changed, by name. Secrets never stand here, and no names of users: an act is on a user by number."""
+
+
+def parse_reason(text: str) -> str | Fault:
+    """Return the reason of an act in one line, without the white space around it, or its fault; it may be empty."""
+    reason = text.strip()
+    if len(reason) > REASON_CHARACTERS_MAX:
+        return Fault("text_length", f"must have at most {REASON_CHARACTERS_MAX} characters", most=REASON_CHARACTERS_MAX)
+    return hidden_fault(reason, lines=False) or shown_fault(reason) or reason
+
+
+class Act(StrEnum):
+    """A kind of act of staff. `ACTS` says each in words."""
+
+    USER_ADDED = "user.added"
+    PASSWORD_SET = "password.set"  # the name of an act
+    CODES_SWITCHED_OFF = "codes.switched_off"
+    ROLE_CHANGED = "role.changed"
+    SELLER_APPROVED = "seller.approved"
+    SELLER_WITHDRAWN = "seller.withdrawn"
+
+
+ACTS: Mapping[Act, str] = {
+    Act.USER_ADDED: "added a user",
+    Act.PASSWORD_SET: "set a user's password",
+    Act.CODES_SWITCHED_OFF: "switched off a user's one-time codes",
+    Act.ROLE_CHANGED: "gave a user another role",
+    Act.SELLER_APPROVED: "approved a seller",
+    Act.SELLER_WITHDRAWN: "took back the approval of a seller",
+}
+"""Each act in words that go after who did it."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """An act of staff on the user `user` or on the thing `subject`, such as a gid. `by` is None for the command line."""
+
+    id: int
+    at: datetime
+    by: str | None
+    act: str
+    user: str | None
+    subject: str | None
+    before: dict[str, str | int | bool | None]
+    after: dict[str, str | int | bool | None]
+    reason: str

@@ -1,0 +1,106 @@
+"""The audit log, as rows. Nothing here changes or deletes one, and the database refuses to (revision 0021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Row, func, insert, or_, select
+
+from saleroom.accounts.domain.audit import Entry, Facts
+from saleroom.accounts.storage.tables import audit, users
+from saleroom.storage.database import Transaction
+
+_BY, _USER = users.alias("by_user"), users.alias("on_user")
+_ENTRIES = (
+    select(audit, _BY.c.username.label("by_name"), _USER.c.username.label("user_name"))
+    .outerjoin(_BY, _BY.c.id == audit.c.by_id)
+    .outerjoin(_USER, _USER.c.id == audit.c.user_id)
+)
+
+
+class Which(Struct, frozen=True):
+    """The entries that are wanted: those by or on a user, and of one act; None is for any."""
+
+    user: str | None = None
+    act: str | None = None
+
+
+def add(
+    tx: Transaction,
+    *,
+    at: datetime,
+    by_id: int | None,
+    act: str,
+    user_id: int | None,
+    subject: str | None,
+    before: Facts,
+    after: Facts,
+    reason: str,
+) -> None:
+    """Store an entry."""
+    row = {
+        "at": at,
+        "by_id": by_id,
+        "act": act,
+        "user_id": user_id,
+        "subject": subject,
+        "before": _encode(dict(before)).decode(),
+        "after": _encode(dict(after)).decode(),
+        "reason": reason,
+    }
+    tx.execute(insert(audit), row)
+
+
+def newest(tx: Transaction, which: Which, limit: int, before: int | None) -> list[Entry]:
+    """Return entries before the number `before`, the latest first."""
+    wanted: list[ColumnElement[bool]] = [] if before is None else [audit.c.id < before]
+    if which.user is not None:
+        wanted.append(or_(_BY.c.username == which.user, _USER.c.username == which.user))
+    if which.act is not None:
+        wanted.append(audit.c.act == which.act)
+    return _read(tx.execute(_ENTRIES.where(*wanted).order_by(audit.c.id.desc()).limit(limit)).all())
+
+
+def oldest(tx: Transaction, after: int, until: int, limit: int) -> list[Entry]:
+    """Return entries after the number `after` up to `until`, the earliest first."""
+    between = (audit.c.id > after, audit.c.id <= until)
+    return _read(tx.execute(_ENTRIES.where(*between).order_by(audit.c.id).limit(limit)).all())
+
+
+def last_id(tx: Transaction) -> int:
+    """Return the number of the latest entry, 0 if there is none."""
+    return int(tx.execute(select(func.max(audit.c.id))).scalar_one() or 0)
+
+
+def is_facts(text: str) -> bool:
+    """Whether a text is one that `before` or `after` can have."""
+    try:
+        _decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _read(rows: Sequence[Row[Any]]) -> list[Entry]:
+    return [
+        Entry(
+            id=row.id,
+            at=row.at,
+            by=row.by_name,
+            act=row.act,
+            user=row.user_name,
+            subject=row.subject,
+            before=_decode(row.before),
+            after=_decode(row.after),
+            reason=row.reason,
+        )
+        for row in rows
+    ]
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(dict[str, str | int | bool | None]).decode
