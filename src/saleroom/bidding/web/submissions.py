@@ -23,7 +23,7 @@ from saleroom.bidding.web import lot_form
 from saleroom.bidding.web.lot_form import FormValues, LotForm
 from saleroom.http.endpoints import digest
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal
+from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal
 from saleroom.kernel.identifiers import GID, GID_BYTES
 from saleroom.kernel.instants import instant
 from saleroom.site.language import N_, Language, TranslatedFault
@@ -72,7 +72,7 @@ async def received(
 async def stored(
     site: Site, services: BiddingServices, request: Request, sent: Submission
 ) -> tuple[list[Photo], list[str]]:
-    """Store the files of a form. Return the photos, and a sentence for each refused file."""
+    """Store the files of a form. Return the photos, and a sentence for each refused file. Raises MissingRight."""
     language, token = site.language(request), session_token(request) or ""
     found: list[Photo] = []
     bad: list[str] = []
@@ -86,6 +86,8 @@ async def stored(
             # One byte more than allowed is enough to refuse a file.
             data = await file.read(services.photos.bytes_max + 1)
             found.append(await uploads.store(request, services.photos, token, sent.sender, data))
+        except MissingRight:
+            raise
         except Refusal as refused:
             why = site.words.field_faults(language, refused).get("photo")
             bad.append(Markup("{}: {}").format(name, why or site.words.refusal(language, refused)))

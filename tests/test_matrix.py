@@ -1,0 +1,290 @@
+"""The matrix: every endpoint and every page by every role, allowed or refused as the table of rights says.
+
+`NEEDED` and `PAGES` name the right that each needs: `READ` where a reader who is logged in sees more, None where nobody is
+asked who they are. An endpoint or page without a row fails the first test.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from saleroom.accounts.domain import rights
+from saleroom.accounts.domain.rights import RIGHTS, STAFF_RIGHTS, Right, Role
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.roles_of_users import set_role
+from saleroom.accounts.storage import people
+from saleroom.compose import ENDPOINTS
+from saleroom.http.endpoints import Access, Endpoint
+from saleroom.storage.database import Transaction
+from tests.fixtures_house import NO_TLS, House
+from tests.page_routes import methods, page_routes
+
+NEEDED: dict[str, Right | None] = {
+    "amendAuction": Right.SELL,
+    "answerQuestion": Right.SELL,
+    "approveSeller": Right.APPROVE_SELLERS,
+    "arrangePhotos": Right.SELL,
+    "askQuestion": Right.ASK,
+    "auditLog": Right.READ_AUDIT,
+    "addRemark": Right.SELL,
+    "bidHistory": Right.READ,
+    "buyNow": Right.BID,
+    "cancelAuction": Right.SELL,
+    "changePassword": Right.ACCOUNT,
+    "closeAuction": Right.SELL,
+    "confirmOneTimeCodes": Right.ACCOUNT,
+    "createAuction": Right.SELL,
+    "endAllSessions": Right.ACCOUNT,
+    "endOneTimeCodes": Right.ACCOUNT,
+    "endSession": Right.ACCOUNT,
+    "exportAudit": Right.READ_AUDIT,
+    "getAuction": Right.READ,
+    "getUser": Right.READ_PEOPLE,
+    "giveRole": Right.MANAGE_PEOPLE,
+    "listAuctions": Right.READ,
+    "listQuestions": Right.READ,
+    "listUsers": Right.READ_PEOPLE,
+    "logOut": Right.READ,
+    "makeTestUsers": None,  # its token is the load key
+    "me": Right.READ,
+    "myAuctions": Right.READ,
+    "myBids": Right.READ,
+    "myRights": Right.READ,
+    "mySecurity": Right.ACCOUNT,
+    "mySessions": Right.ACCOUNT,
+    "myWatching": Right.READ,
+    "placeBid": Right.BID,
+    "renewRecoveryCodes": Right.ACCOUNT,
+    "sendPhoto": Right.SELL,
+    "setUpOneTimeCodes": Right.ACCOUNT,
+    "unwatchAuction": Right.WATCH,
+    "voidBid": Right.VOID_BIDS,
+    "watchAuction": Right.WATCH,
+}
+"""The right of each endpoint that takes a token, by its name."""
+
+BID = {"confirmed": "1", "version": "1", "exactAmount": "20.000", "key": "k" * 24}
+PASSWORDS = {"currentPassword": "not the password", "newPassword": "battery staple"}
+LOT = {"name": "Clock", "startingPrice": "10", "version": "", "do": "preview"}
+FORMS: dict[str, dict[str, str]] = {
+    "POST /lots/{gid}/bid": BID,
+    "POST /lots/{gid}/buy": BID | {"price": "500.000"},
+    "POST /lots/{gid}/questions": {"text": "Does it run?"},
+    "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
+    "POST /sell": LOT,
+    "POST /sell/drafts/{draft}": LOT,
+    "POST /sell/{gid}": LOT | {"version": "1"},
+    "POST /sell/{gid}/cancel": {"version": "1"},
+    "POST /sell/{gid}/close": {"version": "1", "do": "now"},
+    "POST /sell/{gid}/remark": {"text": "The key is missing."},
+    "POST /mine/password": PASSWORDS,
+    "POST /mine/sessions/end": {"id": "1"},
+    "POST /mine/contact": {"contact": "ada@example.org"},
+    "POST /mine/security/codes": {"password": "not the password"},
+    "POST /mine/security/codes/confirmation": {"code": "000000"},
+    "POST /mine/security/codes/recovery": {"password": "not the password", "code": "000000"},
+    "POST /mine/security/codes/end": {"password": "not the password", "code": "000000"},
+}
+WITH_FILES = ("POST /sell", "POST /sell/photos", "POST /sell/drafts/{draft}", "POST /sell/{gid}")
+PAGES: dict[str, Right | None] = {
+    "GET /": Right.READ,
+    "GET /.well-known/change-password": None,
+    "GET /admin": Right.READ,
+    "GET /admin/people": Right.READ_PEOPLE,
+    "GET /assets/{file:path}": None,
+    "GET /docs": Right.READ,
+    "GET /language/{tag}": None,
+    "GET /live": Right.READ,
+    "GET /login": Right.READ,
+    "GET /lots/{gid}": Right.READ,
+    "GET /lots/{gid}/bids": Right.READ,
+    "GET /lots/{gid}/box": Right.READ,
+    "GET /lots/{gid}/live": Right.READ,
+    "GET /lots/{gid}/qr.svg": None,
+    "GET /lots/{gid}/receipts": Right.READ,
+    "GET /lots/{gid}/receipts/{number}.txt": Right.READ,
+    "GET /lots/{gid}/screen": Right.READ,
+    "GET /lots/{gid}/screen/live": None,
+    "GET /lots/{gid}/screen/next": Right.READ,
+    "GET /mine": Right.READ,
+    "GET /mine/contact": Right.ACCOUNT,
+    "GET /mine/password": Right.READ,
+    "GET /mine/security": Right.ACCOUNT,
+    "GET /mine/selling": Right.READ,
+    "GET /mine/selling/results.csv": Right.READ,
+    "GET /mine/sessions": Right.ACCOUNT,
+    "GET /mine/watching": Right.READ,
+    "GET /photos/{id}/{width}.webp": None,
+    "GET /register": Right.READ,
+    "GET /results.csv": None,
+    "GET /sell": Right.SELL,
+    "GET /sell/drafts/{draft}": Right.SELL,
+    "GET /sell/drafts/{draft}/preview": Right.READ,
+    "GET /sell/{gid}": Right.SELL,
+    "GET /sell/{gid}/preview": Right.READ,
+    "POST /lots/{gid}/answers": Right.SELL,
+    "POST /lots/{gid}/bid": Right.BID,
+    "POST /lots/{gid}/buy": Right.BID,
+    "POST /lots/{gid}/questions": Right.ASK,
+    "POST /lots/{gid}/receipts": Right.READ,
+    "POST /lots/{gid}/unwatch": Right.WATCH,
+    "POST /lots/{gid}/watch": Right.WATCH,
+    "POST /mine/contact": Right.ACCOUNT,
+    "POST /mine/password": Right.ACCOUNT,
+    "POST /mine/security/codes": Right.ACCOUNT,
+    "POST /mine/security/codes/confirmation": Right.ACCOUNT,
+    "POST /mine/security/codes/end": Right.ACCOUNT,
+    "POST /mine/security/codes/recovery": Right.ACCOUNT,
+    "POST /mine/sessions/end": Right.ACCOUNT,
+    "POST /mine/sessions/end-all": Right.ACCOUNT,
+    "POST /register": Right.READ,
+    "POST /sell": Right.SELL,
+    "POST /sell/drafts/{draft}": Right.SELL,
+    "POST /sell/drafts/{draft}/delete": Right.SELL,
+    "POST /sell/photos": Right.SELL,
+    "POST /sell/{gid}": Right.SELL,
+    "POST /sell/{gid}/cancel": Right.SELL,
+    "POST /sell/{gid}/close": Right.SELL,
+    "POST /sell/{gid}/remark": Right.SELL,
+    "POST /session": Right.READ,
+    "POST /session/code": None,
+    "POST /session/end": Right.READ,
+}
+"""The right of each page, by method and path."""
+
+WITH_TOKEN = [endpoint for endpoint in ENDPOINTS if endpoint.access is not Access.OPEN]
+ASKED = [endpoint for endpoint in WITH_TOKEN if NEEDED.get(endpoint.name) is not None]
+SEEN = sorted(page for page, needed in PAGES.items() if needed is not None)
+REFUSED_ON_A_PAGE = "You do not have this right here"
+
+
+class Matrix:
+    """A house with a lot of ada's, and users of every role. Each request has a new token, as some requests end it."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.gid = house.user("ada").auction(buyNowPrice="500")
+        self.http = httpx.Client(base_url=house.base, verify=NO_TLS, headers=house.headers)
+
+    def token(self, role: Role) -> str:
+        """Return a new token of the user with this role."""
+        name = f"matrix.{role}"
+        self.house.user(name)
+
+        def issue(tx: Transaction) -> str:
+            user = people.find(tx, name)
+            assert user is not None
+            if user.role is not role:
+                set_role(tx, name, role)
+            return accounts.issue_token(tx, user.id).value
+
+        return self.house.write(issue)
+
+    def api(self, endpoint: Endpoint[Any], role: Role) -> str | None:
+        """Send a request to an endpoint, and return the right that is missing, if one is."""
+        headers = {"Authorization": f"Bearer {self.token(role)}"}
+        if endpoint.upload is not None:
+            headers["Content-Type"] = "image/jpeg"
+        body = None if endpoint.form is None else endpoint.form.example
+        answer = self.http.request(endpoint.method, self._path(endpoint.path), headers=headers, json=body)
+        assert answer.status_code not in (401, 500), answer.text
+        if answer.status_code != 403 or answer.json()["code"] != "missing_right":
+            return None
+        return str(answer.json()["right"])
+
+    def page(self, page: str, role: Role) -> bool:
+        """Open a page or send its form, and return whether it says that a right is missing."""
+        method, path = page.split(" ")
+        form = FORMS.get(page, {})
+        sent: dict[str, Any] = {"data": form} if method == "POST" else {}
+        if page in WITH_FILES:
+            files = [(name, (None, value.encode())) for name, value in form.items()]
+            sent = {"files": [*files, ("files", ("a.jpg", b"no picture", "image/jpeg"))]}
+        cookie = {"Cookie": f"saleroom_session={self.token(role)}"}
+        address = self._path(path) + (f"?lots={self.gid}" if path == "/live" else "")
+        with self.http.stream(method, address, headers=cookie, **sent) as answer:
+            assert answer.status_code < 500, page
+            if answer.status_code != 403:
+                return False
+            return REFUSED_ON_A_PAGE in answer.read().decode()
+
+    def _path(self, path: str) -> str:
+        for name, value in {"gid": self.gid, "draft": "AAAAAAAAAAAA", "username": "ada", "number": "1"}.items():
+            path = path.replace(f"{{{name}}}", value)
+        return re.sub(r"{\w+(:path)?}", "1", path)
+
+
+@pytest.fixture
+def matrix(sqlite_house: House) -> Iterator[Matrix]:
+    """The house to ask."""
+    made = Matrix(sqlite_house)
+    yield made
+    made.http.close()
+
+
+def test_every_endpoint_and_page_names_its_right() -> None:
+    """Every endpoint that takes a token and every page has a row, and no row is left of what is gone."""
+    assert {endpoint.name for endpoint in WITH_TOKEN} == set(NEEDED)
+    routed = {f"{method} {route.path}" for route in page_routes() for method in methods(route) if method != "HEAD"}
+    assert routed == set(PAGES)
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_the_api_by_role(matrix: Matrix, endpoint: Endpoint[Any]) -> None:
+    """Each role is refused exactly if the table does not give it the right, which the refusal names."""
+    needed = NEEDED[endpoint.name]
+    for role in Role:
+        expected = None if needed in RIGHTS[role] else needed
+        assert expected == matrix.api(endpoint, role), role
+
+
+@pytest.mark.parametrize("page", SEEN)
+def test_the_pages_by_role(matrix: Matrix, page: str) -> None:
+    """Each role is refused on a page exactly if the table does not give it the right."""
+    for role in Role:
+        assert (PAGES[page] not in RIGHTS[role]) == matrix.page(page, role), role
+
+
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda endpoint: endpoint.name)
+def test_one_right_is_what_an_endpoint_needs(
+    matrix: Matrix, endpoint: Endpoint[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A role with that right and that of reading is not refused; a role with every right but that is."""
+    needed = NEEDED[endpoint.name]
+    assert needed is not None
+    monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset({Right.READ, needed}))
+    assert None is matrix.api(endpoint, Role.CASHIER)
+    monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset(Right) - {needed})
+    assert needed == matrix.api(endpoint, Role.CASHIER)
+
+
+@pytest.mark.parametrize("page", SEEN)
+def test_one_right_is_what_a_page_needs(matrix: Matrix, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A role with that right and that of reading is not refused; a role with every right but that is."""
+    needed = PAGES[page]
+    assert needed is not None
+    monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset({Right.READ, needed}))
+    assert not matrix.page(page, Role.CASHIER)
+    monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset(Right) - {needed})
+    assert matrix.page(page, Role.CASHIER)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - SEEN))
+def test_some_pages_ask_nobody_who_they_are(matrix: Matrix, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A role without any right is not refused on a page that is the same for everybody."""
+    monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset())
+    assert not matrix.page(page, Role.CASHIER)
+
+
+def test_what_staff_may_do_is_no_dead_letter() -> None:
+    """Each right of staff is needed by an endpoint or a page, or says where it will be."""
+    needed = {*NEEDED.values(), *PAGES.values()}
+    assert STAFF_RIGHTS - needed <= {
+        Right.MODERATE_LOTS,
+        Right.SANCTION_PEOPLE,
+        Right.READ_OUTBOX,
+        Right.READ_HEALTH,
+    }
