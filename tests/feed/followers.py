@@ -1,8 +1,10 @@
 """Followers of a feed, as a test reads them."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from saleroom.feed.feed import Follower
+from saleroom.feed.feed import Feed, Follower
 from saleroom.log.store import LoggedEvent
 from tests.patience import SECONDS_MAX
 
@@ -15,3 +17,14 @@ async def take(follower: Follower, count: int) -> list[bytes]:
             taken += await follower.next()
     assert count == len(taken)
     return [event.payload for event in taken]
+
+
+@asynccontextmanager
+async def running(feed: Feed) -> AsyncIterator[None]:
+    """Run the feed for the length of a block."""
+    task = asyncio.create_task(feed.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -14,7 +14,7 @@ from saleroom.log.store import LoggedEvent, LogPage
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.service.people import bid, person
-from tests.feed.followers import take
+from tests.feed.followers import running, take
 from tests.mqtt.equipment import Sales
 from tests.patience import SECONDS_MAX
 
@@ -27,7 +27,8 @@ async def test_an_outage_in_the_middle_of_reading_loses_nothing(
     monkeypatch.setattr(feed_module, "RETRY_SECONDS", 0.01)
     bob, gid = await person(database), await sales.sell()
     feed = Feed(database, LOG, 10)
-    everything, one = await feed.follow(None, None), await feed.follow(gid, None)
+    async with running(feed):
+        everything, one = await feed.follow(None, None), await feed.follow(gid, None)
     assert ["accepted"] == await bid(database, bob.bids(gid, "1000 up to 2000"))
     for maximum in range(3000, 6000, 1000):  # these are in the log, and hidden; so a page has less than it may have
         assert ["accepted"] == await bid(database, bob.bids(gid, f"up to {maximum}"))
@@ -43,21 +44,18 @@ async def test_an_outage_in_the_middle_of_reading_loses_nothing(
 
     original = LOG.tail
     monkeypatch.setattr(LOG, "tail", tail)
-    running = asyncio.create_task(feed.run())
-    try:
+    async with running(feed):
         expected = (await sales.payloads(gid))[1:]
         assert expected == await take(everything, len(expected)) == await take(one, len(expected))
         assert reads > 2
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_a_failure_ends_every_stream(sales: Sales, database: Database) -> None:
     """If events cannot be handed out, no follower goes on as if there had been none: each ends, and may come back."""
     gid = await sales.sell()
     feed = Feed(database, LOG, 10)
-    followers = [await feed.follow(None, None) for _ in range(5)]
+    async with running(feed):
+        followers = [await feed.follow(None, None) for _ in range(5)]
 
     def fail(_: Sequence[LoggedEvent]) -> bool:
         raise ZeroDivisionError

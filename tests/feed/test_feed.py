@@ -16,6 +16,7 @@ from saleroom.bidding.storage import tables
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed import feed as feed_module
 from saleroom.feed.feed import Feed, Follower
+from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy, UnknownEvent
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
@@ -284,6 +285,26 @@ async def test_the_log_is_not_read_without_followers(
     assert [] == reads
     await feed.follow(gid, None)
     assert reads
+
+
+@on_sqlite
+async def test_a_request_reads_none_of_the_log_for_others(
+    sales: Sales, feed: Feed, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The feed's own task reads the log and hands out events, even if the first follower has only just come."""
+    gid = await sales.sell()
+    await until(lambda: feed._frontier is None, "nobody follows")
+    readers: list[asyncio.Task[None] | None] = []
+    real = feed._read_on
+
+    async def recorded(frontier: Frontier) -> None:
+        readers.append(asyncio.current_task())
+        await real(frontier)
+
+    monkeypatch.setattr(feed, "_read_on", recorded)
+    follower = await feed.follow(gid, None)
+    assert [] == await _woken(follower)
+    assert (True, False) == (bool(readers), asyncio.current_task() in readers)
 
 
 @on_sqlite

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import structlog
 
-from saleroom.feed.frontier import Frontier
+from saleroom.feed.frontier import Frontier, Outcome
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
@@ -197,7 +197,7 @@ class Feed:
         self._held: list[LoggedEvent] = []
         """Events that were read, but come after a number that is still missing."""
         self._woken = asyncio.Event()
-        self._one_looks = asyncio.Lock()
+        self._tracked = Outcome()
         self._backlogs: SharedRead[tuple[str, int | None], Backlog] = SharedRead(
             database, log.backlogs, BACKLOGS_AT_ONCE
         )
@@ -230,9 +230,11 @@ class Feed:
                 self._end_all()
                 for tell in self.after_rewind:
                     tell()
-            except DatabaseUnavailable:
+            except DatabaseUnavailable as fault:
+                self._tracked.settle(fault)
                 await asyncio.sleep(RETRY_SECONDS)
-            except Exception:
+            except Exception as error:
+                self._tracked.settle(error)
                 self._end_all()  # some may not have got what was read
                 raise
 
@@ -308,24 +310,25 @@ class Feed:
         return after, await self._database.read(self._rows.number_of, after.gid, after.version)
 
     async def _tracked_frontier(self) -> Frontier:
-        """Return how far the log is complete, and begin to track it if that has not begun."""
-        if self._frontier is not None:
-            return self._frontier
-        async with self._one_looks:
-            if self._frontier is None:
-                await self._set_clock()
-                self._forget_the_log()  # an attempt before may have failed halfway
-                numbers = await self._database.read(self._rows.numbers, LOOK_BACK)
-                frontier = Frontier(numbers, LOOK_BACK)
-                for _ in range(2):  # an old rollback is recognized at the second look
-                    await self._read_on(frontier)
-                self._frontier = frontier
-            return self._frontier
+        """Return how far the log is complete; wait until `run` tracks it. Raises what keeps `run` from it."""
+        while self._frontier is None:
+            self._woken.set()
+            await self._tracked.wait()
+        return self._frontier
+
+    async def _track(self) -> Frontier:
+        """Find out how far the log is complete, and answer those that wait for it."""
+        self._forget_the_log()  # an attempt before may have failed halfway
+        frontier = Frontier(await self._database.read(self._rows.numbers, LOOK_BACK), LOOK_BACK)
+        for _ in range(2):  # an old rollback is recognized at the second look
+            await self._read_on(frontier)
+        self._frontier = frontier
+        self._tracked.settle(None)
+        return frontier
 
     async def _wait(self) -> None:
         """Wait for a commit, the time to look without one, or an event that is still missing."""
-        if not self._followers:
-            # There is no follower. Later ones begin by reading the log.
+        if not self._followers:  # later ones begin by reading the log
             self._forget_the_log()
             await self._woken.wait()
         elif not self._woken.is_set():
@@ -338,10 +341,8 @@ class Feed:
     async def _look(self) -> None:
         """Read new events, and hand them out."""
         if self._followers:
-            frontier = await self._tracked_frontier()
-            async with self._one_looks:
-                await self._set_clock()
-                await self._read_on(frontier)
+            await self._set_clock()
+            await self._read_on(self._frontier or await self._track())
 
     async def _set_clock(self) -> None:
         """Ask the database for the time, if the last answer is old."""

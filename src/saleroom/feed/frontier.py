@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from saleroom.log.store import LogPage, LogPosition
@@ -57,3 +58,25 @@ class Frontier:
                 self._missing.update(dict.fromkeys(range(head + 1, number)))
                 head = number
         self.seen = tail.last
+
+
+class Outcome:
+    """The outcome of the next attempt of a task, for which others wait."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Future[None] | None = None
+
+    async def wait(self) -> None:
+        """Return after the next attempt. Raises its fault."""
+        if self._waiting is None:
+            self._waiting = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._waiting)
+
+    def settle(self, fault: Exception | None) -> None:
+        """Let those that wait go on, or raise `fault` in them."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and fault is None:
+            waiting.set_result(None)
+        elif waiting is not None and fault is not None:
+            waiting.set_exception(fault)
+            waiting.exception()  # otherwise asyncio would log it if all that waited have given up

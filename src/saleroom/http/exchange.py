@@ -192,10 +192,9 @@ class Exchange:
             lines.append(b"connection: close")
         if self.scope["method"] == "HEAD" or status in _WITHOUT_BODY:
             self._left = 0
-        elif self._left is None and self.scope["http_version"] == "1.0":
-            pass  # there are no chunks; the end of the connection is that of the answer
-        elif self._left is None:
-            self._is_chunked = True
+        # HTTP/1.0 has no chunks: there the end of the connection is that of the answer.
+        self._is_chunked = self._left is None and self.scope["http_version"] != "1.0"
+        if self._is_chunked:
             lines.append(b"transfer-encoding: chunked")
         head = b"\r\n".join((*lines, b"", b""))
         if not head.count(b"\n") == head.count(b"\r") == len(lines) + 1:

@@ -15,6 +15,7 @@ from saleroom.feed.feed import Feed, Follower
 from saleroom.log import store
 from saleroom.storage.database import Database
 from tests.bidding.service.people import bid, person, read, sells
+from tests.feed.followers import running
 from tests.fixtures_house import House, User
 from tests.patience import SECONDS_MAX
 
@@ -169,7 +170,8 @@ async def test_pages_of_events_do_not_reveal_raises(
     bob, cyd = await person(database), await person(database)
     gid = await sells(database, await person(database))
     feed, pages = Feed(database, LOG, 10), list[int]()
-    follower = await feed.follow(gid, None)
+    async with running(feed):
+        follower = await feed.follow(gid, None)
     monkeypatch.setattr(Follower, "push", lambda _, events: pages.append(len(events)))
     assert ["accepted"] * 2 == await bid(database, cyd.bids(gid, "110"), bob.bids(gid, "up to 10000"))
     raised = [bob.bids(gid, f"up to {20_000 + number}") for number in range(raises)]
