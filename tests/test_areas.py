@@ -90,6 +90,7 @@ def test_accounts_alone_show_their_own_pages(accounts_alone: House) -> None:
         (stranger, "/register"),
         (user, "/mine/sessions"),
         (user, "/mine/security"),
+        (user, "/mine/access-tokens"),
         (user, "/mine/password"),
     ):
         page = visitor.page(path)

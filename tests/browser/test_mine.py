@@ -14,7 +14,15 @@ from tests.fixtures_house import PASSWORD, House, User
 from tests.site.visitor import picture
 
 PHONE = {"width": 360, "height": 740}
-PATHS = ("/mine", "/mine/selling", "/mine/watching", "/mine/sessions", "/mine/security", "/mine/password")
+PATHS = (
+    "/mine",
+    "/mine/selling",
+    "/mine/watching",
+    "/mine/sessions",
+    "/mine/security",
+    "/mine/access-tokens",
+    "/mine/password",
+)
 
 Browse = Callable[..., Page]
 

@@ -49,6 +49,7 @@ PAGES = (
     *(("POST", path) for path in ("/lots/{gid}/watch", "/mine/sessions/end", "/sell/{gid}/close", "/sell/photos")),
     *((method, "/mine/password") for method in ("GET", "POST")),
     *(("POST", path) for path in ("/session/code", "/mine/security/codes", "/mine/security/codes/confirmation")),
+    *(("POST", path) for path in ("/mine/access-tokens", "/mine/access-tokens/revoke")),
 )
 STREAMS = ("/events", "/auctions/{gid}/events")
 ENDING = ("/me/token", "/me/sessions")

@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0021"
+NEWEST = "0022"
 ADDED = {
     "cleared_at",
     "agent",
@@ -40,6 +40,9 @@ ADDED = {
     "category",
     "role",
     "seller_since",
+    "label",
+    "scopes",
+    "used_at",
     "voided",
 }
 """Columns that the first tables did not have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 
 from saleroom.accounts import api
@@ -10,6 +11,7 @@ from saleroom.accounts.api import test_users
 from saleroom.accounts.api.vocabulary import VOCABULARY
 from saleroom.accounts.service import sweeper
 from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.sealing import Sealing
@@ -17,6 +19,7 @@ from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.service.tickets import LoginKeys
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.settings import AccountSettings
+from saleroom.accounts.storage.accounts import ACCESS_TOKENS_USED, SESSIONS_USED
 from saleroom.accounts.storage.area_tables import TABLES
 from saleroom.accounts.web.operations import OPERATIONS
 from saleroom.accounts.web.pages import LOGIN, area_pages
@@ -47,8 +50,15 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         load_key=None if key is None else key.get_secret_value(),
     )
 
+    idle = timedelta(minutes=settings.session_idle_minutes) if settings.session_idle_minutes else None
+    uses = LastUses(idle)
+    database.after_commit(ACCESS_TOKENS_USED, uses.saw)
+    if idle is not None:
+        database.after_commit(SESSIONS_USED, uses.saw)
+
     async def begin() -> Mapping[str, Task]:
-        return {"sweeper": partial(sweeper.run, database)}
+        await uses.begin(database)
+        return {"sweeper": partial(sweeper.run, database), "uses": partial(uses.run, database)}
 
     return AreaParts(
         pages=area_pages(services, registration_open=registrations is not None),

@@ -20,6 +20,12 @@ class AccountSettings(PlatformSettings):
     failed_logins_per_hour: Number = Field(
         600, ge=10, description="Failed logins that one address may have in an hour, whatever the names."
     )
+    session_idle_minutes: Number = Field(
+        0,
+        ge=0,
+        le=43200,
+        description="Minutes after which a login that nobody uses ends; 0: it ends after 30 days alone.",
+    )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
     )

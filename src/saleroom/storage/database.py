@@ -135,14 +135,17 @@ class Database:
                 await asyncio.sleep(0.01 * attempt)
         else:
             raise AssertionError("the last attempt succeeds or raises")
+        self._hand_over(tx)
+        return answer
+
+    def _hand_over(self, tx: Transaction) -> None:
         if tx.notes:
             for note, hook in self._hooks:
                 if noted := tx.notes.get(note):
                     hook(noted)
-        return answer
 
     def after_commit(self, note: Note[V], hook: Callable[[list[V]], object]) -> None:
-        """Call `hook` in the event loop with the values that a transaction noted, once they are committed."""
+        """Call `hook` in the event loop with the values that a transaction noted, once it has read or committed."""
         self._hooks.append((note, hook))
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -151,9 +154,10 @@ class Database:
         For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp).
         """
         try:
-            answer, _ = await self._run(use_case, args, kwargs, writes=False)
+            answer, tx = await self._run(use_case, args, kwargs, writes=False)
         except TryAgain as error:
             raise DatabaseUnavailable(str(error)) from error
+        self._hand_over(tx)
         return answer
 
     async def _run(

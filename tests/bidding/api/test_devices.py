@@ -8,7 +8,8 @@ import pytest
 
 from saleroom.bidding.api import devices
 from saleroom.mqtt.topics import MqttSettings
-from tests.fixtures_house import House, ServeHouse, User
+from tests.fixtures_database import unique
+from tests.fixtures_house import PASSWORD, House, ServeHouse, User
 from tests.fixtures_mqtt import Join, connected, on
 from tests.http.conftest import Log
 from tests.mqtt.device import V5
@@ -41,6 +42,17 @@ def test_a_bid_is_placed_and_answered(served: House, broker: MqttSettings, join:
     [heard] = device.on("saleroom/replies/paddle-7/1")
     assert heard.payload.startswith(b'{"status":201,"')
     assert not heard.retained
+
+
+def test_a_device_bids_by_an_access_token(served: House, broker: MqttSettings, join: Join) -> None:
+    """A command may have an access token with the scope to bid; with another scope it is refused as over HTTP."""
+    ada, gid = served.newcomer(), served.user("seller").auction()
+    device = join(broker)
+    for scope, status in (("read", 403), ("bid", 201)):
+        body = {"label": "Paddle", "scopes": [scope], "days": 1, "password": PASSWORD}
+        token = ada.json("POST", "/me/access-tokens", json=body)["accessToken"]
+        assert status == device.ask(gid, token, amount="12", id=unique("paddle"))["status"]
+    assert [(ada.name, "12.000")] == bids(ada, gid)
 
 
 def test_an_answer_goes_where_mqtt_5_asks(modern: House, mosquitto: Mosquitto, join: Join) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.api import accounts, audit, people, security, sessions
+from saleroom.accounts.api import access_tokens, accounts, audit, people, security, sessions
 
 ENDPOINTS = (
     *accounts.ENDPOINTS,
     *sessions.ENDPOINTS,
     *security.ENDPOINTS,
+    *access_tokens.ENDPOINTS,
     *people.ENDPOINTS,
     *audit.ENDPOINTS,
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.access_tokens import PATTERN
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
-from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.domain.rights import Right, Role, Scope
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
 from saleroom.kernel.errors import MissingRight
 
@@ -24,22 +25,28 @@ VOCABULARY = Vocabulary(
         "sellerSince": (INSTANT, "When staff approved the user as a seller; null if it did not."),
         "subject": ({}, "On what it was done, such as the gid of an auction; null if on a user."),
         "user": ({}, "On whom it was done; null if on something else."),
+        "accessToken": ({"pattern": f"^{PATTERN}$"}, "Send it as `Authorization: Bearer TOKEN`."),
+        "accessTokens": ({}, "The access tokens."),
         "agent": ({}, "The name of the device; empty if it is unknown."),
         "createdAt": (INSTANT, "When it was made."),
         "current": ({}, "Whether it is the session of this request."),
         "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
         "id": ({}, "Its public identifier."),
+        "label": ({}, "What it is for, in its user's words."),
         "oneTimeCodes": ({}, "Whether a login needs a one-time code."),
         "oneTimeCodesSince": (INSTANT, "Since when; null if it needs none."),
         "recoveryCodes": ({}, "Each stands in for one code of a lost app."),
         "recoveryCodesLeft": ({}, "How many recovery codes are not used yet."),
         "secret": ({"pattern": "^[A-Z2-7]{32}$"}, "In Base32, to type into an app."),
+        "scopes": ({"items": {"enum": [scope.value for scope in Scope]}}, "What it lets a program do."),
         "sessions": ({}, "The sessions."),
         "token": (
             {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
             "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
         ),
+        "usedAt": (INSTANT, "When it was used last, to five minutes; null if it was not."),
         "username": (USERNAME, "In lower case."),
+        "validUntil": (INSTANT, "The instant from which it is refused."),
         "users": ({}, "The users."),
     },
     facts={MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}}},

@@ -97,6 +97,18 @@ class UnknownSession(Unknown):
     code = "unknown_session"
 
 
+class UnknownAccessToken(Unknown):
+    """You have no access token with this id; it may have been revoked, or have reached its end."""
+
+    code = "unknown_access_token"
+
+
+class TooManyAccessTokens(Conflict):
+    """You have as many access tokens as one user may have; revoke one first."""
+
+    code = "too_many_access_tokens"
+
+
 class IdempotencyMismatch(Mismatch):
     """This key was used for another request; use a new key for a new request."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -11,11 +12,16 @@ from sqlalchemy import Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account, Holder, expiry
-from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.domain.rights import Role, Scope
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.bulk import BulkLookup
-from saleroom.storage.database import Transaction, brief, ranked
+from saleroom.storage.database import Note, Transaction, brief, ranked
 from saleroom.storage.turns import Rank
+
+SESSIONS_USED: Note[str] = Note()
+"""Digests of live tokens, as transactions find them; those of programs may be among them."""
+ACCESS_TOKENS_USED: Note[str] = Note()
+"""Digests of live tokens of programs."""
 
 
 class Login(Struct, frozen=True):
@@ -122,45 +128,55 @@ def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: 
 
 
 def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Token]:
-    """Return the live tokens of a user, the newest first."""
-    live = select(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    """Return the live tokens of a user's logins, the newest first."""
+    live = select(auth_tokens).where(*_SESSION, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     rows = tx.execute(live.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()))
     return [Token(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
 
 
 def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) -> bool:
-    """Delete a live token of this user by its number; False if there is none."""
-    mine = (auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    """Delete a live token of a login of this user by its number; False if there is none."""
+    mine = (*_SESSION, auth_tokens.c.id == token_id, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     return tx.execute(delete(auth_tokens).where(*mine)).rowcount > 0
 
 
 def delete_oldest_sessions(tx: Transaction, user_id: int, but: int) -> None:
-    """Delete all tokens of a user but the newest `but`."""
-    newest_first = select(auth_tokens.c.id).where(auth_tokens.c.user_id == user_id)
+    """Delete all tokens of a user's logins but the newest `but`."""
+    newest_first = select(auth_tokens.c.id).where(*_SESSION, auth_tokens.c.user_id == user_id)
     older = newest_first.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()).offset(but)
     tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(older)))
 
 
 def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
-    """Delete all tokens of a user but the one with the digest `keep`."""
+    """Delete all tokens of a user, those of programs too, but the one with the digest `keep`."""
     tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
 
 
 def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Holder]:
     """Return the users of live tokens by digest. A token is dead from the instant `expires_at`."""
-    found = _LIVE_TOKENS(tx, set(digests), now=now)
-    return {digest: Holder(id=user_id, username=name, role=_ROLES[role]) for digest, user_id, name, role in found}
+    found = {
+        digest: Holder(id=user_id, username=name, role=_ROLES[role], scopes=scopes_of(scopes))
+        for digest, user_id, name, role, scopes in _LIVE_TOKENS(tx, set(digests), now=now)
+    }
+    tx.note(SESSIONS_USED, found)
+    if programs := [digest for digest, holder in found.items() if holder.scopes is not None]:
+        tx.note(ACCESS_TOKENS_USED, programs)
+    return found
 
 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
     """Return the account of a live token, as `holders_by_token` does."""
     statement = (
-        select(*ACCOUNT)
+        select(*ACCOUNT, auth_tokens.c.scopes)
         .join_from(auth_tokens, users)
         .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
     )
     row = tx.execute(statement).first()
-    return None if row is None else account_of(row)
+    if row is None:
+        return None
+    scopes = scopes_of(row.scopes)
+    tx.note(SESSIONS_USED if scopes is None else ACCESS_TOKENS_USED, [digest])
+    return account_of(row, scopes)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
@@ -174,9 +190,16 @@ def sweep_tokens(tx: Transaction, now: datetime, limit: int) -> int:
     return tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(expired))).rowcount
 
 
-def account_of(row: Row[Any]) -> Account:
+@lru_cache(maxsize=64)
+def scopes_of(text: str | None) -> frozenset[Scope] | None:
+    """Return the scopes in their column; None for a token of a login."""
+    return None if text is None else frozenset(map(Scope, text.split()))
+
+
+def account_of(row: Row[Any], scopes: frozenset[Scope] | None = None) -> Account:
     """Return the account of a row that has the columns `ACCOUNT`."""
     return Account(
+        scopes=scopes,
         id=row.id,
         username=row.username,
         role=_ROLES[row.role],
@@ -185,10 +208,11 @@ def account_of(row: Row[Any]) -> Account:
     )
 
 
+_SESSION = (auth_tokens.c.scopes.is_(None),)
 _ROLES = {role.value: role for role in Role}
 ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at, users.c.seller_since)
 _LIVE_TOKENS = BulkLookup(
-    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role)
+    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role, auth_tokens.c.scopes)
     .join_from(auth_tokens, users)
     .where(auth_tokens.c.expires_at > bindparam("now")),
     auth_tokens.c.token,

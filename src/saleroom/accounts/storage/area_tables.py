@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.access_tokens import parse_name, parse_scopes
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.rights import Role
@@ -37,6 +38,16 @@ def _facts_fault(value: str) -> Fault | None:
     return None if is_facts(value) else Fault("facts", "must be a JSON object of short values")
 
 
+def _name_fault(value: str) -> Fault | None:
+    found = parse_name(value)
+    return found if isinstance(found, Fault) else None
+
+
+def _scopes_fault(value: str) -> Fault | None:
+    found = parse_scopes(value)
+    return found if isinstance(found, Fault) else None
+
+
 def _contact_fault(value: str) -> Fault | None:
     found = parse_contact(value)
     return found if isinstance(found, Fault) else None
@@ -64,6 +75,8 @@ TABLES = AreaTables(
         users.c.role: _role_fault,
         audit.c.before: _facts_fault,
         audit.c.after: _facts_fault,
+        auth_tokens.c.label: _name_fault,
+        auth_tokens.c.scopes: _scopes_fault,
         contacts.c.contact: _contact_fault,
         mail_addresses.c.address: _mail_address_fault,
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody

@@ -38,8 +38,12 @@ auth_tokens = Table(
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
     Column("agent", String),
+    Column("label", String),
+    Column("scopes", String),
+    Column("used_at", Instant),
 )
-"""`agent` is the name of the device that logged in, if it gave one."""
+"""`agent` is the name of the device that logged in, if it gave one. Access tokens of programs have a `label` and
+`scopes`, and the end that their user chose. `used_at` is coarse, and null where nobody asks for it."""
 
 
 contacts = Table(

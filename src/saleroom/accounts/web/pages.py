@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web import back_office
+from saleroom.accounts.web.access_tokens import AccessTokenPages
 from saleroom.accounts.web.accounts import AccountPages
 from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.security import SecurityPages
@@ -36,10 +37,11 @@ def area_pages(services: AccountServices, *, registration_open: bool = True) -> 
 
 
 def _routes(site: Site, services: AccountServices) -> list[Route]:
-    accounts, contacts, security = (
+    accounts, contacts, security, tokens = (
         AccountPages(site, services),
         ContactPages(site, services),
         SecurityPages(site, services),
+        AccessTokenPages(site, services),
     )
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
@@ -56,6 +58,8 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/mine/security/codes/confirmation", Address(POST=security.confirm)),
         Route("/mine/security/codes/recovery", Address(POST=security.renew)),
         Route("/mine/security/codes/end", Address(POST=security.end)),
+        Route("/mine/access-tokens", Address(GET=tokens.show, POST=tokens.make)),
+        Route("/mine/access-tokens/revoke", Address(POST=tokens.revoke)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         *back_office.routes(site, services),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),

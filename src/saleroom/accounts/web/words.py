@@ -69,6 +69,8 @@ WORDS = Words(
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
         "unknown_session": (N_("This device is logged out already."),),
+        "unknown_access_token": (N_("There is no such token; it may have ended already."),),
+        "too_many_access_tokens": (N_("You have as many tokens as one user can have. Revoke one first."),),
         "idempotency_mismatch": (
             N_("This form has been sent before, with something else in it. Reload the page and fill it in again."),
         ),
