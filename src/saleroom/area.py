@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -11,6 +11,7 @@ from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.openapi import Operations
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
+from saleroom.kernel.figures import Figure
 from saleroom.mqtt.asyncapi import Declare
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
@@ -44,13 +45,17 @@ class AreaParts:
     """An area in one process: its pages, and the rows of its endpoints with the services behind them.
 
     Before the first request, `begin` does what fell due, and returns the tasks to run beside the requests, by name.
-    `close` ends its threads and processes. `relay` is one of the tasks; `owed` counts the events that it has still to send.
+    `close` ends its threads and processes. `figures` returns what it has counted, and `asked` asks the database for more, now
+    and then: only a house that shows its figures calls them. `relay` is one of the tasks; `owed` counts the events that it has
+    still to send.
     """
 
     pages: AreaPages
     rows: tuple[Rows[Any], ...]
     close: Callable[[], None]
     begin: Callable[[], Awaitable[Mapping[str, Task]]] = _no_tasks
+    figures: Callable[[], Sequence[Figure]] = tuple
+    asked: tuple[Callable[[], Awaitable[Sequence[Figure]]], ...] = ()
     relay: Relay | None = None
     owed: Callable[[], Awaitable[int]] | None = None
 

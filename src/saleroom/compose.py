@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, reduce
@@ -20,7 +21,7 @@ from pydantic import SecretStr
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
-from saleroom import logs, opening, serving
+from saleroom import logs, metering, opening, serving
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
@@ -34,12 +35,14 @@ from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.exchange import APPLICATION
 from saleroom.http.guard import Guard
 from saleroom.http.health import HEALTH, HealthServices
+from saleroom.http.metrics import Board
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.places import SharedPlaces
 from saleroom.http.protocol import Http
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refusal
+from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
@@ -77,12 +80,13 @@ def application(
     database: Database | None = None,
     areas: Sequence[Area[Settings]] = AREAS,
     folder: Path | None = None,
+    board: Board | None = None,
 ) -> ASGIApp:
     """Return the application of one process: the platform, and the parts of all areas.
 
     ASGI is for its start and its end only: the protocol finds what answers requests in the state of the lifespan.
     `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set. `folder` is what several processes
-    share; None if there is one process.
+    share; None if there is one process. On the `board` the process publishes its figures; without one it shows none.
     """
     database = database or opening.database(settings)
     https = _is_https(settings)
@@ -94,14 +98,10 @@ def application(
     relay = next((part.relay for part in parts if part.relay is not None), None)
     documents = tuple(declare for area in areas for declare in area.messages)
 
-    async def nothing_owed() -> int:
-        await database.check()
-        return 0
-
     endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
-        owed=next((part.owed for part in parts if part.owed is not None), nothing_owed),
+        owed=next((part.owed for part in parts if part.owed is not None), partial(_nothing_owed, database)),
         openapi=api_document(endpoints, areas),
         asyncapi=asyncapi.document(
             settings.mqtt_prefix, _brokers(settings, None if relay is None else broker), documents
@@ -114,6 +114,9 @@ def application(
         tasks: dict[str, Task] = {"secret": partial(secret.run, database)}
         for part in parts:
             tasks |= await part.begin()
+        if board is not None:
+            counted, asked = [part.figures for part in parts], [ask for part in parts for ask in part.asked]
+            tasks["figures"] = Meter(board, database, outcomes, connections, counted, asked).run
         try:
             async with _running(tasks, relay):
                 yield {APPLICATION: answers, CONNECTIONS: connections}
@@ -141,6 +144,11 @@ def application(
         outcomes=outcomes,
     )
     return Router(lifespan=lifespan)
+
+
+async def _nothing_owed(database: Database) -> int:
+    await database.check()
+    return 0
 
 
 def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:
@@ -184,7 +192,9 @@ def worker() -> ASGIApp:
     settings = Settings.model_validate_json(os.environ[_WORKER_SETTINGS])
     logs.configure(settings.log_level, settings.log_format)
     serving.end_with_parent()
-    app = application(settings, _broker(settings), folder=Path(os.environ[_WORKER_FOLDER]))
+    folder = Path(os.environ[_WORKER_FOLDER])
+    board = None if settings.metrics_port is None else Board(folder, f"{os.getpid()}-{time.monotonic_ns()}")
+    app = application(settings, _broker(settings), folder=folder, board=board)
     serving.rarely_collect()
     return app
 
@@ -207,16 +217,30 @@ def serve(settings: Settings) -> int:
         broker = _broker(settings)
         lines = _start_lines(settings, listener, broker, address)
         if settings.workers == 1:
-            return serving.serve_one(application(settings, broker), Http, listener, lines)
+            board, shown = _show_figures(settings, None)
+            app = application(settings, broker, board=board)
+            return serving.serve_one(app, Http, listener, [*lines, *shown])
         os.environ[_WORKER_SETTINGS] = json.dumps(_plain(settings))
         with TemporaryDirectory(prefix="saleroom-") as folder:
             os.environ[_WORKER_FOLDER] = folder
             SharedPlaces.prepare(Path(folder), settings.workers)
-            return serving.serve_several("saleroom.compose:worker", Http, settings.workers, listener, lines)
+            _, shown = _show_figures(settings, Path(folder))
+            app_of = "saleroom.compose:worker"
+            return serving.serve_several(app_of, Http, settings.workers, listener, [*lines, *shown])
     finally:
         if embedded is not None:
             embedded.stop()
         listener.close()
+
+
+def _show_figures(settings: Settings, folder: Path | None) -> tuple[Board | None, list[str]]:
+    """Show the figures of the house if a setting asks for it; return where they are published, and a line for people."""
+    if settings.metrics_port is None:
+        return None, []
+    listener = serving.listen(settings.metrics_host, settings.metrics_port, "the settings metrics_host or metrics_port")
+    board = Board(folder)
+    metering.serve_beside(board, listener, _secret(settings.metrics_token))
+    return board, [f"  metrics   http://{reached_at(*listener.getsockname()[:2])}/metrics"]
 
 
 def _broker(settings: Settings) -> MqttSettings | None:
@@ -308,7 +332,7 @@ def _start_lines(
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings for this program's own processes, secrets included."""
     plain: dict[str, Any] = settings.model_dump(mode="json")
-    return plain | {name: _secret(getattr(settings, name)) for name in ("mqtt_password", "load_key")}
+    return plain | {name: _secret(getattr(settings, name)) for name in ("mqtt_password", "load_key", "metrics_token")}
 
 
 def _secret(value: SecretStr | None) -> str | None:

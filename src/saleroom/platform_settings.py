@@ -92,6 +92,15 @@ class PlatformSettings(BaseModel):
         repr=False,
         description="Mail server: smtp+starttls://user:password@host:587, smtps:// or smtp://. None: no mails go out.",
     )
+    metrics_port: Number | None = Field(
+        None, ge=0, le=65535, description="Port for the house's figures (/metrics, OpenMetrics); without it: none."
+    )
+    metrics_token: SecretStr | None = Field(
+        None, description="Token that whoever reads the figures must send; 16 characters or more. Without it: none."
+    )
+    metrics_host: str = Field(
+        "127.0.0.1", description="Address that the port for figures listens on; beyond this machine it needs a token."
+    )
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
     cors_origins: Texts = Field((), description="Origins whose pages may use the API, such as https://shop.example.")
     trusted_proxies: Texts = Field(
@@ -125,11 +134,26 @@ class PlatformSettings(BaseModel):
         description="Connections from one address that the house keeps; a trusted proxy has any.",
     )
 
-    @field_validator("host", "mqtt_host")
+    @field_validator("host", "mqtt_host", "metrics_host")
     @classmethod
     def _one_word(cls, value: str) -> str:
         if not re.fullmatch(r"[^\s/]+", value):
             raise ValueError("write an address such as 127.0.0.1, 0.0.0.0 or ::1")
+        return value
+
+    @field_validator("metrics_token")
+    @classmethod
+    def _hard_to_guess_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]{16,256}", value.get_secret_value()):
+            raise ValueError("write 16 to 256 characters without spaces, all of them ASCII")
+        return value
+
+    @field_validator("metrics_host")
+    @classmethod
+    def _not_open_to_the_world(cls, value: str, info: ValidationInfo) -> str:
+        """Check the address with the token, which is why that stands above it."""
+        if value not in ("127.0.0.1", "::1", "localhost") and info.data.get("metrics_token") is None:
+            raise ValueError("others could read the figures: set metrics_token as well, or leave this at 127.0.0.1")
         return value
 
     @field_validator("database")

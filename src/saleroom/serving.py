@@ -40,8 +40,8 @@ FILES_RESERVED = 800
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raises OSError with a message that names the address and the remedy."""
+def listen(host: str, port: int, by: str = "--host or --port") -> socket.socket:
+    """Return a listening socket. Raises OSError with a message that names the address and the remedy: another, chosen `by`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return _bound(family, (host, port))
@@ -63,9 +63,9 @@ def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socke
     return listener
 
 
-def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
+def _cannot_listen(host: str, port: int, error: OSError, by: str = "--host or --port") -> OSError:
     reason = error.strerror or str(error)
-    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port")
+    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with {by}")
 
 
 def room_for_connections() -> int:
@@ -144,6 +144,11 @@ def serve_one(
     server = _Server(_config(app, http, 1), lines)
     server.run(sockets=[listener])
     return 0 if server.started else 1
+
+
+def server_beside(app: ASGIApp, http: type[asyncio.BaseProtocol]) -> uvicorn.Server:
+    """Return a server that may run in a thread beside the one that serves the house."""
+    return uvicorn.Server(_config(app, http, 1))
 
 
 def serve_several(

@@ -92,6 +92,8 @@ def listeners(settings: Settings) -> dict[str, tuple[str, int]]:
             found["mqtt_port"] = (settings.mqtt_host, settings.mqtt_port)
         if settings.mqtt_websocket_port is not None:
             found["mqtt_websocket_port"] = (settings.mqtt_host, settings.mqtt_websocket_port)
+    if settings.metrics_port is not None:
+        found["metrics_port"] = (settings.metrics_host, settings.metrics_port)
     return {name: (host, port) for name, (host, port) in found.items() if port}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from saleroom.area import Area, AreaParts, Platform, Task
@@ -26,6 +26,7 @@ from saleroom.bidding.web.operations import OPERATIONS
 from saleroom.bidding.web.pages import area_pages
 from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
+from saleroom.kernel.figures import Figure, Kind, gauge
 from saleroom.mqtt.relay import Relay
 from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
@@ -53,6 +54,18 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))
     owed = SharedRead(database, LOG.owed_counts)
 
+    def figures() -> Sequence[Figure]:
+        followers = gauge("saleroom_followers", "Readers of server-sent events.", len(services.feed))
+        return (*services.desk.figures(), *closer.figures(), followers)
+
+    async def relay_figures() -> Sequence[Figure]:
+        backlog, about = await owed.ask("owed"), "Events that the MQTT broker has still to get."
+        connected = float(relay is not None and relay.status == "connected")
+        return (
+            gauge("saleroom_relay_owed", about, backlog, Kind.STATE),
+            gauge("saleroom_relay_connected", "Whether a process is connected to the MQTT broker.", connected),
+        )
+
     async def begin() -> Mapping[str, Task]:
         """Settle the auctions that fell due while no process served, and notice an outage."""
         found = tasks(database, closer, services.feed, relay, pooled=settings.database_pooler != "none")
@@ -65,6 +78,8 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         rows=(Rows(services, api.ENDPOINTS, EXPLANATIONS), Rows(services.feed, api.STREAMS)),
         begin=begin,
         close=services.photos.close,
+        figures=figures,
+        asked=(relay_figures,) if relay is not None else (),
         relay=relay,
         owed=lambda: owed.ask("owed"),
     )

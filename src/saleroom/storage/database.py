@@ -204,6 +204,15 @@ class Database:
         """Return the seconds until `instant` by this process's clock: for sleeping, never for deciding."""
         return (instant - self.clock_now()).total_seconds()
 
+    def use(self) -> tuple[int, int, dict[Rank, int]]:
+        """Return the number of places for transactions, how many are taken, and how many transactions wait, by rank."""
+        places, taken, waiting = self._writing.use()
+        if self._reading is not self._writing:
+            more, also_taken, also_waiting = self._reading.use()
+            places, taken = places + more, taken + also_taken
+            waiting = {rank: number + also_waiting[rank] for rank, number in waiting.items()}
+        return places, taken, waiting
+
     async def check(self) -> None:
         """Raise DatabaseUnavailable if the database cannot be reached, or not safely with these settings."""
         if isinstance(self._engine, Postgresql):

@@ -159,6 +159,10 @@ class Turns:
         """How many turns in a row other ranks have had while this rank waited."""
         self._looks = False
 
+    def use(self) -> tuple[int, int, dict[Rank, int]]:
+        """Return the number of places, how many are taken, and how many transactions wait, by rank."""
+        return self._most[Rank.HOUSE], self._taken[Rank.HOUSE], {rank: len(line) for rank, line in self._lines.items()}
+
     async def take(self, rank: Rank, asker: Asker | None) -> Place:
         """Return a place once it is free; give it back to `leave`. Raises Busy or HangUp."""
         if self._is_next(rank) and self._by_key[Place(rank, "")] < self._share[rank]:

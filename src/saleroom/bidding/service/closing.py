@@ -15,6 +15,7 @@ from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.service import drafts, photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
+from saleroom.kernel.figures import Distribution, Figure
 from saleroom.storage import heartbeats
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
@@ -32,11 +33,15 @@ WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
 
 
 class Round(Struct, frozen=True):
-    """A round of the closer: how many auctions it opened or closed and reopened, and in how many seconds the next is due."""
+    """A round of the closer: how many auctions it opened or closed and reopened, and in how many seconds the next is due.
+
+    `late` says by how many seconds each of them was late.
+    """
 
     count: int
     reopened: int
     next_seconds: float | None
+    late: tuple[float, ...] = ()
 
 
 def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
@@ -50,11 +55,12 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
     reopened = _reopen(tx, before, now) if reopens and outage and before is not None else 0
     taken: list[Step] = []
     due = auctions.lock_due(tx, now, BATCH)
+    late = tuple((now - auction.due_at).total_seconds() for auction in due if auction.due_at is not None)
     for auction in due:
         taken += steps(auction, settle(auction, now))
     record(tx, taken)
     then = auctions.next_due(tx)
-    return Round(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()))
+    return Round(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()), late)
 
 
 def due_soon(tx: Transaction) -> list[int]:
@@ -86,6 +92,12 @@ class Closer:
         self._swept_at = float("-inf")
         self._waits = False
         """Whether the database was unavailable in the last round, which has been logged."""
+        self._late = Distribution((0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0))
+
+    def figures(self) -> Sequence[Figure]:
+        """Return what the closer has counted."""
+        about = "By how much auctions opened or closed later than their instant."
+        return (self._late.figure("saleroom_auction_late_seconds", about),)
 
     def expect(self, changed: Sequence[Auction]) -> None:
         """Note auctions that have just been committed, and wake up earlier if one is due earlier."""
@@ -110,6 +122,8 @@ class Closer:
         """Settle all auctions that are due now, and return the seconds until the next round. Raises DatabaseUnavailable."""
         while True:
             done = await self._database.write(settle_due, reopens=self._reopens)
+            for seconds in done.late:
+                self._late.count(seconds)
             if done.reopened:
                 log.warning("auctions reopened after an outage", auctions=done.reopened)
             if done.count < BATCH:

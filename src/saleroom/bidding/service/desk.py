@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from saleroom.bidding.service.bidding import BidCommand, place_bids, refusals_at_door
 from saleroom.bidding.service.signing import SigningKey
-from saleroom.kernel.errors import Busy
+from saleroom.kernel.errors import Busy, Refusal
+from saleroom.kernel.figures import Distribution, Figure, counters, gauge
 from saleroom.storage.batching import Batches, OpenQuestion
 from saleroom.storage.database import Database
 from saleroom.storage.turns import begin_for_all
@@ -22,6 +24,8 @@ LOOK_FROM = BATCH_MAX
 AT_DOOR_MAX = 4 * WAITING_MAX
 """The most bids that wait for the check of their token and auction. The house checks forged bids faster than they come."""
 
+ACCEPTED = "accepted"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
 
 
@@ -46,6 +50,23 @@ class Desk:
         self._at_door: deque[tuple[BidCommand, asyncio.Future[bytes]]] = deque()
         self._batches = Batches("bids", self._take, self._decide)
         self._looking: asyncio.Task[None] | None = None
+        self._waits_since = 0.0
+        """When the first bid of the next batch came, or the batch before began."""
+        self._outcomes: Counter[str] = Counter()
+        self._sizes = Distribution((1, 2, 4, 8, 16, 32, 64, 128, 256, 512))
+        self._waits = Distribution(_SECONDS)
+        self._decisions = Distribution(_SECONDS)
+
+    def figures(self) -> Sequence[Figure]:
+        """Return what the desk has counted."""
+        outcomes: dict[tuple[str, ...], float] = {(outcome,): number for outcome, number in self._outcomes.items()}
+        return (
+            counters("saleroom_bids", "Decided bids, by outcome: accepted, or why not.", ("outcome",), outcomes),
+            self._sizes.figure("saleroom_bid_batch_size", "Bids that share a transaction."),
+            self._waits.figure("saleroom_bid_wait_seconds", "How long the first bid of a batch waited for its turn."),
+            self._decisions.figure("saleroom_bid_decision_seconds", "How long a batch took, to the end of its commit."),
+            gauge("saleroom_bids_waiting", "Bids that wait.", self._count + len(self._at_door)),
+        )
 
     async def place(self, command: BidCommand) -> bytes:
         """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or DatabaseUnavailable."""
@@ -72,6 +93,8 @@ class Desk:
             and self._by_token[command.token] >= WAITING_MAX // (len(self._by_token) + 1)
         ):
             raise Busy(_TOO_MANY)
+        if not self._count:
+            self._waits_since = time.monotonic()
         if line is None:
             line = self._waiting[command.gid] = deque()
         line.append((command, (answer,)))
@@ -103,8 +126,10 @@ class Desk:
                 self._line_up(command, answer)
             except Busy as busy:
                 refusal = busy
-        if refusal is not None and not answer.done():
-            answer.set_exception(refusal)
+        if refusal is not None:
+            self._outcomes[outcome(refusal)] += 1
+            if not answer.done():
+                answer.set_exception(refusal)
 
     def _take(self) -> list[OpenQuestion[BidCommand, bytes]]:
         """Take up to `BATCH_MAX` bids: one of each auction in turn, and again."""
@@ -116,6 +141,11 @@ class Desk:
             if line:
                 self._waiting[gid] = line
         self._count -= len(batch)
+        if batch:
+            now = time.monotonic()
+            self._waits.count(now - self._waits_since)
+            self._sizes.count(len(batch))
+            self._waits_since = now
         for command, _ in batch:
             left = self._by_token[command.token] - 1
             if left:
@@ -124,5 +154,20 @@ class Desk:
                 del self._by_token[command.token]
         return batch
 
-    def _decide(self, commands: Sequence[BidCommand]) -> Awaitable[Sequence[bytes | Exception]]:
-        return self._database.write(place_bids, commands, self._key)
+    async def _decide(self, commands: Sequence[BidCommand]) -> Sequence[bytes | Exception]:
+        begun = time.monotonic()
+        try:
+            answers = await self._database.write(place_bids, commands, self._key)
+        except Exception:
+            self._outcomes["failed"] += len(commands)
+            raise
+        self._decisions.count(time.monotonic() - begun)
+        outcomes = self._outcomes
+        for answer in answers:
+            outcomes[ACCEPTED if isinstance(answer, bytes) else outcome(answer)] += 1
+        return answers
+
+
+def outcome(error: Exception) -> str:
+    """Return why a bid was not accepted: the code of its refusal."""
+    return error.code if isinstance(error, Refusal) else "failed"

@@ -1,0 +1,142 @@
+"""Metering: the figures of a process are gathered each second, and those of the house are shown on a port of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+from sqlalchemy import func, select
+
+from saleroom import __version__, serving
+from saleroom.http import metrics
+from saleroom.http.connections import Connections
+from saleroom.http.metrics import Board
+from saleroom.http.outcomes import Outcomes
+from saleroom.http.protocol import Http
+from saleroom.kernel.figures import Figure, Kind, Sample, counters, gauge
+from saleroom.outbox.tables import WAITING, outbox
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
+
+log = structlog.get_logger()
+
+PUBLISH_SECONDS = 1.0
+ASK_SECONDS = 10.0
+"""How often a process asks the database for figures."""
+
+Ask = Callable[[], Awaitable[Sequence[Figure]]]
+
+
+class Meter:
+    """Gathers the figures of one process: the platform's, and those that areas hand in."""
+
+    def __init__(
+        self,
+        board: Board,
+        database: Database,
+        outcomes: Outcomes,
+        connections: Connections,
+        parts: Sequence[Callable[[], Sequence[Figure]]],
+        asked: Sequence[Ask],
+    ) -> None:
+        """`parts` return what they have counted; `asked` ask the database, now and then."""
+        self._board = board
+        self._database = database
+        self._outcomes = outcomes
+        self._connections = connections
+        self._parts = parts
+        self._asked = (*asked, self._outbox)
+        self._answers: list[Figure] = []
+
+    async def run(self) -> None:
+        """Publish every second until cancelled. Without the database, its figures are left out."""
+        ask_at = 0.0
+        while True:
+            if time.monotonic() >= ask_at:
+                ask_at = time.monotonic() + ASK_SECONDS
+                await self._ask()
+            self._board.publish([*self._own(), *(one for part in self._parts for one in part()), *self._answers])
+            await asyncio.sleep(PUBLISH_SECONDS)
+
+    async def _ask(self) -> None:
+        self._answers = []
+        with suppress(DatabaseUnavailable):
+            for ask in self._asked:
+                self._answers += await ask()
+
+    async def _outbox(self) -> Sequence[Figure]:
+        waiting, late = await self._database.read(_outbox)
+        return (
+            gauge("saleroom_outbox_waiting", "Words to people that wait to be sent.", waiting, Kind.STATE),
+            gauge("saleroom_outbox_late_seconds", "How long the first of them has been due.", late, Kind.STATE),
+        )
+
+    def _own(self) -> Sequence[Figure]:
+        answers: Counter[tuple[str, ...]] = Counter()
+        for (route, status), number in self._outcomes.counts.items():
+            answers[route, f"{status // 100}xx"] += number
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return (
+            counters("saleroom_http_requests", "Answered requests.", ("route", "status_class"), answers),
+            gauge("saleroom_connections", "Open connections of clients.", self._connections.count),
+            *_places(self._database),
+            gauge("saleroom_processes", "Processes that serve.", 1),
+            counters(
+                "saleroom_process_cpu_seconds", "Processor time of all processes.", (),
+                {(): used.ru_utime + used.ru_stime},
+            ),
+            gauge("saleroom_process_resident_memory_bytes", "Memory of all processes.", _memory_bytes()),
+            gauge("saleroom_process_open_files", "Open files of all processes.", _open_files()),
+            Figure(
+                "saleroom_build", "The version that serves.", Kind.STATE, (Sample((__version__,), 1),), ("version",)
+            ),
+        )  # fmt: skip
+
+
+def _outbox(tx: Transaction) -> tuple[int, float]:
+    """Return how many words wait, and for how many seconds the first has been due."""
+    found = select(func.count().label("waiting"), func.min(outbox.c.due_at).label("first")).where(WAITING)
+    row = tx.execute(found).one()
+    return row.waiting, 0.0 if row.first is None else max(0.0, (tx.now() - row.first).total_seconds())
+
+
+def _places(database: Database) -> Sequence[Figure]:
+    """Return the use of the database's places: connections of the pool, or the readers and the writer of SQLite."""
+    places, taken, waiting = database.use()
+    ranks = tuple(Sample((rank.name.lower(),), number) for rank, number in waiting.items())
+    return (
+        gauge("saleroom_database_places", "Transactions that the database takes at a time.", places),
+        gauge("saleroom_database_places_taken", "Transactions under way.", taken),
+        Figure(
+            "saleroom_database_waiting", "Transactions that wait for a place, by rank.", Kind.GAUGE, ranks, ("rank",)
+        ),
+    )
+
+
+def _memory_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:  # no Linux: the most that it has ever been
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _open_files() -> int:
+    with suppress(OSError):
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+    return 0
+
+
+def serve_beside(board: Board, listener: socket.socket, token: str | None) -> None:
+    """Show the figures of `board` on `listener`, from a thread of its own, until the process ends."""
+    server = serving.server_beside(metrics.application(board, token), Http)
+    threading.Thread(target=server.run, args=([listener],), name="metrics", daemon=True).start()
