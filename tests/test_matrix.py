@@ -93,6 +93,8 @@ PAGES: dict[str, Right | None] = {
     "GET /": Right.READ,
     "GET /.well-known/change-password": None,
     "GET /admin": Right.READ,
+    "GET /admin/audit": Right.READ_AUDIT,
+    "GET /admin/audit.ndjson": Right.READ_AUDIT,
     "GET /admin/people": Right.READ_PEOPLE,
     "GET /assets/{file:path}": None,
     "GET /docs": Right.READ,

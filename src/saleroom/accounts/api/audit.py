@@ -56,9 +56,14 @@ async def list_entries(call: Call[AccountServices]) -> Response:
 
 async def export(call: Call[AccountServices]) -> Response:
     """GET /staff/audit.ndjson."""
-    last = await call.services.database.read(audit_log.last, call.token)
+    return await as_file(call.services, call.token, head=call.request.method == "HEAD")
+
+
+async def as_file(services: AccountServices, token: str | None, *, head: bool) -> Response:
+    """Return the log as a file, without a body for `head`. Raises Unauthenticated or MissingRight."""
+    last = await services.database.read(audit_log.last, token)
     headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="audit.ndjson"'}
-    lines = audit_log.lines(call.services.database, 0 if call.request.method == "HEAD" else last)
+    lines = audit_log.lines(services.database, 0 if head else last)
     return StreamingResponse(lines, media_type=NDJSON, headers=headers)
 
 

@@ -1,0 +1,47 @@
+"""The words of the pages for the audit log: acts, what they changed, and from what to what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saleroom.accounts.domain.audit import ACTS, Act, Entry
+from saleroom.accounts.web.words import ROLES
+from saleroom.site.language import N_, Language
+
+ACTS_SAID: Mapping[str, str] = {
+    Act.USER_ADDED: N_("added a user"),
+    Act.PASSWORD_SET: N_("set a user's password"),
+    Act.CODES_SWITCHED_OFF: N_("switched off a user's one-time codes"),
+    Act.ROLE_CHANGED: N_("gave a user another role"),
+    Act.SELLER_APPROVED: N_("approved a seller"),
+    Act.SELLER_WITHDRAWN: N_("took back the approval of a seller"),
+}
+"""The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
+_CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller")}
+_YES, _NO = N_("yes"), N_("no")
+
+
+def act(language: Language, code: str) -> str:
+    """Return an act in words; one that this version does not know, by its code."""
+    return language.gettext(ACTS_SAID.get(code, ACTS.get(Act(code), code) if code in [*Act] else code))
+
+
+def changes(language: Language, entry: Entry) -> list[tuple[str, str | None, str | None]]:
+    """Return what an act has changed: the name, and the value before and after in words, None if there is none."""
+    names = dict.fromkeys((*entry.before, *entry.after))
+    return [
+        (
+            language.gettext(_CHANGED[name]) if name in _CHANGED else name,
+            _value(language, entry.before.get(name)),
+            _value(language, entry.after.get(name)),
+        )
+        for name in names
+    ]
+
+
+def _value(language: Language, value: str | int | bool | None) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return language.gettext(_YES if value else _NO)
+    return language.gettext(ROLES[value]) if isinstance(value, str) and value in ROLES else str(value)
