@@ -41,7 +41,7 @@ async def test_an_auction_closes_at_its_end_and_not_before(
     clock.now = after(3600) - MICROSECOND
     assert Round(0, 0, 0.000001) == await clocked_database.write(settle_due)
     clock.now = after(3605)
-    assert Round(1, 0, None) == await clocked_database.write(settle_due)
+    assert Round(1, 0, None, (5.0,)) == await clocked_database.write(settle_due)
     [closed] = [event for event in await logged(clocked_database, gid) if isinstance(event, AuctionClosed)]
     assert (after(3600), "sold", bob.account.username) == (closed.at, closed.outcome, closed.winner)
     assert Round(0, 0, None) == await clocked_database.write(settle_due)
@@ -53,11 +53,11 @@ async def test_an_auction_opens_at_its_start(clocked_database: Database, clock: 
     late = await sells(clocked_database, ada, starts_at=after(3600))
     assert Round(0, 0, 60.0) == await clocked_database.write(settle_due)
     clock.now = after(61)
-    assert Round(1, 0, 59.0) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(1, 0, 59.0, (1.0,)) == await clocked_database.write(settle_due, reopens=False)
     assert ("open", "scheduled") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
     assert AuctionOpened(at=after(60)) == (await logged(clocked_database, early))[-1]
     clock.now = after(4000)
-    assert Round(2, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(2, 0, None, (3880.0, 400.0)) == await clocked_database.write(settle_due, reopens=False)
     assert ("closed", "open") == tuple([(await stored(clocked_database, gid)).status for gid in (early, late)])
 
 
@@ -134,7 +134,7 @@ async def test_an_outage_over_the_end_reopens(
     assert extended == (await logged(clocked_database, gid))[-1]
     assert ["accepted"] == await bid(clocked_database, bob.bids(gid, "100"))
     clock.now = after(4120)
-    assert Round(1, 0, None) == await clocked_database.write(settle_due, reopens=False)
+    assert Round(1, 0, None, (0.0,)) == await clocked_database.write(settle_due, reopens=False)
     assert "sold" == (await stored(clocked_database, gid)).outcome
 
 
@@ -182,7 +182,7 @@ async def test_a_new_house_has_no_outage(clocked_database: Database, clock: Fake
     """Without an earlier heartbeat there is no sign of an outage, and due auctions are closed."""
     gid = await sells(clocked_database, ada, ends_at=after(3600))
     clock.now = after(4000)
-    assert Round(1, 0, None) == await clocked_database.write(settle_due)
+    assert Round(1, 0, None, (400.0,)) == await clocked_database.write(settle_due)
     assert "closed" == (await stored(clocked_database, gid)).status
 
 
