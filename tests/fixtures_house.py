@@ -222,6 +222,15 @@ def sqlite_house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
     yield from _served(House(settings_for(f"sqlite:///{file}")))
 
 
+@pytest.fixture(scope="session")
+def mail_house(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A running house on SQLite that sends mails, to a server that does not answer: they wait in its outbox."""
+    file = tmp_path_factory.mktemp("house") / "saleroom.db"
+    shutil.copy(sqlite_template, file)
+    mail: dict[str, Any] = {"smtp_url": "smtp://127.0.0.1:9", "mail_sender": "house@example.org"}
+    yield from _served(House(settings_for(f"sqlite:///{file}", account_mails_per_hour=10_000, **mail)))
+
+
 @pytest.fixture
 def clocked_house(database_url: str, clock: FakeClock) -> Iterator[House]:
     """A running house on each database whose `clock` the test turns; for this test alone, without auctions at first."""

@@ -15,6 +15,7 @@ from saleroom.kernel.figures import Figure
 from saleroom.mqtt.asyncapi import Declare
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
+from saleroom.outbox.kinds import MailKind
 from saleroom.site.site import AreaPages
 from saleroom.storage.areas import AreaTables
 from saleroom.storage.database import Database
@@ -69,8 +70,8 @@ class Area(Generic[S_contra]):
     """All that an area declares.
 
     `endpoints` are all rows that it can have. `operations` are its pages in the OpenAPI document, `messages` those of the
-    AsyncAPI document. Requests to paths that end with one of `urgent` begin before others. `prepare` is awaited before
-    several processes begin, and `open` returns the area in one process.
+    AsyncAPI document. Requests to paths that end with one of `urgent` begin before others. `mails` are its kinds of mails of
+    their own. `prepare` is awaited before several processes begin, and `open` returns the area in one process.
     """
 
     tables: AreaTables
@@ -81,3 +82,4 @@ class Area(Generic[S_contra]):
     prepare: Callable[[S_contra, Database], Awaitable[None]] = _nothing
     messages: tuple[Declare, ...] = ()
     urgent: tuple[str, ...] = ()
+    mails: tuple[MailKind, ...] = ()

@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0022"
+NEWEST = "0023"
 ADDED = {
     "cleared_at",
     "agent",
@@ -62,6 +62,8 @@ LATER = {
     "outbox",
     "log_places",
     "mail_addresses",
+    "mail_links",
+    "password_requests",
     "one_time_codes",
     "recovery_codes",
     "rate_limits",

@@ -9,13 +9,15 @@ from functools import partial
 from saleroom.accounts import api
 from saleroom.accounts.api import test_users
 from saleroom.accounts.api.vocabulary import VOCABULARY
-from saleroom.accounts.service import sweeper
+from saleroom.accounts.service import recovery, sweeper
+from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.sealing import Sealing
-from saleroom.accounts.service.throttle import FailedLogins, Registrations
+from saleroom.accounts.service.throttle import AccountMails, FailedLogins, Registrations
 from saleroom.accounts.service.tickets import LoginKeys
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.settings import AccountSettings
@@ -40,13 +42,20 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         Sealing(partial(platform.secret.key, Purpose.SECOND_FACTORS)),
         Sealing(partial(platform.secret.key, Purpose.LOGIN_STEPS)),
     )
-    accounts = Accounts(database, passwords, registrations, failed_logins, keys)
+    accounts = Accounts(
+        database, passwords, registrations, failed_logins, keys, tells_of_devices=settings.new_login_mails
+    )
+    mails = None if settings.smtp_url is None else AccountMails(database, settings.account_mails_per_hour)
+    sign = partial(platform.secret.sign, Purpose.MAILS)
     services = AccountServices(
         database=database,
         accounts=accounts,
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
+        recovery=Recovery(database, passwords, sign, mails),
         tokens=platform.tokens,
         cursors=platform.cursors,
+        sign=sign,
+        mails=mails,
         load_key=None if key is None else key.get_secret_value(),
     )
 
@@ -58,10 +67,14 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
 
     async def begin() -> Mapping[str, Task]:
         await uses.begin(database)
-        return {"sweeper": partial(sweeper.run, database), "uses": partial(uses.run, database)}
+        return {
+            "sweeper": partial(sweeper.run, database),
+            "recovery": partial(recovery.run, database),
+            "uses": partial(uses.run, database),
+        }
 
     return AreaParts(
-        pages=area_pages(services, registration_open=registrations is not None),
+        pages=area_pages(services, registration_open=registrations is not None, sends_mail=mails is not None),
         rows=(Rows(services, api.ENDPOINTS if key is None else ACCOUNTS.endpoints),),
         begin=begin,
         close=passwords.close,
@@ -75,4 +88,5 @@ ACCOUNTS: Area[AccountSettings] = Area(
     operations=OPERATIONS,
     open=_open,
     urgent=(LOGIN,),
+    mails=MAILS,
 )

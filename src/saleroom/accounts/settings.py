@@ -26,6 +26,12 @@ class AccountSettings(PlatformSettings):
         le=43200,
         description="Minutes after which a login that nobody uses ends; 0: it ends after 30 days alone.",
     )
+    account_mails_per_hour: Number = Field(
+        100, ge=1, description="Mails about accounts that requests from one address may cause in an hour."
+    )
+    new_login_mails: bool = Field(
+        True, description="Tell users by mail of a login from a device that was not logged in before."
+    )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import hmac
 from contextlib import suppress
 from enum import StrEnum
 
@@ -14,6 +17,7 @@ from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
 KEY_BYTES = 32
+SIGNATURE_BYTES = 16
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 30.0
 """How long a process may use a secret that was replaced in the database."""
@@ -25,6 +29,7 @@ class Purpose(StrEnum):
     CURSORS = "cursors"
     FORMS = "forms"
     LOGIN_STEPS = "login steps"
+    MAILS = "mails"
     SECOND_FACTORS = "second factors"
 
 
@@ -40,6 +45,14 @@ class HouseSecret:
         if key is None:
             raise DatabaseUnavailable("the secret of the house is not known yet")
         return key
+
+    def sign(self, purpose: Purpose, text: str) -> str:
+        """Return what only the house can compute of `text`, fit for an address: 22 characters, as hard to guess as 128 bits.
+
+        Raises DatabaseUnavailable until the database has been read.
+        """
+        digest = hmac.digest(self.key(purpose), text.encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest[:SIGNATURE_BYTES]).decode().rstrip("=")
 
     async def begin(self, database: Database) -> None:
         """Read the secret before the first request. If the database is unavailable, `run` does so as soon as it can."""

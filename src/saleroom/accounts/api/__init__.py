@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.api import access_tokens, accounts, audit, people, security, sessions
+from saleroom.accounts.api import access_tokens, accounts, audit, mail_addresses, people, recovery, security, sessions
 
 ENDPOINTS = (
     *accounts.ENDPOINTS,
     *sessions.ENDPOINTS,
     *security.ENDPOINTS,
     *access_tokens.ENDPOINTS,
+    *mail_addresses.ENDPOINTS,
+    *recovery.ENDPOINTS,
     *people.ENDPOINTS,
     *audit.ENDPOINTS,
 )

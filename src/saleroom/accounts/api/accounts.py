@@ -50,14 +50,16 @@ class TokenView(Struct, frozen=True, rename="camel"):
     expires_at: str
 
 
-def _new_password(name: str, to: str) -> Field:
+def new_password(name: str, to: str) -> Field:
+    """Return the field of a new password."""
     schema = {"type": "string", "minLength": PASSWORD_MIN, "maxLength": PASSWORD_MAX}
     return Field(
         name=name, to=to, parse=checked(parse_password), schema=schema, required=True, about="Used unmodified."
     )
 
 
-def _any_string(name: str, to: str) -> Field:
+def any_string(name: str, to: str) -> Field:
+    """Return the field of a text that is only compared."""
     return Field(name=name, to=to, parse=string, schema={"type": "string"}, required=True)
 
 
@@ -74,7 +76,7 @@ _REGISTRATION = Form(
             required=True,
             about="Not case-sensitive; stored in lower case.",
         ),
-        _new_password("password", "password"),
+        new_password("password", "password"),
     ),
 )
 _LOGIN = Form(
@@ -82,8 +84,8 @@ _LOGIN = Form(
     example=_EXAMPLE,
     strict=False,
     fields=(
-        _any_string("username", "username"),
-        _any_string("password", "password"),
+        any_string("username", "username"),
+        any_string("password", "password"),
         Field(
             name="code",
             to="code",
@@ -97,7 +99,7 @@ _LOGIN = Form(
 _PASSWORD_CHANGE = Form(
     name="PasswordChange",
     example={"currentPassword": "correct horse", "newPassword": "battery staple"},
-    fields=(_any_string("currentPassword", "current"), _new_password("newPassword", "new")),
+    fields=(any_string("currentPassword", "current"), new_password("newPassword", "new")),
 )
 
 

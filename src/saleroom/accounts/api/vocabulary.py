@@ -7,6 +7,7 @@ from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.rights import Right, Role, Scope
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
 from saleroom.kernel.errors import MissingRight
+from saleroom.kernel.mail import ADDRESS_MAX
 
 USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
 
@@ -33,6 +34,8 @@ VOCABULARY = Vocabulary(
         "expiresAt": (INSTANT, "The instant from which the token is refused: 30 days after `createdAt`."),
         "id": ({}, "Its public identifier."),
         "label": ({}, "What it is for, in its user's words."),
+        "linkExpiresAt": (INSTANT, "Until when the link that was sent there works; null without one."),
+        "mailAddress": ({"maxLength": ADDRESS_MAX}, "The verified mail address; null without one."),
         "oneTimeCodes": ({}, "Whether a login needs a one-time code."),
         "oneTimeCodesSince": (INSTANT, "Since when; null if it needs none."),
         "recoveryCodes": ({}, "Each stands in for one code of a lost app."),
@@ -44,10 +47,12 @@ VOCABULARY = Vocabulary(
             {"pattern": "^[A-Za-z0-9+/]{14}==$", "minLength": 16, "maxLength": 16},
             "10 random bytes in standard Base64; send it as `Authorization: Bearer TOKEN`.",
         ),
+        "unverifiedAddress": ({"maxLength": ADDRESS_MAX}, "The address that waits to be verified; null without one."),
         "usedAt": (INSTANT, "When it was used last, to five minutes; null if it was not."),
         "username": (USERNAME, "In lower case."),
         "validUntil": (INSTANT, "The instant from which it is refused."),
         "users": ({}, "The users."),
+        "verifiedAt": (INSTANT, "When the mail address was verified; null without one."),
     },
     facts={MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}}},
     tags={"accounts": "Users, tokens, and lists of one's own.", "staff": "What those do who run the house."},

@@ -73,6 +73,18 @@ class OnlyStaffSells(Forbidden):
     code = "only_staff_sells"
 
 
+class InvalidLink(Mismatch):
+    """This link was used, has ended or is incomplete; ask for a new mail."""
+
+    code = "invalid_link"
+
+
+class MailOff(Forbidden):
+    """This house sends no mails; ask those who run it."""
+
+    code = "mail_off"
+
+
 class UnknownUser(Unknown):
     """There is no user with this name."""
 

@@ -25,7 +25,7 @@ from saleroom.accounts.domain.errors import (
     WrongPassword,
 )
 from saleroom.accounts.domain.rights import Right, Role
-from saleroom.accounts.service import codes
+from saleroom.accounts.service import account_mails, codes
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.sealing import Sealing
@@ -75,13 +75,19 @@ class Accounts:
         registrations: Registrations | None,
         failed_logins: FailedLogins | None = None,
         keys: LoginKeys | None = None,
+        *,
+        tells_of_devices: bool = False,
     ) -> None:
-        """`registrations` is None if registration is closed. Without `keys` nobody with one-time codes can log in."""
+        """`registrations` is None if registration is closed. Without `keys` nobody with one-time codes can log in.
+
+        With `tells_of_devices` a login from a device that is not logged in yet is told by mail.
+        """
         self._database = database
         self._passwords = passwords
         self._registrations = registrations
         self._failed_logins = failed_logins or FailedLogins(database, FAILED_LOGINS_PER_HOUR)
         self._keys = keys
+        self._tells = tells_of_devices
 
     async def register(self, username: str, password: str, address: str) -> Account:
         """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
@@ -108,7 +114,8 @@ class Accounts:
                 account, digest = await self._verified(username, password, address, "a login failed")
                 newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
                 secrets = None if keys is None else keys.secrets
-                started = await self._database.write(start_session, account.id, digest, newer, agent, code, secrets)
+                values = (account.id, digest, newer, agent, code, secrets, self._tells)
+                started = await self._database.write(start_session, *values)
                 if isinstance(started, CodeRequired) and keys is not None:
                     started.ticket = keys.ticket(account.id, username, digest, self._database.clock_now())
             token = _started(started, username, address)
@@ -121,7 +128,7 @@ class Accounts:
             raise LoginExpired
         one = self._keys.read(ticket, self._database.clock_now())
         async with self._failed_logins.attempt(one.username, address):
-            started = await self._database.write(_continue_session, one, agent, code, self._keys.secrets)
+            started = await self._database.write(_continue_session, one, agent, code, self._keys.secrets, self._tells)
             token = _started(started, one.username, address)
         log.info("somebody logged in", user=one.username, address=address)
         return token
@@ -225,6 +232,7 @@ def set_digest(tx: Transaction, username: str, digest: str) -> None:
     accounts.set_digest(tx, login.account.id, digest)
     accounts.delete_sessions(tx, login.account.id)
     note(tx, None, Act.PASSWORD_SET, login.account.id, {}, {})
+    account_mails.tell(tx, login.account.id, "password_changed", {"by": "house"})
 
 
 @ranked(Rank.LOGIN)
@@ -238,6 +246,7 @@ def change_digest(tx: Transaction, token: str, verified: str, digest: str) -> bo
         return False
     accounts.set_digest(tx, account.id, digest)
     accounts.delete_sessions(tx, account.id, keep=token_digest(token))
+    account_mails.tell(tx, account.id, "password_changed", {"by": "user"})
     return True
 
 
@@ -250,11 +259,13 @@ def start_session(
     agent: str,
     code: str | None = None,
     secrets: Sealing | None = None,
+    tells: bool = False,
 ) -> IssuedToken | Refusal | None:
     """Store and return a new token for the user whose password belongs to the digest `verified`.
 
     Return None if `verified` is no longer the user's digest: an old password no longer works. `newer` replaces the digest, if
     given. Return the refusal of `code` if the user has one-time codes. Of more than `SESSIONS_MAX` sessions the oldest ends.
+    With `tells` the user is told if no device of this name is logged in.
     """
     if accounts.lock_digest(tx, user_id) != verified:
         return None
@@ -263,6 +274,8 @@ def start_session(
         return refused
     if newer is not None:
         accounts.set_digest(tx, user_id, newer)
+    if tells and not accounts.has_session_of(tx, user_id, agent[:AGENT_MAX] or None, tx.now()):
+        account_mails.tell(tx, user_id, "new_login", {"agent": agent[:AGENT_MAX]})
     token = issue_token(tx, user_id, agent=agent)
     accounts.delete_oldest_sessions(tx, user_id, SESSIONS_MAX)
     return token
@@ -270,13 +283,13 @@ def start_session(
 
 @ranked(Rank.LOGIN)
 def _continue_session(
-    tx: Transaction, ticket: Ticket, agent: str, code: str, secrets: Sealing
+    tx: Transaction, ticket: Ticket, agent: str, code: str, secrets: Sealing, tells: bool
 ) -> IssuedToken | Refusal:
     """Do as `start_session` for the user of a ticket; return LoginExpired if the password was changed since."""
     digest = accounts.lock_digest(tx, ticket.user_id)
     if digest is None or not ticket.is_of(digest):
         return LoginExpired()
-    return start_session(tx, ticket.user_id, digest, None, agent, code, secrets) or LoginExpired()
+    return start_session(tx, ticket.user_id, digest, None, agent, code, secrets, tells) or LoginExpired()
 
 
 def _started(started: IssuedToken | Refusal, username: str, address: str) -> IssuedToken:

@@ -13,7 +13,7 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import CodesOff, CodesOn, UnknownUser, WrongCode
 from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service import codes
+from saleroom.accounts.service import account_mails, codes
 from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.sealing import Sealing
@@ -109,6 +109,7 @@ def switch_off(tx: Transaction, username: str) -> bool:
     removed = second_factors.remove(tx, login.account.id)
     if removed:
         note(tx, None, Act.CODES_SWITCHED_OFF, login.account.id, {}, {})
+        account_mails.tell(tx, login.account.id, "codes_off")
     return removed
 
 
@@ -157,6 +158,7 @@ def _end(tx: Transaction, account: Account, sealing: Sealing, code: str) -> Acco
     refused = _refusal(tx, account, sealing, code)
     if refused is None:
         second_factors.remove(tx, account.id)
+        account_mails.tell(tx, account.id, "codes_off")
     return refused or account
 
 

@@ -237,6 +237,7 @@ class Registrations:
     """Registrations per network, at most `per_hour` within any hour."""
 
     _MESSAGE = "Too many registrations from this address; try again later."
+    _COUNTED = "registration"
 
     def __init__(self, database: Database, per_hour: int, clock: Clock | None = None) -> None:
         """`clock` stands in for the database's, in tests."""
@@ -261,13 +262,20 @@ class Registrations:
         which must be an hour ago.
         """
         now = tx.now() if self._clock is None else self._clock()
-        ring = digest("registrations", place)
+        ring = digest(f"{self._COUNTED}s", place)
         rate_limits.lock(tx, ring, now)
         taken = rate_limits.find(tx, (ring,))[ring].count
-        slot = digest("registration", place, str(taken % self._per_hour))
+        slot = digest(self._COUNTED, place, str(taken % self._per_hour))
         oldest = rate_limits.find(tx, (slot,)).get(slot)
         if oldest is not None and (left := oldest.at + timedelta(hours=1) - now) > timedelta():
             return left
         for key, count in ((ring, taken + 1), (slot, 0)):
             rate_limits.put(tx, key, Count(count, now), until=now + timedelta(hours=1))
         return timedelta()
+
+
+class AccountMails(Registrations):
+    """Mails about accounts that the requests of a network cause, at most `per_hour` within any hour."""
+
+    _MESSAGE = "Too many mails from this address; try again later."
+    _COUNTED = "account mail"

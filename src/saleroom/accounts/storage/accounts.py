@@ -84,6 +84,17 @@ def find_login(tx: Transaction, username: str) -> Login | None:
     return None if row is None else Login(account_of(row), row.password_digest)
 
 
+def login_of(tx: Transaction, user_id: int) -> Login:
+    """Return a user by number, who exists."""
+    row = tx.execute(select(users).where(users.c.id == user_id)).one()
+    return Login(account_of(row), row.password_digest)
+
+
+def find(tx: Transaction, user_id: int) -> Account:
+    """Return the account of a user, who exists."""
+    return login_of(tx, user_id).account
+
+
 def lock_digest(tx: Transaction, user_id: int) -> str | None:
     """Return a user's password digest, locked until the transaction ends."""
     found = select(users.c.password_digest).where(users.c.id == user_id).with_for_update(key_share=True)
@@ -132,6 +143,13 @@ def sessions(tx: Transaction, user_id: int, now: datetime) -> list[Token]:
     live = select(auth_tokens).where(*_SESSION, auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
     rows = tx.execute(live.order_by(auth_tokens.c.created_at.desc(), auth_tokens.c.id.desc()))
     return [Token(row.id, row.token, row.created_at, row.expires_at, row.agent) for row in rows]
+
+
+def has_session_of(tx: Transaction, user_id: int, agent: str | None, now: datetime) -> bool:
+    """Return whether a device of this name is logged in as a user."""
+    mine = (auth_tokens.c.user_id == user_id, auth_tokens.c.expires_at > now)
+    same = auth_tokens.c.agent.is_not_distinct_from(agent)
+    return tx.execute(select(auth_tokens.c.id).where(*mine, same).limit(1)).first() is not None
 
 
 def delete_session(tx: Transaction, user_id: int, token_id: int, now: datetime) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from saleroom.accounts.domain.access_tokens import parse_name, parse_scopes
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.contacts import parse_contact
+from saleroom.accounts.domain.mails import mailbox
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.audit import is_facts
 from saleroom.accounts.storage.tables import (
@@ -13,13 +14,15 @@ from saleroom.accounts.storage.tables import (
     contacts,
     idempotency,
     mail_addresses,
+    mail_links,
     one_time_codes,
+    password_requests,
     rate_limits,
     recovery_codes,
     users,
 )
 from saleroom.kernel.errors import Fault
-from saleroom.kernel.mail import FORMAT, parse_mail_address
+from saleroom.kernel.mail import FORMAT, folded_address, parse_mail_address
 from saleroom.storage.areas import AreaTables
 
 
@@ -64,6 +67,8 @@ TABLES = AreaTables(
         contacts,
         mail_addresses,
         audit,
+        mail_links,
+        password_requests,
         one_time_codes,
         recovery_codes,
         idempotency,
@@ -79,6 +84,10 @@ TABLES = AreaTables(
         auth_tokens.c.scopes: _scopes_fault,
         contacts.c.contact: _contact_fault,
         mail_addresses.c.address: _mail_address_fault,
+        mail_addresses.c.folded: lambda value: None if folded_address(value) == value else FORMAT,
+        mail_links.c.address: _mail_address_fault,
+        mail_links.c.mailbox: lambda value: None if mailbox(value) == value else FORMAT,
+        password_requests.c.typed: lambda _: None,  # what a stranger typed; it is shown to nobody
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },
 )

@@ -11,6 +11,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.storage.tables import mail_addresses
+from saleroom.kernel.mail import folded_address
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -33,7 +34,13 @@ def find(tx: Transaction, user_id: int) -> MailAddress | None:
 
 def give(tx: Transaction, user_id: int, address: str, language: str | None, now: datetime) -> None:
     """Store a user's mail address, not verified yet, in place of the one before."""
-    values = {"address": address, "language": language, "given_at": now, "verified_at": None}
+    values = {
+        "address": address,
+        "folded": folded_address(address),
+        "language": language,
+        "given_at": now,
+        "verified_at": None,
+    }
     mine = update(mail_addresses).where(mail_addresses.c.user_id == user_id)
     if tx.execute(mine.values(values)).rowcount:
         return
@@ -48,6 +55,12 @@ def verify(tx: Transaction, user_id: int, address: str, now: datetime) -> bool:
     """Note that a user has shown to read mails to `address`; False if theirs is another one by now."""
     mine = (mail_addresses.c.user_id == user_id, mail_addresses.c.address == address)
     return tx.execute(update(mail_addresses).where(*mine).values(verified_at=now)).rowcount == 1
+
+
+def users_with(tx: Transaction, address: str) -> list[MailAddress]:
+    """Return the verified addresses that are this one, whatever the case of its letters: one for each user, in their order."""
+    same = (mail_addresses.c.folded == folded_address(address), mail_addresses.c.verified_at.is_not(None))
+    return [_address(row) for row in tx.execute(select(mail_addresses).where(*same).order_by(mail_addresses.c.user_id))]
 
 
 def take_away(tx: Transaction, user_id: int) -> None:

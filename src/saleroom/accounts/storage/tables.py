@@ -60,12 +60,41 @@ mail_addresses = Table(
     metadata,
     Column("user_id", BigInteger, ForeignKey("users.id"), primary_key=True, autoincrement=False),
     Column("address", String, nullable=False, index=True),
+    Column("folded", String, nullable=False, index=True),
     Column("language", String),
     Column("given_at", Instant, nullable=False),
     Column("verified_at", Instant),
 )
 """Where a user gets mails of the house; nobody else sees it. `verified_at` is null until the user has shown to read mails
-there. `language` is the tag of the language that they read."""
+there. `folded` is the address as it is compared, `language` the tag of the language that they read."""
+
+
+mail_links = Table(
+    "mail_links",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False, index=True),
+    Column("purpose", String, nullable=False),
+    Column("address", String, nullable=False),
+    Column("mailbox", String, nullable=False, index=True),
+    Column("made_at", Instant, nullable=False, index=True),
+    Column("expires_at", Instant, nullable=False),
+    Column("used_at", Instant),
+)
+"""Links that go out by mail, without their secrets (`domain/mails.py`); `used_at` is also set once a newer one replaces it.
+`mailbox` is what limits count by. The rows are kept for as long as the limits count them."""
+
+
+password_requests = Table(
+    "password_requests",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("typed", Text, nullable=False),
+    Column("language", String),
+    Column("asked_at", Instant, nullable=False),
+)
+"""Names and addresses of those who have forgotten their password, as they were typed, for the few seconds until a task of
+the house looks them up."""
 
 
 one_time_codes = Table(

@@ -11,6 +11,8 @@ from saleroom.accounts.web import back_office
 from saleroom.accounts.web.access_tokens import AccessTokenPages
 from saleroom.accounts.web.accounts import AccountPages
 from saleroom.accounts.web.contacts import ContactPages
+from saleroom.accounts.web.mail_addresses import MailAddressPages
+from saleroom.accounts.web.recovery import RecoveryPages
 from saleroom.accounts.web.security import SecurityPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
@@ -19,20 +21,20 @@ LOGIN = "/login"
 """The form to log in. The API answers POST at the same path."""
 
 
-def area_pages(services: AccountServices, *, registration_open: bool = True) -> AreaPages:
+def area_pages(services: AccountServices, *, registration_open: bool = True, sends_mail: bool = True) -> AreaPages:
     """Return the pages over one house."""
     return AreaPages(
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({"/register", "/session", "/session/code", "/session/end"}),
-        below=("/mine/",),
+        paths=frozenset({"/register", "/session", "/session/code", "/session/end", "/address/confirm"}),
+        below=("/mine/", "/password/"),
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
         tabs="parts/account_tabs.html",
         sections=back_office.SECTIONS,
         home="/mine/sessions",
-        names={"registration_open": registration_open},
+        names={"registration_open": registration_open, "sends_mail": sends_mail},
     )
 
 
@@ -43,6 +45,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         SecurityPages(site, services),
         AccessTokenPages(site, services),
     )
+    mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
@@ -60,6 +63,10 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/mine/security/codes/end", Address(POST=security.end)),
         Route("/mine/access-tokens", Address(GET=tokens.show, POST=tokens.make)),
         Route("/mine/access-tokens/revoke", Address(POST=tokens.revoke)),
+        Route("/mine/mail-address", Address(GET=mail_addresses.form, POST=mail_addresses.save)),
+        Route("/address/confirm", Address(GET=mail_addresses.link, POST=mail_addresses.confirm)),
+        Route("/password/forgotten", Address(GET=recovery.form, POST=recovery.ask)),
+        Route("/password/new", Address(GET=recovery.link, POST=recovery.reset)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         *back_office.routes(site, services),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),

@@ -1,0 +1,137 @@
+"""Forgotten passwords: a request is kept, a task answers it by a mail with a link, and the link sets a new password.
+
+A request gets the same answer in the same time, whether or not there is such a user: it only stores what was typed. Who that is
+a task looks up, at an instant that does not depend on the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+
+import structlog
+
+from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.domain.errors import InvalidLink, MailOff
+from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, TYPED_MAX, MailLink, Purpose, Sign, link_number
+from saleroom.accounts.service.account_mails import mailbox_is_full, post_link, tell
+from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.throttle import AccountMails
+from saleroom.accounts.storage import accounts, mail_addresses, mail_links
+from saleroom.accounts.storage.mail_addresses import MailAddress
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.mail import parse_mail_address
+from saleroom.kernel.networks import network
+from saleroom.storage.database import Database, Transaction, ranked
+from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.turns import Rank
+
+log = structlog.get_logger()
+
+ROUND_SECONDS = 2.0
+ANSWERED_AT_ONCE = 20
+
+
+class Recovery:
+    """The use cases of those who have forgotten their password."""
+
+    def __init__(self, database: Database, passwords: Passwords, sign: Sign, mails: AccountMails | None) -> None:
+        """`mails` is None if the house sends no mail."""
+        self._database = database
+        self._passwords = passwords
+        self._sign = sign
+        self._mails = mails
+
+    async def ask(self, typed: str, language: str | None, address: str) -> None:
+        """Keep the request of somebody who has typed a name or a mail address. Raises MailOff or TooManyRequests."""
+        if self._mails is None:
+            raise MailOff
+        await self._mails.take(address)
+        await self._database.write(ask, typed, language)
+        log.info("somebody has forgotten the password", address=address)
+
+    async def reset(self, code: str, new: str, address: str) -> None:
+        """Set a new password by the code of a link, and end all sessions of its user. Raises InvalidLink or Busy."""
+        # A digest takes a while, which only the holder of a link may ask for.
+        await self._database.read(check, code, self._sign)
+        digest = await self._passwords.digest(new, network(address))
+        username = await self._database.write(reset, code, digest, self._sign)
+        log.info("a password was set by a link", user=username, address=address)
+
+
+@ranked(Rank.LOGIN)
+def ask(tx: Transaction, typed: str, language: str | None) -> None:
+    """Keep what somebody typed who has forgotten the password."""
+    mail_links.ask(tx, typed.replace("\0", " ").strip()[:TYPED_MAX], language, tx.now())
+
+
+def answer_some(tx: Transaction) -> int:
+    """Answer some requests, each once in all processes: post a link to every user that is meant; return how many there were."""
+    found = mail_links.asked(tx, ANSWERED_AT_ONCE)
+    for request in found:
+        if mail_links.take(tx, request.id):
+            for given in _meant(tx, request.typed):
+                _answer(tx, given, request.language)
+    return len(found)
+
+
+async def run(database: Database) -> None:
+    """Answer requests until cancelled, some at a time, at instants that have nothing to do with theirs."""
+    while True:
+        with suppress(DatabaseUnavailable):
+            while await database.read(mail_links.asked, 1) and await database.write(answer_some) >= ANSWERED_AT_ONCE:
+                pass
+        await asyncio.sleep(random.uniform(ROUND_SECONDS / 2, ROUND_SECONDS))
+
+
+@ranked(Rank.LOGIN)
+def reset(tx: Transaction, code: str, digest: str, sign: Sign) -> str:
+    """Replace the password of a link's user, end all their sessions and tokens, and tell them; return their name.
+
+    A second factor stays as it is. Raises InvalidLink.
+    """
+    link = _link(tx, code)
+    before = accounts.lock_digest(tx, link.user_id)
+    if not link.has_code(code, before, sign) or not mail_links.use(tx, link.id, tx.now()):
+        raise InvalidLink
+    accounts.set_digest(tx, link.user_id, digest)
+    accounts.delete_sessions(tx, link.user_id)
+    tell(tx, link.user_id, "password_changed", {"by": "link"})
+    return accounts.find(tx, link.user_id).username
+
+
+def check(tx: Transaction, code: str, sign: Sign) -> None:
+    """Raise InvalidLink unless the code is that of a link that is still good."""
+    link = _link(tx, code)
+    if not link.has_code(code, accounts.login_of(tx, link.user_id).password_digest, sign):
+        raise InvalidLink
+
+
+def _link(tx: Transaction, code: str) -> MailLink:
+    number = link_number(code)
+    link = None if number is None else mail_links.find(tx, number)
+    if link is None or link.purpose is not Purpose.RESET or not link.is_good(tx.now()):
+        raise InvalidLink
+    return link
+
+
+def _meant(tx: Transaction, typed: str) -> list[MailAddress]:
+    """Return the verified addresses of those whom a name or an address means."""
+    if "@" in typed:
+        address = parse_mail_address(typed)
+        return [] if isinstance(address, Fault) else mail_addresses.users_with(tx, address)
+    name = parse_username(typed)
+    login = None if isinstance(name, Fault) else accounts.find_login(tx, name)
+    return [] if login is None else list(mail_addresses.verified(tx, [login.account.id]).values())
+
+
+def _answer(tx: Transaction, given: MailAddress, language: str | None) -> None:
+    """Post a link to a user, unless they or their mailbox have had as many as they may."""
+    now = tx.now()
+    if mail_links.account_wait(tx, given.user_id, Purpose.RESET, ACCOUNT_LIMITS, now) or mailbox_is_full(
+        tx, given.address
+    ):
+        return
+    link = mail_links.add(tx, given.user_id, Purpose.RESET, given.address, now)
+    post_link(tx, link, given.language or language)

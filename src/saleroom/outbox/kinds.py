@@ -1,0 +1,29 @@
+"""Mails of their own, as an area declares them: those about an account, such as a link to verify an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saleroom.outbox.message import Word
+from saleroom.storage.database import Transaction
+
+Sign = Callable[[str], str]
+"""Returns what only the house can compute of a text, fit for an address: for links that are secret, so that none is stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailKind:
+    """A kind of word that is a mail of its own (`Message.alone`), whatever its receiver chose.
+
+    `template` is a file in `folder/templates/`, which extends `mail/base.html` with a `subject` and a `content`; it has the
+    names `language`, `house`, `origin` (the address of the house) and those that `context` returns. `context` reads the
+    present state when the mail is made; None means that it is no longer of use.
+    """
+
+    name: str
+    folder: Path
+    template: str
+    context: Callable[[Transaction, Word, Sign], Mapping[str, Any] | None]
