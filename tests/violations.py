@@ -36,6 +36,12 @@ def _of_auction(tx: Transaction, row: Row[Any]) -> Iterator[str]:
 
 
 def _of_history(row: Row[Any], history: Sequence[Row[Any]]) -> Iterator[str]:
+    standing = {bid.bidder_id for bid in history if bid.voided is None and not bid.automatic}
+    if len([bid for bid in history if bid.voided is None]) < len(history):
+        # After a void, prices are below the amounts that were recorded before it.
+        if row.current_bidder_id not in (standing or {None}):
+            yield f"{row.current_bidder_id} leads, and only bids of {standing} stand"
+        return
     for earlier, later in pairwise(history):
         # Where a bid meets the leader's maximum exactly, the leader's automatic bid stands first, at the same amount.
         if later.amount < earlier.amount or (later.amount == earlier.amount and not earlier.automatic):

@@ -11,7 +11,7 @@ import msgspec
 
 from saleroom.accounts.service import accounts
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.service import auctions, bidding
+from saleroom.bidding.service import auctions, bidding, moderation
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
@@ -118,6 +118,10 @@ class PendingRequest:
             return lambda process: process.desk.place(_received(command, process))
         token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(entry))
         changes = tuple((name, _shifted(name, value, now)) for name, value in entry.changes)
+        if entry.what == "void":
+            standing = [one.version for one in self._standing(gid).oracle.asked]
+            version = standing[-1 - entry.pick % len(standing)] if standing and entry.pick >= 0 else -entry.pick
+            return lambda process: process.database.write(moderation.void_bid, token, gid, version, "A slip.", once)
         if entry.what == "buy":
             return lambda process: process.database.write(
                 bidding.buy_now, token, gid, once, BidRequest(None, None, received_at=process.database.clock_now())

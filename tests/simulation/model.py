@@ -32,9 +32,11 @@ from tests.bidding.domain.oracle import (
     Settle,
     SoftCloseRule,
     Terms,
+    Void,
     contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
+from tests.simulation.plan import STAFF
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)
@@ -63,7 +65,7 @@ class ModelAuction:
     last: int
     """The instant of the last event: the clock of an auction is never set back."""
 
-    def do(self, act: Act, now: datetime) -> str | None:
+    def do(self, act: Act | Void, now: datetime) -> str | None:
         """Let `act` happen, and return the code of a refusal."""
         at = micros(now) if isinstance(act, Settle) else max(self.last, micros(now))
         count = len(self.oracle.events)
@@ -101,14 +103,15 @@ class Model:
                 self._once(token, once, answer, now, lambda person: self._act(gid, person, Buy(0), now))
             case "create", (token, draft, once, *_):
                 self._once(token, once, answer, now, lambda person: self._create(person, draft, answer, now))
+            case "void_bid", (token, gid, version, _, once):
+                self._once(token, once, answer, now, lambda person: self._void(gid, person, version, now))
             case "close", (token, gid, ends_at, once, *_):
                 act = CloseNow(0) if ends_at is None else Announce(0, micros(ends_at))
                 self._once(token, once, answer, now, lambda person: self._act(gid, person, act, now))
-            case "amend", (token, gid, changes):
-                amend = Amend(0, tuple(_term(name, value) for name, value in changes.items()))
-                self._once(token, None, answer, now, lambda person: self._act(gid, person, amend, now))
-            case "cancel", (token, gid):
-                self._once(token, None, answer, now, lambda person: self._act(gid, person, Cancel(0), now))
+            case "amend" | "cancel", (token, gid, *changes):
+                terms = [tuple(_term(name, value) for name, value in some.items()) for some in changes]
+                change = Amend(0, terms[0]) if terms else Cancel(0)
+                self._once(token, None, answer, now, lambda person: self._act(gid, person, change, now))
             case "log_out" | "end_all", (token,):
                 self._once(token, None, answer, now, lambda person: self._end(use_case, token, person))
             case "issue_token", (user, *_):
@@ -163,6 +166,12 @@ class Model:
             return "unknown_auction"
         acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
         return standing.do(acting, now)
+
+    def _void(self, gid: str, person: int, version: int, now: datetime) -> str | None:
+        if person != STAFF:
+            return "missing_right"
+        standing = self.auctions.get(gid)
+        return "unknown_auction" if standing is None else standing.do(Void(version), now)
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""

@@ -19,6 +19,8 @@ BURSTS = 0.4
 """The share of steps that closely follow the one before, on the same lot."""
 REUSES = 0.06
 """The share of bids that come with the Idempotency-Key of an earlier one."""
+STAFF = 4
+"""Who of `PEOPLE` may void bids; they bid as well."""
 LASTS = 36.0
 """Seconds in which entries begin."""
 
@@ -99,6 +101,8 @@ class PlannedRequest:
     way: Way = Way()
     key: int | None = None
     """The entry whose Idempotency-Key it uses, if not its own."""
+    pick: int = 0
+    """Which of the bids that stand a void names, or by a number below 0 one that does not."""
 
     def __str__(self) -> str:
         who = "the leader" if self.who == LEADER else PEOPLE[self.who]
@@ -164,6 +168,7 @@ def plan(seed: int) -> Plan:
             at = _within(chance, lot)
         entries.append(_step(chance, policies, at, lot))
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
+    entries += _voids(seed, lots)
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 
@@ -229,6 +234,22 @@ def _step(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> 
     if what == "announce":
         return replace(step, changes=(("ends", chance.choice((-1, 1, 5 * SECOND, 12 * SECOND))),))
     return step
+
+
+def _voids(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
+    """Yield voids of bids, in some seeds: most by staff, and most of a bid that stands."""
+    chance = Random(f"voids {seed}")
+    for _ in range(chance.choice((0, 0, 2, 4, 7))):
+        lot = chance.choice(lots)
+        who = STAFF if chance.random() < 0.9 else chance.randrange(len(PEOPLE))
+        near = (
+            Relative(chance.choice(("end", "window")), chance.choice((0, -1, -SECOND)))
+            if chance.random() < 0.2
+            else None
+        )
+        pick = chance.choice((0, 1, 2, 3, 5, 8, -1, -2))
+        way = _way(chance, mqtt=False)
+        yield PlannedRequest(0, _within(chance, lot), "void", who, lot.lot, near=near, way=way, pick=pick)
 
 
 def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:

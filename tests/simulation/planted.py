@@ -12,12 +12,13 @@ from msgspec import structs
 
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain import auction as auctions_as_values
-from saleroom.bidding.domain import bidding, closing
+from saleroom.bidding.domain import bidding, closing, voiding
 from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.service import bidding as use_cases
 from saleroom.bidding.service import closing as closer
 from saleroom.bidding.service import desk, recording
 from saleroom.bidding.storage import auctions
+from saleroom.bidding.storage import bids as bid_rows
 from saleroom.log.store import LoggedEvent
 from saleroom.mqtt import outbox
 from saleroom.storage import batching
@@ -136,6 +137,43 @@ def past_the_cap() -> Iterator[None]:
 
     with patch.object(bidding, "soft_close", uncapped):
         yield
+
+
+@plant
+@contextmanager
+def raise_outlives_its_bid() -> Iterator[None]:
+    """A raise outlives the bid whose limit it raised, if that bid is voided."""
+    raised = voiding.BidBook._raised
+
+    def apart(self: Any, event: Any) -> None:
+        raised(self, event)
+        self._accepted[-1] = structs.replace(self._accepted[-1], version=0)
+
+    with patch.object(voiding.BidBook, "_raised", apart):
+        yield
+
+
+@plant
+@contextmanager
+def void_of_a_rival_changes_nothing() -> Iterator[None]:
+    """A void of a bid that does not lead leaves the price as it is."""
+    void = voiding.void
+
+    def only_the_leader(auction: Any, book: Any, version: int, reason: str, now: Any) -> Any:
+        voided: Any
+        voided, *more = void(auction, book, version, reason, now)
+        if auction.leader is not None and voided.leader_id == auction.leader.id:
+            voided = structs.replace(voided, current_bid=auction.current_bid, minimum_bid=auction.minimum_bid)
+        return [voided, *more]
+
+    with patch.object(voiding, "void", only_the_leader):
+        yield
+
+
+@plant
+def void_not_marked() -> Any:
+    """A voided bid is not marked in the history."""
+    return patch.object(bid_rows, "void", lambda tx, auction_id, numbers, reason: None)
 
 
 @plant

@@ -14,6 +14,7 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionOpened,
     BidPlaced,
+    BidVoided,
     Event,
     MaximumRaised,
     Outcome,
@@ -24,36 +25,42 @@ from saleroom.bidding.domain.events import (
 class AuctionProperties:
     """One auction as its log tells it: everybody's limits, and the bids that have lifted the price."""
 
-    limits: dict[int, tuple[Decimal, int]] = field(default_factory=dict)
-    """By bidder: the highest limit, and minus the place in the log where it was named."""
+    named: dict[int, tuple[Decimal, int, int]] = field(default_factory=dict)
+    """By the version of each bid that stands: the limit, minus the place in the log where it was named, and the bidder."""
     lifts: set[Decimal | None] = field(default_factory=set)
     closes: int = 0
+
+    @property
+    def limits(self) -> dict[int, tuple[Decimal, int]]:
+        """By bidder: the highest limit of bids that stand, and minus the place in the log where it was named."""
+        return {bidder: (limit, place) for limit, place, bidder in sorted(self.named.values())}
 
     def faults(self, before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
         """Yield the properties that `event` breaks; it was decided at `now` and took the auction from `before` to `after`."""
         if before.over:
             yield f"{event.TYPE} after the end"
-        self._note(before, event)
+        self._note(before, event, after)
         yield from self._price(before, event, after)
         yield from _time(before, event, after, now)
         if isinstance(event, AuctionClosed):
             self.closes += 1
             yield from self._close(before, event)
 
-    def _note(self, before: Auction, event: Event) -> None:
-        bidder, limit = None, None
-        if isinstance(event, BidPlaced):
-            bidder, limit = event.bidder_id, event.maximum
+    def _note(self, before: Auction, event: Event, after: Auction) -> None:
+        if isinstance(event, BidPlaced) and not event.automatic:
+            self.named[after.version] = event.maximum, -before.position, event.bidder_id
         elif isinstance(event, MaximumRaised) and before.leader is not None:
-            bidder, limit = before.leader.id, event.maximum
-        if bidder is not None and limit is not None and limit > self.limits.get(bidder, (Decimal(-1), 0))[0]:
-            self.limits[bidder] = limit, -before.position
+            leader = before.leader.id
+            version = max(version for version, (_, _, bidder) in self.named.items() if bidder == leader)
+            self.named[version] = event.maximum, -before.position, leader
+        elif isinstance(event, BidVoided):
+            del self.named[event.voided]
 
     def _price(self, before: Auction, event: Event, after: Auction) -> Iterator[str]:
         price, leader, maximum = after.current_bid, after.leader, after.maximum
         if price is None or leader is None or maximum is None:
             return
-        if before.current_bid is not None and price < before.current_bid:
+        if before.current_bid is not None and price < before.current_bid and not isinstance(event, BidVoided):
             yield f"the price fell from {before.current_bid} to {price}"
         if price > maximum:
             yield f"the price {price} is above the leader's limit {maximum}"
@@ -70,9 +77,10 @@ class AuctionProperties:
         best = max(self.limits, key=lambda bidder: self.limits[bidder])
         if (best, self.limits[best][0]) != (auction.leader.id, auction.maximum):
             yield f"{auction.leader.id} leads at {auction.maximum}; the highest limit, {self.limits[best][0]}, is {best}'s"
-        rivals = [limit for bidder, (limit, _) in self.limits.items() if bidder != auction.leader.id]
+        rivals = [limit for limit, _, bidder in self.named.values() if bidder != auction.leader.id]
         second = max(rivals, default=None)
-        within = second is not None and auction.current_bid <= second + auction.ladder.step_at(second)
+        # A void may show a price that a lower rival's limit has set, if the steps of the ladder get smaller.
+        within = any(auction.current_bid <= limit + auction.ladder.step_at(limit) for limit in rivals)
         if not within and auction.current_bid not in self.lifts:
             yield f"the price {auction.current_bid} is more than a step above the second limit, {second}"
 

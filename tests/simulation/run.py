@@ -17,6 +17,7 @@ from unittest.mock import patch
 import structlog
 
 from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
+from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts
 from saleroom.accounts.service.accounts import token_digest
 from saleroom.accounts.storage import accounts as account_rows
@@ -35,7 +36,7 @@ from tests.simulation.clients import PendingRequest
 from tests.simulation.judge import Breach
 from tests.simulation.loop import Deadlock, VirtualLoop
 from tests.simulation.model import Token
-from tests.simulation.plan import Entry, Plan, PlannedTrouble
+from tests.simulation.plan import STAFF, Entry, Plan, PlannedTrouble
 from tests.simulation.readers import SimulatedReader
 from tests.simulation.storage import File
 from tests.simulation.world import World
@@ -138,6 +139,8 @@ def _populate(world: World) -> None:
         tx = Transaction(connection, world.clock)
         for person, name in enumerate(PEOPLE):
             account = accounts.register(tx, name, "no digest")
+            if person == STAFF:
+                account_rows.set_role(tx, account.id, Role.AUCTIONEER)
             value, until = f"token of {name}", expires.get(person, T0 + TOKEN_LIFETIME)
             account_rows.add_token(tx, account.id, token_digest(value), until - TOKEN_LIFETIME)
             world.users.append(account.id)

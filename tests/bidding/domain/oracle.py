@@ -86,6 +86,13 @@ class Outage:
     since: int
 
 
+@dataclass(frozen=True)
+class Void:
+    """Staff void the bid at `version`."""
+
+    version: int
+
+
 Act = Bid | Buy | Amend | Cancel | Announce | CloseNow | Settle | Outage
 
 
@@ -100,6 +107,16 @@ class Row:
 
 
 @dataclass
+class Asked:
+    """An accepted request: a bid by its version, or a raise of that bid's maximum."""
+
+    version: int
+    who: int
+    amount: int | None
+    limit: int
+
+
+@dataclass
 class Oracle:
     """An auction by the rules. `do` returns the code of a refusal, or None."""
 
@@ -111,6 +128,9 @@ class Oracle:
     maximum: int | None = None
     rows: list[Row] = field(default_factory=list)
     events: list[str] = field(default_factory=lambda: ["auction.created"])
+    asked: list[Asked] = field(default_factory=list)
+    """The accepted requests of bids that stand."""
+    voided: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.lot.starts is not None and self.lot.starts > 0:
@@ -118,15 +138,18 @@ class Oracle:
 
     def seen(self) -> dict[str, Any]:
         """Everything that tests compare."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"least": self.least()}
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("asked", "voided")}
+        return own | {"least": self.least()}
 
-    def do(self, act: Act, now: int) -> str | None:
+    def do(self, act: Act | Void, now: int) -> str | None:
         """Let `act` happen at `now`."""
         match act:
             case Bid(who, amount, maximum):
                 return self.bid(who, amount, maximum, now)
             case Buy(who):
                 return self.buy(who, now)
+            case Void(version):
+                return self.void(version, now)
             case Amend(who, changes):
                 return self.amend(who, dict(changes), now)
             case Cancel(who):
@@ -184,13 +207,52 @@ class Oracle:
                 self._row(row)
         if before != (self.price, self.leader):
             self._rule_6(now)
+        self.asked.append(Asked(self._own_version(), who, amount, m))
         return None
+
+    def void(self, version: int, now: int) -> str | None:
+        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends):
+            return "auction_closed"
+        if version in self.voided:
+            return "already_voided"
+        if version not in {one.version for one in self.asked}:
+            return "unknown_bid"
+        self.voided.add(version)
+        self.asked = [one for one in self.asked if one.version != version]
+        self.price = self.leader = self.maximum = None
+        for one in self.asked:
+            self._again(one)
+        self.events.append("bid.voided")
+        self._rule_6(now)
+        return None
+
+    def _again(self, one: Asked) -> None:
+        """Voiding, 3: rules 2, 4 and 5 without refusals and rows."""
+        if self.leader is None:
+            price = self.lot.starting if one.amount is None else one.amount
+            self.leader, self.price, self.maximum = one.who, price, one.limit
+        elif one.who == self.leader:
+            self.maximum = max(self._maximum(), one.limit)
+        elif one.limit > self._maximum():
+            price = max(one.amount or 0, min(one.limit, self._maximum() + self.inc(self._maximum())))
+            self.leader, self.price, self.maximum = one.who, price, one.limit
+        else:
+            self.price = max(self._price(), min(self._maximum(), one.limit + self.inc(one.limit)))
+        self._rule_5()
+
+    def _own_version(self) -> int:
+        """The version of the last bid that was asked for: an automatic bid may come after it."""
+        placed = [
+            at for at, kind in enumerate((k for k in self.events if k != "maximum.raised"), 1) if kind == "bid.placed"
+        ]
+        rows = zip(reversed(self.rows), reversed(placed), strict=False)
+        return next(version for row, version in rows if not row.automatic)
 
     def buy(self, who: int, now: int) -> str | None:
         refusal = self._rule_1(who, now)
         if refusal:
             return refusal
-        if self.lot.buy_now is None or self.rows:
+        if self.lot.buy_now is None or self.leader is not None:
             return "buy_now_unavailable"
         self._open(now)
         self._lead(who, self.lot.buy_now, self.lot.buy_now)
@@ -198,7 +260,7 @@ class Oracle:
         return None
 
     def amend(self, who: int, changes: dict[str, Any], now: int) -> str | None:
-        refusal = self._for_author(who, now) or ("has_bids" if self.rows else None)
+        refusal = self._for_author(who, now) or ("has_bids" if self.leader is not None else None)
         if refusal:
             return refusal
         after = replace(self.lot, **changes)
@@ -217,7 +279,7 @@ class Oracle:
         return None
 
     def cancel(self, who: int, now: int) -> str | None:
-        refusal = self._for_author(who, now) or ("has_bids" if self.rows else None)
+        refusal = self._for_author(who, now) or ("has_bids" if self.leader is not None else None)
         if refusal:
             return refusal
         self._open(now)
@@ -277,6 +339,9 @@ class Oracle:
             return "already_leading"
         self.maximum = maximum
         self.events.append("maximum.raised")
+        own = [one for one in self.asked if one.who == self.leader]
+        assert self.leader is not None
+        self.asked.append(Asked(own[-1].version, self.leader, None, maximum))
         if self._rule_5():
             self.events.append("reserve.met")
         return None

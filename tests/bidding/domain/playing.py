@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from saleroom.bidding.domain import bidding, closing, selling
+from saleroom.bidding.domain import bidding, closing, selling, voiding
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
@@ -29,6 +29,7 @@ from tests.bidding.domain.oracle import (
     Settle,
     SoftCloseRule,
     Terms,
+    Void,
 )
 from tests.histories import PEOPLE, History
 
@@ -124,7 +125,7 @@ def refusal_code(refusal: Refusal) -> str:
 class PlayedStep:
     """One step that was played: the auction before and after it, and its events or the code of its refusal."""
 
-    act: Act
+    act: Act | Void
     now: datetime
     before: Auction
     after: Auction
@@ -152,11 +153,15 @@ class Game:
         self.auction, _ = enter(begin(7, created), created)
         self.taken: list[PlayedStep] = []
 
-    def do(self, act: Act, now: int) -> str | None:
+    def do(self, act: Act | Void, now: int) -> str | None:
         """Let `act` happen at `now`; return the code of the refusal, or None."""
         before, events, refusal = self.auction, [], None
         try:
-            events = decide(before, act, at(now))
+            events = (
+                voiding.void(before, voiding.BidBook(self.log), act.version, "A slip of the hand.", at(now))
+                if isinstance(act, Void)
+                else decide(before, act, at(now))
+            )
         except Refusal as refused:
             refusal = refusal_code(refused)
         for event in events:

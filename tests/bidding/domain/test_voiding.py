@@ -20,7 +20,9 @@ from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.selling import amend, cancel
 from saleroom.bidding.domain.voiding import BidBook, void
 from tests.bidding.domain.examples import ADA, BOB, CY, DEE, after, eur, said, window
-from tests.bidding.domain.playing import play
+from tests.bidding.domain.oracle import Oracle, Void
+from tests.bidding.domain.playing import Game, play
+from tests.bidding.domain.test_agreement import told
 from tests.bidding.domain.test_retrace import PlayedAuction
 from tests.histories import History, histories
 
@@ -253,6 +255,28 @@ def _open(history: History) -> tuple[Auction, list[Event], list[int]]:
     end = auction.ends_at
     assume(auction.status == Status.OPEN and auction.leader is not None and (end is None or auction.changed_at < end))
     return auction, log, [version for version, _ in BidBook(log).open_bids()]
+
+
+@given(histories(), st.lists(st.integers(0, 20), min_size=1, max_size=5), histories())
+def test_the_oracle_voids_as_the_rules_do(history: History, versions: list[int], more: History) -> None:
+    """Voids between the bids of two histories: rules and oracle have the same refusals, standings and ends."""
+    game, oracle = Game(history.lot), Oracle(history.lot)
+    now = 0
+    for played_now, act in history.acts(oracle):
+        now = played_now
+        assert oracle.do(act, now) == game.do(act, now)
+    for version in versions:
+        chosen = [one.version for one in oracle.asked]
+        voids = Void(chosen[version % len(chosen)] if chosen and version < 16 else version)
+        refused = oracle.do(voids, now)
+        event(f"void {refused or 'accepted'}")
+        assert refused == game.do(voids, now)
+        assert oracle.seen() == told(game)
+    for step in more.steps:
+        now, act = step.resolve(oracle, now)
+        assert oracle.do(act, now) == game.do(act, now)
+        assert oracle.seen() == told(game)
+    retrace(game.log)
 
 
 @given(histories())
