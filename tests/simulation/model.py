@@ -32,10 +32,10 @@ from tests.bidding.domain.oracle import (
     Settle,
     SoftCloseRule,
     Terms,
-    Void,
     contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
+from tests.bidding.domain.voids import Void
 from tests.simulation.plan import STAFF
 
 OUTAGE = timedelta(seconds=10)

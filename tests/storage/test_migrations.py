@@ -28,7 +28,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0023"
+NEWEST = "0024"
 ADDED = {
     "cleared_at",
     "agent",
@@ -44,6 +44,8 @@ ADDED = {
     "scopes",
     "used_at",
     "voided",
+    "taken_down",
+    "cancelled_for",
 }
 """Columns that the first tables did not have."""
 LATER = {

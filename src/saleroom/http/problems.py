@@ -96,6 +96,7 @@ _STATUS_OF_KIND: dict[type[Refusal], int] = {
     errors.Forbidden: 403,
     errors.Unknown: 404,
     errors.Conflict: 409,
+    errors.Gone: 410,
     errors.ConditionFailed: 412,
     errors.Mismatch: 422,
     errors.TooManyRequests: 429,

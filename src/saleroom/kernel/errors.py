@@ -8,6 +8,7 @@
     ├── Forbidden            the user may not do this
     │   └── MissingRight         the user's role or token lacks the right, which it names
     ├── Unknown              there is no such thing
+    ├── Gone                 there was such a thing, and it is not shown any more
     ├── Conflict             the state of things does not allow this now
     ├── ConditionFailed      a condition that the request names does not hold
     ├── Mismatch             the request can be read, but contradicts what the house knows
@@ -120,6 +121,10 @@ class MissingRight(Forbidden):
 
 class Unknown(Refusal):
     """There is no such thing."""
+
+
+class Gone(Refusal):
+    """There was such a thing, and it is not shown any more."""
 
 
 class Conflict(Refusal):

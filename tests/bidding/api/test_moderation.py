@@ -1,5 +1,8 @@
 """Moderation over HTTP: staff void a bid, and all others see what stands."""
 
+from typing import Any
+
+import httpx
 import msgspec
 import pytest
 
@@ -30,6 +33,10 @@ def staff(house: House) -> User:
 
     house.write(hire)
     return user
+
+
+def _put(user: User, path: str, **sent: Any) -> httpx.Response:
+    return user.request("PUT", path, **sent)
 
 
 def test_void(house: House, staff: User) -> None:
@@ -73,3 +80,48 @@ def test_voiding_is_refused(house: House, staff: User) -> None:
     assert (409, "already_voided") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
     ada.post(f"/auctions/{gid}/close")
     assert (409, "auction_closed") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
+
+
+def test_hide_and_show(house: House, staff: User) -> None:
+    """A hidden auction is in no list and 410 for others; its author sees it with the reason; shown again, it is as before."""
+    ada, bob = house.newcomer(), house.user("bob")
+    gid = ada.auction(name="Purloined watch")
+    before = house.anyone.json("GET", f"/auctions/{gid}")
+    hidden = _put(staff, f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."})
+    assert (200, True, "It may be stolen.") == (hidden.status_code, hidden.json()["hidden"], hidden.json()["hiddenFor"])
+    for address in ("", "/bids", "/photos", "/remarks", "/questions"):
+        assert (410, "taken_down") == refusal(bob.get(f"/auctions/{gid}{address}"))
+    assert (410, "taken_down") == refusal(bob.bid(gid, amount=10))
+    assert (410, "taken_down") == refusal(bob.post(f"/auctions/{gid}/questions", json={"text": "Where is it from?"}))
+    assert (410, "taken_down") == refusal(ada.post(f"/auctions/{gid}/close"))
+    for query in ("q=purloined", f"author={ada.name}"):
+        assert [] == house.anyone.json("GET", f"/auctions?{query}")["auctions"]
+    own = ada.json("GET", f"/auctions/{gid}")
+    assert ("Purloined watch", "It may be stolen.") == (own["name"], own["hiddenFor"])
+    assert [own] == ada.json("GET", "/me/auctions")["auctions"]
+    assert "Purloined watch" == staff.json("GET", f"/auctions/{gid}")["name"]
+    assert (409, "already_hidden") == refusal(_put(staff, f"/auctions/{gid}/hiding", json={"reason": "Again."}))
+    assert (403, "missing_right") == refusal(ada.delete(f"/auctions/{gid}/hiding"))
+    shown = staff.delete(f"/auctions/{gid}/hiding")
+    assert shown.json() == house.anyone.json("GET", f"/auctions/{gid}")
+    told = {name: value for name, value in shown.json().items() if name not in ("version", "head")}
+    assert told == {name: value for name, value in before.items() if name not in ("version", "head")}
+    assert (409, "not_hidden") == refusal(staff.delete(f"/auctions/{gid}/hiding"))
+    assert 201 == bob.bid(gid, amount=10).status_code
+
+
+def test_cancel(house: House, staff: User) -> None:
+    """Staff cancel an auction with bids; the auction, its event and its ledger say why, and it is final."""
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    bob.bid(gid, amount=10)
+    said = {"reason": "The seller has withdrawn it."}
+    assert (403, "missing_right") == refusal(bob.post(f"/auctions/{gid}/cancellation", json=said))
+    answer = staff.post(f"/auctions/{gid}/cancellation", json=said)
+    assert (201, "cancelled", said["reason"]) == (
+        answer.status_code, answer.json()["status"], answer.json()["cancelledFor"],
+    )  # fmt: skip
+    last = msgspec.json.decode(house.plain.get(f"/auctions/{gid}/ledger").content.splitlines()[-1])["event"]
+    assert ("auction.cancelled", said) == (last["type"], last["data"])
+    assert (409, "auction_closed") == refusal(staff.post(f"/auctions/{gid}/cancellation", json=said))
+    assert (409, "auction_closed") == refusal(_put(staff, f"/auctions/{gid}/hiding", json=said))

@@ -7,6 +7,8 @@ author. A refusal is its code; for contradictory terms their `field/code` pairs 
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from tests.bidding.domain.voids import Asked, Void, decided_again
+
 LIMIT = 10**20 - 1
 SECOND = 1_000_000
 AUTHOR = 0
@@ -86,13 +88,6 @@ class Outage:
     since: int
 
 
-@dataclass(frozen=True)
-class Void:
-    """Staff void the bid at `version`."""
-
-    version: int
-
-
 Act = Bid | Buy | Amend | Cancel | Announce | CloseNow | Settle | Outage
 
 
@@ -104,16 +99,6 @@ class Row:
     amount: int
     limit: int
     automatic: bool
-
-
-@dataclass
-class Asked:
-    """An accepted request: a bid by its version, or a raise of that bid's maximum."""
-
-    version: int
-    who: int
-    amount: int | None
-    limit: int
 
 
 @dataclass
@@ -219,26 +204,10 @@ class Oracle:
             return "unknown_bid"
         self.voided.add(version)
         self.asked = [one for one in self.asked if one.version != version]
-        self.price = self.leader = self.maximum = None
-        for one in self.asked:
-            self._again(one)
+        self.leader, self.price, self.maximum = decided_again(self.asked, self.lot.starting, self.lot.reserve, self.inc)
         self.events.append("bid.voided")
         self._rule_6(now)
         return None
-
-    def _again(self, one: Asked) -> None:
-        """Voiding, 3: rules 2, 4 and 5 without refusals and rows."""
-        if self.leader is None:
-            price = self.lot.starting if one.amount is None else one.amount
-            self.leader, self.price, self.maximum = one.who, price, one.limit
-        elif one.who == self.leader:
-            self.maximum = max(self._maximum(), one.limit)
-        elif one.limit > self._maximum():
-            price = max(one.amount or 0, min(one.limit, self._maximum() + self.inc(self._maximum())))
-            self.leader, self.price, self.maximum = one.who, price, one.limit
-        else:
-            self.price = max(self._price(), min(self._maximum(), one.limit + self.inc(one.limit)))
-        self._rule_5()
 
     def _own_version(self) -> int:
         """The version of the last bid that was asked for: an automatic bid may come after it."""

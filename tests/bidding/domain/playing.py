@@ -29,8 +29,8 @@ from tests.bidding.domain.oracle import (
     Settle,
     SoftCloseRule,
     Terms,
-    Void,
 )
+from tests.bidding.domain.voids import Void
 from tests.histories import PEOPLE, History
 
 T0 = datetime.fromisoformat("2026-11-21T12:00:00+00:00")

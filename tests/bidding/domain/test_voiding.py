@@ -20,10 +20,11 @@ from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.selling import amend, cancel
 from saleroom.bidding.domain.voiding import BidBook, void
 from tests.bidding.domain.examples import ADA, BOB, CY, DEE, after, eur, said, window
-from tests.bidding.domain.oracle import Oracle, Void
+from tests.bidding.domain.oracle import Oracle
 from tests.bidding.domain.playing import Game, play
 from tests.bidding.domain.test_agreement import told
 from tests.bidding.domain.test_retrace import PlayedAuction
+from tests.bidding.domain.voids import Void
 from tests.histories import History, histories
 
 SLIP = "A slip of the hand: three zeros too many."

@@ -6,20 +6,25 @@ import pytest
 from msgspec import UNSET
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage import accounts, audit
+from saleroom.accounts.storage.audit import Which
 from saleroom.admin.ledger_check import faults_of
-from saleroom.bidding.domain.errors import AlreadyVoided, UnknownBid
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.errors import AlreadyHidden, AlreadyVoided, TakenDown, UnknownBid
 from saleroom.bidding.domain.events import BidVoided
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.retrace import retrace
 from saleroom.bidding.service import mine, moderation, reading
+from saleroom.bidding.service.bidding import buy_now
+from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.lot import show
 from saleroom.bidding.service.reading import Standing
 from saleroom.bidding.storage import bids
 from saleroom.kernel.errors import MissingRight
 from saleroom.storage.database import Database
-from tests.bidding.domain.examples import eur
+from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import Person, bid, logged, once_of, person, sells, stored
+from tests.fixtures_database import FakeClock, OpenDatabase
 
 SLIP = "A slip of the hand."
 
@@ -116,6 +121,89 @@ async def test_the_same_request_again_has_one_effect(database: Database) -> None
         await database.write(moderation.void_bid, staff.token, gid, 2, SLIP)
     with pytest.raises(UnknownBid):
         await database.write(moderation.void_bid, staff.token, gid, 3, SLIP)
+
+
+async def test_a_hidden_lot_takes_no_bids_in_any_process(open_database: OpenDatabase) -> None:
+    """A process that remembers the lot as it was shown still refuses bids on it, and decides others in the same batch."""
+    database, another = open_database(), open_database()
+    ada, bob, staff = await person(database), await person(database), await auctioneer(database)
+    gid, other = await sells(database, ada, buy_now_price="900"), await sells(database, ada)
+    assert ["accepted"] == await bid(another, bob.bids(other, "100"))
+    await another.read(show, None, gid, 10, None)
+    await database.write(moderation.hide, staff.token, gid, "It may be stolen.")
+    assert ["taken_down", "accepted"] == await bid(another, bob.bids(gid, "100"), staff.bids(other, "110"))
+    with pytest.raises(TakenDown):
+        await another.write(buy_now, bob.token, gid, None)
+    with pytest.raises(TakenDown):
+        await another.read(show, bob.token, gid, 10, None)
+    assert (await another.read(show, ada.token, gid, 10, None)).auction.hidden_for
+    await database.write(moderation.show, staff.token, gid)
+    assert ["accepted"] == await bid(another, bob.bids(gid, "100"))
+    assert [] == await database.read(faults_of)
+
+
+async def test_a_hidden_lot_that_ends_is_cancelled_by_the_closer(clocked_database: Database, clock: FakeClock) -> None:
+    """The closer cancels it, and the whole database fits its ledgers."""
+    database = clocked_database
+    ada, bob, staff = await person(database), await person(database), await auctioneer(database)
+    gid = await sells(database, ada, ends_at=after(3600))
+    await bid(database, bob.bids(gid, "100"))
+    await database.write(moderation.hide, staff.token, gid, "It may be stolen.")
+    clock.now = after(3605)
+    await database.write(settle_due, reopens=False)
+    found = await stored(database, gid)
+    assert (Status.CANCELLED, None, after(3600)) == (found.status, found.outcome, found.closed_at)
+    assert [] == await database.read(faults_of)
+
+
+async def test_each_act_is_in_the_audit_log(database: Database) -> None:
+    """Who did what on which lot, why, and what it changed; a refused act leaves no entry, a repeated one only one."""
+    ada, bob, staff = await person(database), await person(database), await auctioneer(database)
+    gid = await sells(database, ada)
+    await bid(database, bob.bids(gid, "100"))
+    for _ in range(2):
+        await database.write(moderation.void_bid, staff.token, gid, 2, SLIP, once_of("k"))
+    await database.write(moderation.hide, staff.token, gid, "It may be stolen.")
+    with pytest.raises(AlreadyHidden):
+        await database.write(moderation.hide, staff.token, gid, "It may be stolen.")
+    await database.write(moderation.show, staff.token, gid)
+    await database.write(moderation.cancel, staff.token, gid, "The seller has withdrawn it.")
+    entries = await database.read(audit.newest, Which(user=staff.account.username), 10, None)
+    assert [
+        (
+            "bid.voided",
+            {"price": "100.000", "leader": bob.account.id},
+            {"voided": 2, "price": None, "leader": None},
+            SLIP,
+        ),
+        ("lot.hidden", {"status": "open", "hidden": False}, {"status": "open", "hidden": True}, "It may be stolen."),
+        ("lot.shown", {"status": "open", "hidden": True}, {"status": "open", "hidden": False}, ""),
+        (
+            "sale.cancelled",
+            {"status": "open", "hidden": False},
+            {"status": "cancelled", "hidden": False},
+            "The seller has withdrawn it.",
+        ),
+    ] == [(one.act, one.before, one.after, one.reason) for one in reversed(entries)]
+    assert {(staff.account.username, gid, None)} == {(one.by, one.subject, one.user) for one in entries}
+
+
+async def test_moderating_needs_its_right(database: Database) -> None:
+    """Neither a member nor a clerk hides or cancels a lot; a cataloguer does, but voids nothing."""
+    ada, staff = await person(database), await person(database)
+    gid = await sells(database, ada)
+    for role in (Role.MEMBER, Role.CLERK, Role.CASHIER):
+        await database.write(accounts.set_role, staff.account.id, role)
+        for act in (moderation.hide, moderation.cancel):
+            with pytest.raises(MissingRight):
+                await database.write(act, staff.token, gid, "No.")
+        with pytest.raises(MissingRight):
+            await database.read(moderation.overview, staff.token, gid)
+    await database.write(accounts.set_role, staff.account.id, Role.CATALOGUER)
+    seen = await database.read(moderation.overview, staff.token, gid)
+    assert (False, []) == (seen.voids, seen.bids)
+    await database.write(moderation.cancel, staff.token, gid, "The seller has withdrawn it.")
+    assert "The seller has withdrawn it." == (await stored(database, gid)).cancelled_for
 
 
 async def test_voids_and_bids_at_the_same_time(database: Database) -> None:

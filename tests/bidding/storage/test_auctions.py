@@ -13,7 +13,9 @@ from saleroom.bidding.domain.events import (
     AuctionClosed,
     AuctionCreated,
     AuctionExtended,
+    AuctionHidden,
     AuctionOpened,
+    AuctionShown,
     BidPlaced,
     BidVoided,
     Event,
@@ -103,6 +105,9 @@ CASES: list[Event] = [
     AuctionExtended(at=after(3), ends_at=after(9), reason=Reason.SOFT_CLOSE),
     AuctionClosed(at=after(3), outcome=Outcome.SOLD, winner=BOB.name, price=ONE),
     AuctionCancelled(at=after(3)),
+    AuctionCancelled(at=after(3), reason="The seller has withdrawn it."),
+    AuctionHidden(at=after(3), hidden_for="It may be stolen."),
+    AuctionShown(at=after(3)),
 ]
 
 

@@ -33,6 +33,10 @@ class Act(StrEnum):
     ROLE_CHANGED = "role.changed"
     SELLER_APPROVED = "seller.approved"
     SELLER_WITHDRAWN = "seller.withdrawn"
+    BID_VOIDED = "bid.voided"
+    LOT_HIDDEN = "lot.hidden"
+    LOT_SHOWN = "lot.shown"
+    SALE_CANCELLED = "sale.cancelled"
 
 
 ACTS: Mapping[Act, str] = {
@@ -42,6 +46,10 @@ ACTS: Mapping[Act, str] = {
     Act.ROLE_CHANGED: "gave a user another role",
     Act.SELLER_APPROVED: "approved a seller",
     Act.SELLER_WITHDRAWN: "took back the approval of a seller",
+    Act.BID_VOIDED: "voided a bid",
+    Act.LOT_HIDDEN: "took a lot down",
+    Act.LOT_SHOWN: "put a lot back",
+    Act.SALE_CANCELLED: "cancelled a sale",
 }
 """Each act in words that go after who did it."""
 

@@ -24,6 +24,7 @@ from saleroom.bidding.domain.errors import (
     HasBids,
     NotAuthor,
     PreconditionFailed,
+    TakenDown,
     TooManyAuctions,
     UnknownAuction,
 )
@@ -122,6 +123,8 @@ async def list_auctions(call: Call[BiddingServices]) -> Response:
 async def show(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}."""
     shown = await call.services.auction_views.ask((call.identifier, call.viewer))
+    if shown.hidden:
+        raise TakenDown
     headers = {"ETag": shown.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
     known = header(call.request.scope, b"if-none-match")
     if known is not None and any(tag.strip().removeprefix("W/") in (shown.tag, "*") for tag in known.split(",")):
@@ -232,7 +235,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         answer=AuctionView,
         headers=(ETAG,),
         conditional=True,
-        errors=(UnknownAuction,),
+        errors=(UnknownAuction, TakenDown),
         about="`reservePrice` is shown to its author only. `ETag` is made of `version` and `head`; `If-None-Match` gets 304.",
     ),
     Endpoint(
@@ -276,7 +279,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=CLOSE,
         body_optional=True,
         answer=AuctionView,
-        errors=(*AUTHOR_REFUSALS, EndsByItself, AuctionNotStarted, IdempotencyMismatch),
+        errors=(*AUTHOR_REFUSALS, EndsByItself, AuctionNotStarted, TakenDown, IdempotencyMismatch),
         match=PreconditionFailed,
         once=True,
         about="With `endsAt` it announces the end of an auction that has none. Without it, or without a body, it closes the "

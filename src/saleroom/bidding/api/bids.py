@@ -21,6 +21,7 @@ from saleroom.bidding.domain.errors import (
     BuyNowUnavailable,
     OwnAuction,
     PreconditionFailed,
+    TakenDown,
     TermsChanged,
     UnknownAuction,
 )
@@ -102,7 +103,9 @@ async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
     limit = call.query.get("limit", LIMIT_DEFAULT)
     before = call.query.get("cursor")
-    bids, place = await call.services.shared_reads.ask(reading.bid_history, call.identifier, call.viewer, limit, before)
+    bids, place = await call.services.shared_reads.ask(
+        reading.shown_history, call.identifier, call.viewer, limit, before
+    )
     cursor = call.services.cursors.next_page(BIDS, place)
     return page_response(call.request, BidPage(bids, cursor), cursor)
 
@@ -115,7 +118,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
 
 
-_REFUSALS = (UnknownAuction, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+_REFUSALS = (UnknownAuction, TakenDown, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
@@ -157,7 +160,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN_OPTIONAL,
         query=paging(BIDS),
         answer=BidPage,
-        errors=(UnknownAuction,),
+        errors=(UnknownAuction, TakenDown),
         about="`maximum` is shown on your own bids only, `voided` on voided bids only.",
     ),
     Endpoint(

@@ -17,7 +17,7 @@ from msgspec import Struct, inspect
 
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
-from saleroom.bidding.domain import bidding, closing, selling, voiding
+from saleroom.bidding.domain import bidding, closing, moderation, selling, voiding
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
@@ -82,7 +82,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "outcome": ({}, "How it ended."),
     "photos": ({}, "The photos, in their order."),
     "price": ({}, "The hammer price; null if it was not sold."),
-    "reason": ({}, "Why it happened: why the end moved, or why the bid was voided."),
+    "reason": ({}, "Why: why the end moved, the bid was voided, or the house cancelled it."),
     "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
     "sha256": (HASH, "The SHA-256 of its bytes."),
@@ -109,7 +109,9 @@ SUMMARIES = {
     "bid.voided": "Staff voided a bid. The standing was decided again without it, and is given in full.",
     "auction.extended": "The end moved to later.",
     "auction.closed": "The auction is over.",
-    "auction.cancelled": "The author cancelled the auction before any bid.",
+    "auction.hidden": "The house took the lot down. It takes no bids while it is hidden.",
+    "auction.shown": "The house put the lot back.",
+    "auction.cancelled": "The author cancelled the auction before any bid, or the house at any time, with a `reason`.",
 }
 """The meaning of each public event, by type."""
 
@@ -157,7 +159,12 @@ def _object(kind: type[Struct], *, hidden: frozenset[str] = frozenset()) -> Sche
         field for field in cast("inspect.StructType", inspect.type_info(kind)).fields if field.name not in hidden
     ]
     properties = {field.encode_name: _member(field) for field in members}
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    optional: frozenset[str] = getattr(kind, "OPTIONAL", frozenset())
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+    }
 
 
 def _member(field: inspect.Field) -> Schema:
@@ -304,5 +311,8 @@ def _sale() -> tuple[Step, ...]:
     book = voiding.BidBook(event for _, event, _ in story)
     slip = "The bidder asked for it: a slip of the hand."
     auction = happens(voiding.void(auction, book, auction.version - 1, slip, opens + hour + moment))
+    auction = happens(moderation.hide(auction, "It may be stolen.", opens + hour + 2 * moment))
+    auction = happens(moderation.show(auction, opens + hour + 3 * moment))
     happens(closing.settle(auction, opens + 2 * hour))
-    return (*story, *steps(first, selling.cancel(first, ada, opens - 30 * minute)))
+    cancelled = moderation.cancel(first, "The seller has withdrawn the clock.", opens - 30 * minute)
+    return (*story, *steps(first, cancelled))

@@ -1,4 +1,4 @@
-"""Moderation: those who run the house void a bid."""
+"""Moderation: those who run the house void a bid, hide an auction, show it again, or cancel it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.fields import AUCTION
-from saleroom.bidding.domain.errors import AlreadyVoided, AuctionOver, UnknownAuction, UnknownBid
+from saleroom.bidding.domain.errors import (
+    AlreadyHidden,
+    AlreadyVoided,
+    AuctionOver,
+    NotHidden,
+    UnknownAuction,
+    UnknownBid,
+)
 from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.domain.voiding import REASON_CHARACTERS_MAX
 from saleroom.bidding.service import moderation
@@ -46,11 +53,40 @@ VOID = Form(
 )
 
 
+HIDE = Form(
+    name="NewHiding",
+    example={"reason": "The seller may not own it."},
+    fields=(reason_field("Why. Its author and staff can read it."),),
+)
+CANCEL = Form(
+    name="NewCancellation",
+    example={"reason": "The seller has withdrawn the lot."},
+    fields=(reason_field("Why. Everybody can read it, for good: name nobody in private."),),
+)
+
+
 async def void(call: Call[BiddingServices]) -> Response:
     """POST /auctions/{gid}/voids."""
     said = (call.values["version"], call.values["reason"])
     body = await call.services.tokens.write(moderation.void_bid, call.token, call.identifier, *said, call.key)
     return json_response(body, 201)
+
+
+async def hide(call: Call[BiddingServices]) -> Response:
+    """PUT /auctions/{gid}/hiding."""
+    write, reason = call.services.tokens.write, call.values["reason"]
+    return json_response(await write(moderation.hide, call.token, call.identifier, reason))
+
+
+async def show(call: Call[BiddingServices]) -> Response:
+    """DELETE /auctions/{gid}/hiding."""
+    return json_response(await call.services.tokens.write(moderation.show, call.token, call.identifier))
+
+
+async def cancel(call: Call[BiddingServices]) -> Response:
+    """POST /auctions/{gid}/cancellation."""
+    write, reason = call.services.tokens.write, call.values["reason"]
+    return json_response(await write(moderation.cancel, call.token, call.identifier, reason, call.key), 201)
 
 
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
@@ -70,5 +106,49 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         once=True,
         about="What stood before the bid stands again: the price and the leader are decided again from the bids that were not "
         "voided, in their order. This needs the right `void_bids`.",
+    ),
+    Endpoint(
+        method="PUT",
+        path="/auctions/{gid}/hiding",
+        name="hideAuction",
+        summary="Hide an auction, as staff of the house",
+        handler=hide,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=HIDE,
+        answer=AuctionView,
+        errors=(UnknownAuction, AuctionOver, AlreadyHidden),
+        about="It takes no bids, is in no list, and is shown to its author and to staff alone. If it ends while it is hidden, "
+        "it is cancelled. This needs the right `moderate_lots`.",
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/auctions/{gid}/hiding",
+        name="showAuction",
+        summary="Show a hidden auction again, as staff of the house",
+        handler=show,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        answer=AuctionView,
+        errors=(UnknownAuction, AuctionOver, NotHidden),
+        about="This needs the right `moderate_lots`.",
+    ),
+    Endpoint(
+        method="POST",
+        path="/auctions/{gid}/cancellation",
+        name="cancelSale",
+        summary="Cancel an auction with a reason, also with bids, as staff of the house",
+        handler=cancel,
+        tag="auctions",
+        identifier=AUCTION,
+        access=Access.TOKEN,
+        form=CANCEL,
+        status=201,
+        answer=AuctionView,
+        errors=(UnknownAuction, AuctionOver, IdempotencyMismatch),
+        once=True,
+        about="This needs the right `moderate_lots`.",
     ),
 )

@@ -10,9 +10,10 @@ from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.api.preconditions import precondition
-from saleroom.bidding.domain.errors import HasBids, PreconditionFailed, TooManyPhotos, UnknownAuction
+from saleroom.bidding.domain.errors import HasBids, PreconditionFailed, TakenDown, TooManyPhotos, UnknownAuction
 from saleroom.bidding.domain.photos import PER_LOT_MAX, PHOTO_ID, Photo
 from saleroom.bidding.service import photos
+from saleroom.bidding.service.lookup import if_shown
 from saleroom.bidding.service.photos import LotPhotos
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader, Upload
@@ -102,7 +103,7 @@ async def upload(call: Call[BiddingServices]) -> Response:
 
 async def list_photos(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/photos."""
-    return _answer(await call.services.shared_reads.ask(photos.shown, call.identifier))
+    return _answer(await call.services.shared_reads.ask(if_shown, call.identifier, photos.shown))
 
 
 async def arrange(call: Call[BiddingServices]) -> Response:
@@ -154,7 +155,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         identifier=AUCTION,
         answer=PhotosView,
         headers=(ETAG,),
-        errors=(UnknownAuction,),
+        errors=(UnknownAuction, TakenDown),
         about="Each photo comes with its files, the narrowest first.",
     ),
     Endpoint(

@@ -12,6 +12,7 @@ from saleroom.bidding.domain.errors import (
     OwnAuction,
     QuestionSettled,
     QuestionsFull,
+    TakenDown,
     TooManyQuestions,
     UnknownAuction,
     UnknownQuestion,
@@ -99,7 +100,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         identifier=AUCTION,
         access=Access.TOKEN_OPTIONAL,
         answer=QuestionsView,
-        errors=(UnknownAuction,),
+        errors=(UnknownAuction, TakenDown),
         about="Everybody sees the answered ones; the seller the open ones too, and each user the user's own.",
     ),
     Endpoint(
@@ -114,7 +115,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=QUESTION,
         status=201,
         answer=QuestionView,
-        errors=(UnknownAuction, OwnAuction, AuctionOver, TooManyQuestions, QuestionsFull),
+        errors=(UnknownAuction, TakenDown, OwnAuction, AuctionOver, TooManyQuestions, QuestionsFull),
         about="Only the seller sees it until it is answered, and nobody is told who has asked. "
         "The same text from the same user again adds nothing.",
     ),

@@ -6,9 +6,10 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.bidding.api.fields import AUCTION
-from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, TooManyRemarks, UnknownAuction
+from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, TakenDown, TooManyRemarks, UnknownAuction
 from saleroom.bidding.domain.remarks import REMARK_CHARACTERS_MAX, RemarkView
 from saleroom.bidding.service import remarks
+from saleroom.bidding.service.lookup import if_shown
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, text
@@ -38,7 +39,7 @@ class RemarksView(Struct, frozen=True):
 
 async def list_remarks(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/remarks."""
-    return json_response(RemarksView(await call.services.shared_reads.ask(remarks.of_lot, call.identifier)))
+    return json_response(RemarksView(await call.services.shared_reads.ask(if_shown, call.identifier, remarks.of_lot)))
 
 
 async def add(call: Call[BiddingServices]) -> Response:
@@ -57,7 +58,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         tag="auctions",
         identifier=AUCTION,
         answer=RemarksView,
-        errors=(UnknownAuction,),
+        errors=(UnknownAuction, TakenDown),
         about="A remark never changes.",
     ),
     Endpoint(

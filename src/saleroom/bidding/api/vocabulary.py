@@ -57,6 +57,12 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "files": ({}, "The photo in each of its widths, the narrowest first."),
     "from": (MONEY, "The lowest price of the tier."),
     "gid": ({"pattern": GID_PATTERN}, "The auction's public identifier."),
+    "cancelledFor": ({}, "Why the house cancelled it; only there if it did."),
+    "hidden": (
+        {},
+        "Whether the house hides it; only there if it does. Name and description are empty then for others.",
+    ),
+    "hiddenFor": ({}, "Why the house hides it; for its author and staff."),
     "head": (HASH, "The hash of the last event of the auction's ledger."),
     "height": ({"minimum": 1}, "In pixels."),
     "increment": (MONEY, "By how much a bid exceeds the one before: one step at every price, or the ladder of tiers."),

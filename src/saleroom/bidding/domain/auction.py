@@ -1,6 +1,6 @@
 """An auction as a value, and how each event changes it.
 
-States: scheduled -> open -> closed; scheduled or open without bids -> cancelled (docs/rules.md, "States").
+States: scheduled -> open -> closed; scheduled or open -> cancelled (docs/rules.md, "States").
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.errors import AuctionOver, NotAuthor
+from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, TakenDown
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
     AuctionClosed,
     AuctionCreated,
     AuctionExtended,
+    AuctionHidden,
     AuctionOpened,
+    AuctionShown,
     BidPlaced,
     BidVoided,
     Event,
@@ -56,6 +58,7 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     `current_bid` is P, `leader` L and `maximum` M of docs/rules.md (`maximum` >= `current_bid`). `version` numbers the public
     events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
+    `taken_down` is the reason for which staff hide it, None while it is shown; `cancelled_for` that of a cancellation by staff.
     `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
     ledger (`ledger.enter` moves it on).
     """
@@ -86,6 +89,8 @@ class Auction(Struct, frozen=True, kw_only=True):
     position: int = 1
     chain: Chain = Chain()
     category: str | None = None
+    taken_down: str | None = None
+    cancelled_for: str | None = None
 
     @property
     def over(self) -> bool:
@@ -192,6 +197,12 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
         )
 
 
+def refuse_if_taken_down(auction: Auction) -> None:
+    """Raise TakenDown if staff hide the auction."""
+    if auction.taken_down is not None:
+        raise TakenDown
+
+
 def _terms(event: Terms) -> dict[str, Any]:
     return {name: getattr(event, name) for name in TERMS}
 
@@ -263,7 +274,15 @@ def _closed(auction: Auction, event: AuctionClosed) -> dict[str, Any]:
 
 
 def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
-    return {"status": Status.CANCELLED}
+    return {"status": Status.CANCELLED, "cancelled_for": event.reason}
+
+
+def _hidden(auction: Auction, event: AuctionHidden) -> dict[str, Any]:
+    return {"taken_down": event.hidden_for}
+
+
+def _shown(auction: Auction, event: AuctionShown) -> dict[str, Any]:
+    return {"taken_down": None}
 
 
 _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
@@ -275,6 +294,8 @@ _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     ReserveMet: _reserve_met,
     BidVoided: _voided,
     AuctionExtended: _extended,
+    AuctionHidden: _hidden,
+    AuctionShown: _shown,
     AuctionClosed: _closed,
     AuctionCancelled: _cancelled,
 }

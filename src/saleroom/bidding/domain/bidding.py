@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over
+from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_taken_down
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
 from saleroom.bidding.domain.events import (
@@ -58,7 +58,7 @@ PURCHASE = BidRequest(None, None)
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionOver, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow.
+    Raises AuctionOver, TakenDown, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow.
     """
     now = auction.not_before(now)
     stored = auction
@@ -76,8 +76,8 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
 def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
     """Return what happens when `buyer` buys at the buy-now price: a bid at that price, and the close.
 
-    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, AuctionNotStarted, OwnAuction,
-    BuyNowUnavailable, PreconditionFailed or TermsChanged.
+    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, TakenDown, AuctionNotStarted,
+    OwnAuction, BuyNowUnavailable, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
     stored = auction
@@ -105,6 +105,7 @@ def decide_again(auction: Auction, bidder: Party, request: BidRequest, now: date
 def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime | None) -> tuple[list[Event], Auction]:
     """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not opened it yet."""
     refuse_if_over(auction, now, received_at)
+    refuse_if_taken_down(auction)
     opening = open_if_due(auction, now)
     auction = auction.after_all(opening)
     if auction.status == Status.SCHEDULED:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from saleroom.bidding.domain.auction import Auction, Status
-from saleroom.bidding.domain.events import AuctionClosed, AuctionExtended, AuctionOpened, Event, Outcome, Reason
+from saleroom.bidding.domain.events import (
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionExtended,
+    AuctionOpened,
+    Event,
+    Outcome,
+    Reason,
+)
 
 
 def open_if_due(auction: Auction, now: datetime) -> list[Event]:
@@ -16,14 +24,15 @@ def open_if_due(auction: Auction, now: datetime) -> list[Event]:
 
 
 def settle(auction: Auction, now: datetime) -> list[Event]:
-    """Return the events that the clock has caused by `now`: the opening, then the close.
+    """Return the events that the clock has caused by `now`: the opening, then the close. A hidden auction is not sold.
 
     Both are dated by the auction's start and end, not by `now`: the result is the same for each process and at any time.
     """
     events = open_if_due(auction, now)
     auction = auction.after_all(events)
     if auction.status == Status.OPEN and auction.ends_at is not None and now >= auction.ends_at:
-        events.append(close(auction, auction.ends_at))
+        hidden = auction.taken_down is not None
+        events.append(AuctionCancelled(at=auction.ends_at) if hidden else close(auction, auction.ends_at))
     return events
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Refusal, Unknown
+from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Gone, Refusal, Unknown
 
 
 class UnknownAuction(Unknown):
@@ -75,6 +75,24 @@ class HasBids(Conflict):
     """The auction has bids, so it can be neither changed nor cancelled any more."""
 
     code = "has_bids"
+
+
+class TakenDown(Gone):
+    """The house has taken this auction down: it is not shown, and takes no bids."""
+
+    code = "taken_down"
+
+
+class AlreadyHidden(Conflict):
+    """The auction is taken down already."""
+
+    code = "already_hidden"
+
+
+class NotHidden(Conflict):
+    """The auction is not taken down."""
+
+    code = "not_hidden"
 
 
 class AlreadyVoided(Conflict):

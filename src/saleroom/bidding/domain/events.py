@@ -53,7 +53,7 @@ class Event(Struct, frozen=True, kw_only=True, rename="camel"):
     PUBLIC: ClassVar[bool] = True
     """False if only the replay may know of it."""
     OPTIONAL: ClassVar[frozenset[str]] = frozenset()
-    """Private members in JSON that are left out if they are None, as in the events of before."""
+    """Members in JSON that are left out if they are None, as in the events of before."""
 
     at: datetime
 
@@ -234,10 +234,28 @@ class AuctionClosed(Event, frozen=True, kw_only=True):
     price: Decimal | None
 
 
+class AuctionHidden(Event, frozen=True, kw_only=True):
+    """Staff took the lot down: nobody finds it or bids on it. The reason, `hidden_for`, is for its author and for staff."""
+
+    TYPE: ClassVar[str] = "auction.hidden"
+    PRIVATE: ClassVar[frozenset[str]] = frozenset({"hidden_for"})
+
+    hidden_for: str = ""
+
+
+class AuctionShown(Event, frozen=True, kw_only=True):
+    """Staff put the lot back."""
+
+    TYPE: ClassVar[str] = "auction.shown"
+
+
 class AuctionCancelled(Event, frozen=True, kw_only=True):
-    """The author cancelled the auction before any bid."""
+    """The author cancelled the auction before any bid, or staff at any time, with a `reason`."""
 
     TYPE: ClassVar[str] = "auction.cancelled"
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"reason"})
+
+    reason: str | None = None
 
 
 EVENTS: dict[str, type[Event]] = {
@@ -252,6 +270,8 @@ EVENTS: dict[str, type[Event]] = {
         ReserveMet,
         BidVoided,
         AuctionExtended,
+        AuctionHidden,
+        AuctionShown,
         AuctionClosed,
         AuctionCancelled,
     )

@@ -80,7 +80,7 @@ def conclusion(auction: Auction, money: Callable[[Decimal], str] = str) -> str:
 def _conclusion(auction: Auction) -> Words:
     match auction.status:
         case Status.CANCELLED:
-            return ("cancelled by its author before any bid",)
+            return (_cancelled(auction),)
         case Status.CLOSED if auction.outcome is Outcome.SOLD and auction.leader is not None:
             return f"sold to {auction.leader.name} at ", auction.current_bid or ZERO
         case Status.CLOSED if auction.outcome is Outcome.RESERVE_NOT_MET:
@@ -89,6 +89,14 @@ def _conclusion(auction: Auction) -> Words:
         case Status.CLOSED:
             return ("not sold: every bid was voided",) if auction.bid_count else ("not sold: nobody bid",)
     return (f"not over: it is {auction.status}",)
+
+
+def _cancelled(auction: Auction) -> str:
+    if auction.cancelled_for is not None:
+        return f"cancelled by the house: {auction.cancelled_for}"
+    if auction.taken_down is not None and auction.closed_at == auction.ends_at:
+        return "cancelled at its end, as the house had taken it down"
+    return "cancelled by its author before any bid"
 
 
 def _automatic(bid: BidPlaced, made: Sequence[Event]) -> Words:

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain import bidding, closing, selling, voiding
+from saleroom.bidding.domain import bidding, closing, moderation, selling, voiding
 from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import (
@@ -27,7 +27,9 @@ from saleroom.bidding.domain.events import (
     AuctionClosed,
     AuctionCreated,
     AuctionExtended,
+    AuctionHidden,
     AuctionOpened,
+    AuctionShown,
     BidPlaced,
     BidVoided,
     Event,
@@ -145,8 +147,6 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
         case MaximumRaised() if auction.leader is not None:
             request = BidRequest(None, event.maximum, received_at=event.received_at)
             made = bidding.place_bid(auction, auction.leader, request, now)
-        case BidVoided():
-            made = voiding.void(auction, BidBook(log[:index]), event.voided, event.reason, now)
         case AuctionOpened():
             # It is dated by the start, whether the closer, a bid or the author opened it.
             made = closing.open_if_due(auction, now)
@@ -156,14 +156,35 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = selling.amend(auction, auction.author, {name: getattr(event, name) for name in TERMS}, now)
         case PhotosArranged():
             made = selling.arrange(structs.replace(auction, category=event.category), auction.author, event.photos, now)
-        case AuctionCancelled():
-            made = selling.cancel(auction, auction.author, now)
         case AuctionClosed() if auction.ends_at is None:
             made = selling.close_now(auction, auction.author, now)
         case AuctionClosed():
             made = closing.settle(auction, now)
         case AuctionExtended(reason=Reason.OUTAGE):
             made = _outage(auction, event, index)
+        case _:
+            made = _moderation(auction, log, index)
+    return made
+
+
+def _moderation(auction: Auction, log: list[Event], index: int) -> list[Event]:
+    """Decide what staff did, and each cancellation."""
+    event = log[index]
+    now = event.at
+    made: list[Event] = []
+    match event:
+        case BidVoided():
+            made = voiding.void(auction, BidBook(log[:index]), event.voided, event.reason, now)
+        case AuctionHidden():
+            made = moderation.hide(auction, event.hidden_for, now)
+        case AuctionShown():
+            made = moderation.show(auction, now)
+        case AuctionCancelled() if event.reason is not None:
+            made = moderation.cancel(auction, event.reason, now)
+        case AuctionCancelled() if auction.ends_at == now:
+            made = closing.settle(auction, now)
+        case AuctionCancelled():
+            made = selling.cancel(auction, auction.author, now)
     return made
 
 
@@ -275,7 +296,11 @@ def check_form(index: int, event: Event) -> None:
             raise RuleViolation(index, f"a soft close has 1 to {SOFT_CLOSE_SECONDS_MAX} seconds")
     if isinstance(event, BidPlaced | MaximumRaised) and event.received_at is not None and event.received_at > event.at:
         raise RuleViolation(index, "it was received after it was decided")
-    if isinstance(event, BidVoided) and not 0 < len(event.reason) <= REASON_CHARACTERS_MAX:
+    if (
+        isinstance(event, BidVoided | AuctionCancelled)
+        and event.reason is not None
+        and not 0 < len(event.reason) <= REASON_CHARACTERS_MAX
+    ):
         raise RuleViolation(index, f"a reason has 1 to {REASON_CHARACTERS_MAX} characters")
     if isinstance(event, AuctionCreated):
         faults = ladder_faults(event.increment)

@@ -9,7 +9,14 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.auction import TERMS, Auction, Status, refuse_if_over, refuse_unless_author
+from saleroom.bidding.domain.auction import (
+    TERMS,
+    Auction,
+    Status,
+    refuse_if_over,
+    refuse_if_taken_down,
+    refuse_unless_author,
+)
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import (
     AuctionNotStarted,
@@ -153,10 +160,11 @@ def announce_end(
 def close_now(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> list[Event]:
     """Return the close of an auction without an end by its author.
 
-    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged or AuctionNotStarted.
+    Raises NotAuthor, AuctionOver, EndsByItself, PreconditionFailed, TermsChanged, TakenDown or AuctionNotStarted.
     """
     now = auction.not_before(now)
     opening, auction = _without_end(auction, author, now, seen)
+    refuse_if_taken_down(auction)
     if auction.status == Status.SCHEDULED:
         raise AuctionNotStarted(starts_at=auction.starts_at)
     return [*opening, close(auction, now)]

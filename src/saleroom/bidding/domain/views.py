@@ -32,7 +32,9 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     """An auction for the API and the retained MQTT state; `reserve_price` is for its author only.
 
     `closed_at` is when it was closed, bought or cancelled, None while it runs. `increment` is one step, or the ladder.
-    `head` is the hash of the last event of its ledger.
+    `head` is the hash of the last event of its ledger. `hidden` is there, and true, only while the house hides it: then name
+    and description are empty for all but its author and staff, who also see `hidden_for`, the reason. `cancelled_for` is
+    the reason for which the house cancelled it, there only if it did.
     """
 
     gid: str
@@ -59,6 +61,9 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     version: int
     head: str
     reserve_price: str | UnsetType = UNSET
+    hidden: bool | UnsetType = UNSET
+    hidden_for: str | UnsetType = UNSET
+    cancelled_for: str | UnsetType = UNSET
 
 
 class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -86,13 +91,14 @@ class BidAnswer(Struct, frozen=True, kw_only=True):
     receipt: str
 
 
-def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
-    """Return `auction` as anyone may see it, or with the reserve price for its author (`own`)."""
-    reserve = auction.reserve_price
+def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) -> AuctionView:
+    """Return `auction` as anyone may see it, with the reserve price for its author (`own`), or for `staff`."""
+    reserve, hidden = auction.reserve_price, auction.taken_down is not None
+    whole = own or staff or not hidden
     return AuctionView(
         gid=auction.gid,
-        name=auction.name,
-        description=auction.description,
+        name=auction.name if whole else "",
+        description=auction.description if whole else "",
         category=auction.category,
         author=auction.author.name,
         starting_price=str(auction.starting_price),
@@ -114,6 +120,9 @@ def auction_view(auction: Auction, *, own: bool = False) -> AuctionView:
         version=auction.version,
         head=auction.chain.head,
         reserve_price=str(reserve) if own and reserve is not None else UNSET,
+        hidden=True if hidden else UNSET,
+        hidden_for=auction.taken_down if auction.taken_down is not None and whole else UNSET,
+        cancelled_for=UNSET if auction.cancelled_for is None else auction.cancelled_for,
     )
 
 
@@ -148,11 +157,12 @@ def last_amount(bids: Sequence[BidView], bidder: str) -> str | None:
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
     public, private = _members(type(event))
-    known = _parts(event, private)
-    for wire in event.OPTIONAL:
-        if known[wire] is None:
-            del known[wire]
-    return _parts(event, public), known
+    shown, known = _parts(event, public), _parts(event, private)
+    for part in (shown, known) if event.OPTIONAL else ():
+        for wire in event.OPTIONAL & part.keys():
+            if part[wire] is None:
+                del part[wire]
+    return shown, known
 
 
 def _parts(event: Event, members: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.lookup import get_one, refuse_unless_seen
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import listing, mine, watches
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
@@ -92,8 +92,9 @@ def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: Lis
 
 
 def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> Screen:
-    """Return a lot for the hall, as anyone may see it. Raises UnknownAuction."""
+    """Return a lot for the hall, as anyone may see it. Raises UnknownAuction or TakenDown."""
     found = get_one(tx, gid)
+    refuse_unless_seen(found, None)
     bids, _ = history(tx, found, None, SCREEN_BIDS, None, whole_ties=True)
     return Screen(
         auction=auction_view(found),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from saleroom.accounts.domain.accounts import Holder
+from saleroom.accounts.domain.rights import Right, rights_of
 from saleroom.bidding.domain.auction import Auction, refuse_unless_author
-from saleroom.bidding.domain.errors import UnknownAuction
+from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
+
+R = TypeVar("R")
 
 
 def get_one(tx: Transaction, gid: str) -> Auction:
@@ -33,6 +40,35 @@ def lock_own(tx: Transaction, gid: str, author: Party) -> Auction:
     """
     get_own(tx, gid, author)
     return lock_one(tx, gid)
+
+
+def sees(auction: Auction, viewer: Holder | None) -> bool:
+    """Return whether `viewer` may see the auction: all may, unless it is hidden; then its author and staff."""
+    if auction.taken_down is None:
+        return True
+    return viewer is not None and (viewer.id == auction.author.id or moderates(viewer))
+
+
+def moderates(viewer: Holder) -> bool:
+    """Return whether `viewer` may hide lots."""
+    return Right.MODERATE_LOTS in rights_of(viewer.role, viewer.scopes)
+
+
+def voids(viewer: Holder) -> bool:
+    """Return whether `viewer` may void bids."""
+    return Right.VOID_BIDS in rights_of(viewer.role, viewer.scopes)
+
+
+def refuse_unless_seen(auction: Auction, viewer: Holder | None) -> None:
+    """Raise TakenDown if the auction is hidden from `viewer`."""
+    if not sees(auction, viewer):
+        raise TakenDown
+
+
+def if_shown(tx: Transaction, gid: str, read: Callable[[Transaction, str], R]) -> R:
+    """Return what `read` returns for an auction that anyone may see. Raises UnknownAuction or TakenDown."""
+    refuse_unless_seen(get_one(tx, gid), None)
+    return read(tx, gid)
 
 
 def known(auction: Auction | None) -> Auction:

@@ -17,7 +17,7 @@ from saleroom.bidding.domain.questions import QuestionView
 from saleroom.bidding.domain.remarks import RemarkView
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, questions, remarks, watching
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
 from saleroom.storage.database import Transaction
@@ -35,7 +35,8 @@ class LotDetails(Struct, frozen=True, kw_only=True):
 
     `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
     maximum) are None if no bid of the reader stands; then `voided` is the reason for which the last of them was voided, None
-    if the reader has not bid. `own`: the reader is its author. `deal` is None unless the reader has won or sold the lot. The
+    if the reader has not bid. `own`: the reader is its author; `moderated`: the reader is
+    staff who may hide the lot. `deal` is None unless the reader has won or sold the lot. The
     next page of bids starts before `older`.
     """
 
@@ -48,6 +49,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     remarks: list[RemarkView]
     questions: list[QuestionView]
     own: bool
+    moderated: bool
     watched: bool
     standing: Standing | None
     limit: Decimal | None
@@ -70,14 +72,16 @@ def story(tx: Transaction, gid: str) -> Story:
 
 
 def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
-    """Return a lot with a page of its bids. Raises UnknownAuction, or Unauthenticated for a dead token."""
+    """Return a lot with a page of its bids. Raises UnknownAuction, TakenDown, or Unauthenticated for a dead token."""
     viewer = None if token is None else authenticate(tx, token, Right.READ)
     found = get_one(tx, gid)
+    refuse_unless_seen(found, viewer)
+    staff = viewer is not None and moderates(viewer)
     own = viewer is not None and viewer.id == found.author.id
     page, older = history(tx, found, viewer, limit, before, whole_ties=True)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return LotDetails(
-        auction=auction_view(found, own=own),
+        auction=auction_view(found, own=own, staff=staff),
         terms_version=found.terms_version,
         soft_close=found.soft_close,
         bids=page,
@@ -86,6 +90,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         remarks=remarks.of_lot(tx, gid),
         questions=questions.shown(tx, found, None if viewer is None else viewer.party),
         own=own,
+        moderated=staff,
         watched=watching.is_watched(tx, token, gid),
         standing=None if viewer is None or highest is None else standing(found, viewer.id, highest),
         limit=highest,
@@ -106,6 +111,7 @@ def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
         remarks=[],
         questions=[],
         own=False,
+        moderated=False,
         watched=False,
         standing=None,
         limit=None,

@@ -6,9 +6,9 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain import questions as rules
-from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.auction import Auction, refuse_if_taken_down
 from saleroom.bidding.domain.questions import LATELY, QuestionView
-from saleroom.bidding.service.lookup import get_one, get_own
+from saleroom.bidding.service.lookup import get_one, get_own, refuse_unless_seen
 from saleroom.bidding.storage import questions
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
@@ -21,6 +21,7 @@ def ask(tx: Transaction, token: str, gid: str, text: str) -> QuestionView:
     """Ask the seller of a lot. Raises as `domain.questions.refuse_to_ask`, Unauthenticated or UnknownAuction."""
     asker = authenticate(tx, token, Right.ASK).party
     auction = get_one(tx, gid)
+    refuse_if_taken_down(auction)
     accounts.lock_user(tx, asker.id)
     earlier, now = questions.of_auction(tx, auction.id, asker.id), tx.now()
     found = rules.asked_before(asker, text, earlier)
@@ -50,8 +51,9 @@ def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:
 
     Raises UnknownAuction, or Unauthenticated for a dead token.
     """
-    viewer = None if token is None else authenticate(tx, token, Right.READ).party
-    return shown(tx, get_one(tx, gid), viewer)
+    viewer, auction = None if token is None else authenticate(tx, token, Right.READ), get_one(tx, gid)
+    refuse_unless_seen(auction, viewer)
+    return shown(tx, auction, None if viewer is None else viewer.party)
 
 
 def shown(tx: Transaction, auction: Auction, viewer: Party | None) -> list[QuestionView]:

@@ -19,7 +19,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.lookup import get_one, refuse_unless_seen, sees
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Change, Refusal
@@ -51,10 +51,14 @@ class MyBid(Struct, frozen=True):
 
 
 class AuctionJson(Struct, frozen=True):
-    """An auction's JSON for its reader; `tag` is the same for the same JSON, and differs for any other."""
+    """An auction's JSON for its reader; `tag` is the same for the same JSON, and differs for any other.
+
+    `hidden`: the house hides the auction from this reader, and the JSON is what all others may still know of it.
+    """
 
     json: bytes
     tag: str
+    hidden: bool = False
 
 
 @ranked(Rank.HOUSE)
@@ -78,9 +82,12 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
             return refusal
     if one is None:
         return UnknownAuction()
-    if viewer is not None and viewer.id == one.author.id and one.reserve_price is not None:
+    own = viewer is not None and viewer.id == one.author.id
+    if own and (one.reserve_price is not None or one.taken_down is not None):
         return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
-    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"')
+    if one.taken_down is not None and sees(one, viewer):
+        return AuctionJson(_encode(auction_view(one, staff=True)), f'"{one.tag}-staff"')
+    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', hidden=one.taken_down is not None)
 
 
 @ranked(Rank.COSTLY)
@@ -112,6 +119,15 @@ def bid_history(
     return history(tx, get_one(tx, gid), viewer, limit, before)
 
 
+def shown_history(
+    tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
+) -> tuple[list[BidView], int | None]:
+    """Return the same of an auction that the caller may see. Raises TakenDown too."""
+    one, viewer = get_one(tx, gid), _viewer(tx, token)
+    refuse_unless_seen(one, viewer)
+    return history(tx, one, viewer, limit, before)
+
+
 def history(
     tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None, *, whole_ties: bool = False
 ) -> tuple[list[BidView], int | None]:
@@ -141,7 +157,7 @@ def my_auctions(
 ) -> tuple[list[bytes], ListPlace | None]:
     """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad place."""
     account = authenticate(tx, token, Right.READ)
-    return auction_list(tx, token, Filter(author=account.username), Sort.NEWEST, limit, after)
+    return auction_list(tx, token, Filter(author=account.username, hidden=True), Sort.NEWEST, limit, after)
 
 
 def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[MyBid], int | None]:

@@ -76,7 +76,15 @@ TABLES = AreaTables(
         # Any text of a form, which is checked when the lot is put on sale; JSON escapes control characters.
         drafts.c.content: lambda value: None,
         **dict.fromkeys(
-            (bids.c.voided, remarks.c.text, questions.c.text, questions.c.answer, auctions.c.description),
+            (
+                bids.c.voided,
+                auctions.c.taken_down,
+                auctions.c.cancelled_for,
+                remarks.c.text,
+                questions.c.text,
+                questions.c.answer,
+                auctions.c.description,
+            ),
             lambda value: control_fault(value, lines=True),
         ),
     },

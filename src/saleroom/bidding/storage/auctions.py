@@ -17,7 +17,9 @@ from saleroom.bidding.domain.events import (
     AuctionCancelled,
     AuctionClosed,
     AuctionExtended,
+    AuctionHidden,
     AuctionOpened,
+    AuctionShown,
     BidPlaced,
     BidVoided,
     Event,
@@ -262,6 +264,8 @@ def _auction(row: Row[Any]) -> Auction:
         position=row.position,
         chain=Chain(row.seed, row.head, row.hidden),
         category=row.category,
+        taken_down=row.taken_down,
+        cancelled_for=row.cancelled_for,
     )
 
 
@@ -288,6 +292,11 @@ def _times(auction: Auction) -> dict[str, Any]:
     }
 
 
+def _moderated(auction: Auction) -> dict[str, Any]:
+    """Return the columns that staff change, by name."""
+    return {"taken_down": auction.taken_down, "cancelled_for": auction.cancelled_for}
+
+
 def _terms(auction: Auction) -> dict[str, Any]:
     """Return the columns that only the author changes, by name."""
     rule = auction.soft_close
@@ -308,6 +317,7 @@ _PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event
     (_price, frozenset({BidPlaced, BidVoided, MaximumRaised, ReserveMet, AuctionAmended})),
     (_times, frozenset({AuctionOpened, AuctionExtended, AuctionClosed, AuctionCancelled, AuctionAmended})),
     (_terms, frozenset({AuctionAmended, PhotosArranged})),
+    (_moderated, frozenset({AuctionHidden, AuctionShown, AuctionCancelled})),
 )
 """The columns of an auction by the kinds of events that change them. All events change its version, position and chain."""
 

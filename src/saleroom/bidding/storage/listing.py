@@ -59,6 +59,8 @@ class Filter(Struct, frozen=True, kw_only=True):
     """Which auctions a list shows; None does not restrict. All words of `text` are looked for in name and
     description, in any order, as `kernel/folding.py` compares them: without case and accents.
 
+    With `hidden` the list also has those that staff hide.
+
     `over` asks for those that are closed or cancelled; in a list by end the newest end comes first.
     """
 
@@ -67,6 +69,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     author: str | None = None
     text: str | None = None
     category: str | None = None
+    hidden: bool = False
 
     @property
     def is_costly(self) -> bool:
@@ -241,7 +244,7 @@ def _read_key(sort: Sort, key: str) -> int | Decimal:
 
 def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, except for the text itself."""
-    conditions: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = [] if which.hidden else [auctions.c.taken_down.is_(None)]
     if which.status is not None:
         conditions.append(auctions.c.status == which.status)
     if which.over is not None:

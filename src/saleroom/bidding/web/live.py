@@ -38,11 +38,21 @@ LIST_CHANGES = frozenset(
         "auction.cancelled",
         "auction.closed",
         "auction.created",
+        "auction.hidden",
         "auction.opened",
+        "auction.shown",
         "photos.arranged",
     }
 )
 """The events after which a list may have other lots, or other names and photos of them."""
+_BOX_CHANGES = {
+    "auction.cancelled",
+    "auction.closed",
+    "auction.hidden",
+    "auction.opened",
+    "auction.shown",
+    "bid.voided",
+}
 LIST_NEWS = '<i id="list-news" hidden hx-swap-oob="true"></i>'
 """The note on a page of a list that its list may have changed."""
 
@@ -111,7 +121,7 @@ class LotPage(LivePage[LotNews, Board]):
             "known": viewer is not None,
             "extended": "auction.extended" in kinds,
             # The bid box brings the new description and photos with it.
-            "box": changed or bool(kinds & {"auction.opened", "auction.closed", "auction.cancelled", "bid.voided"}),
+            "box": changed or bool(kinds & _BOX_CHANGES),
             "changed": changed,
             "voided": "bid.voided" in kinds,
         }

@@ -17,6 +17,7 @@ from saleroom.bidding.web.home import HomePage
 from saleroom.bidding.web.live import LivePages
 from saleroom.bidding.web.lots import LotPages
 from saleroom.bidding.web.mine import MinePages
+from saleroom.bidding.web.moderation import ModerationPages
 from saleroom.bidding.web.photos import PhotoFiles
 from saleroom.bidding.web.qr_codes import QrCodes
 from saleroom.bidding.web.questions import QuestionPages
@@ -51,6 +52,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
+    moderation = ModerationPages(site, services)
     drafts, mine = DraftPages(site, services), MinePages(site, services)
     selling, questions = SellingPages(site, services, drafts), QuestionPages(site, services, lots)
     return [
@@ -70,6 +72,11 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots/{gid}/qr.svg", Address(GET=QrCodes(site, services).show)),
         Route("/lots/{gid}/receipts", Address(GET=receipts.show, POST=receipts.check)),
         Route("/lots/{gid}/receipts/{number}.txt", Address(GET=receipts.file)),
+        Route("/lots/{gid}/moderate", Address(GET=moderation.overview)),
+        Route("/lots/{gid}/void", Address(POST=moderation.void)),
+        Route("/lots/{gid}/hide", Address(POST=moderation.hide)),
+        Route("/lots/{gid}/show", Address(POST=moderation.show)),
+        Route("/lots/{gid}/cancel", Address(POST=moderation.cancel)),
         Route("/lots/{gid}/watch", Address(POST=mine.watch)),
         Route("/lots/{gid}/unwatch", Address(POST=mine.unwatch)),
         Route("/sell", Address(GET=selling.form, POST=selling.submit)),

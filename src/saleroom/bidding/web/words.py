@@ -44,6 +44,9 @@ WORDS = Words(
         "auction_started": (N_("Bidding has begun, so the start can no longer be moved."),),
         "has_bids": (N_("There are bids on this lot, so it can no longer be changed or cancelled."),),
         "unknown_bid": (N_("There is no such bid to be voided."),),
+        "taken_down": (N_("The house has taken this lot down. It is not shown, and nobody can bid on it."),),
+        "already_hidden": (N_("This lot is taken down already."),),
+        "not_hidden": (N_("This lot is not taken down."),),
         "already_voided": (N_("This bid has been voided already."),),
         "buy_now_unavailable": (
             N_("This lot can no longer be bought at a fixed price. You can bid %(minimum_bid)s or more."),
@@ -82,6 +85,7 @@ WORDS = Words(
     },
     headings={
         "unknown_auction": N_("There is no such lot"),
+        "taken_down": N_("This lot was taken down"),
     },
     faults={
         "above_maximum": (N_("This is above your limit."),),

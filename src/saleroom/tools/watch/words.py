@@ -39,21 +39,32 @@ def words(event: LotEvent, money: Money) -> str:
             text = f"{who}, leads; next {get('minimumBid', 'none')}" if event.data.get("leading") else f"{who}, outbid"
         case "reserve.met":
             text = f"the reserve is met at {get('amount')}; next {get('minimumBid', 'none')}"
+        case "auction.extended":
+            text = f"extended, ends {_end(texts)}"
+        case "auction.closed":
+            text = _result(get("outcome"), get("winner"), get("price"))
+        case _:
+            text = _of_the_house(event, texts)
+    return text
+
+
+def _of_the_house(event: LotEvent, texts: Mapping[str, str]) -> str:
+    """Return an event that the house itself has caused, or any that is not known."""
+    get = texts.get
+    match event.type:
         case "bid.voided":
             stands = (
                 f"{get('currentBidder')} leads at {get('currentBid')}" if "currentBid" in texts else "no bid stands"
             )
             voided = f"the house voids {get('bidder')}'s bid of {get('amount')} ({get('reason')})"
-            text = f"{voided}; {stands}; next {get('minimumBid', 'none')}"
-        case "auction.extended":
-            text = f"extended, ends {_end(texts)}"
-        case "auction.closed":
-            text = _result(get("outcome"), get("winner"), get("price"))
+            return f"{voided}; {stands}; next {get('minimumBid', 'none')}"
         case "auction.cancelled":
-            text = "cancelled"
-        case _:
-            text = printable(event.type)
-    return text
+            return f"cancelled by the house ({get('reason')})" if "reason" in texts else "cancelled"
+        case "auction.hidden":
+            return "taken down by the house"
+        case "auction.shown":
+            return "put back by the house"
+    return printable(event.type)
 
 
 def _end(texts: Mapping[str, str]) -> str:
