@@ -2,6 +2,7 @@
 
 import pytest
 
+from saleroom.accounts.domain.errors import LastOwner, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
 from saleroom.accounts.domain.rights import (
     MEANINGS,
     RIGHTS,
@@ -10,8 +11,11 @@ from saleroom.accounts.domain.rights import (
     Right,
     Role,
     Scope,
+    Sellers,
     is_staff,
     rank,
+    refuse_to_change_role,
+    refuse_to_offer,
     refuse_without,
     rights_of,
 )
@@ -69,3 +73,47 @@ def test_a_missing_right_is_named() -> None:
     assert {"right": "void_bids"} == refused.value.facts
     with pytest.raises(MissingRight):
         refuse_without(Right.BID, Role.OWNER, frozenset({Scope.READ}))
+
+
+CHANGES: list[tuple[Role | None, Role, Role, int, type[Exception] | None]] = [
+    (Role.OWNER, Role.MEMBER, Role.OWNER, 1, None),
+    (Role.OWNER, Role.OWNER, Role.MEMBER, 2, None),
+    (Role.OWNER, Role.OWNER, Role.MEMBER, 1, LastOwner),
+    (Role.OWNER, Role.OWNER, Role.OWNER, 1, None),
+    (Role.MANAGER, Role.MEMBER, Role.MANAGER, 1, None),
+    (Role.MANAGER, Role.MANAGER, Role.MEMBER, 1, None),
+    (Role.MANAGER, Role.MEMBER, Role.OWNER, 1, RoleAboveOwn),
+    (Role.MANAGER, Role.OWNER, Role.MEMBER, 2, RoleAboveOwn),
+    (Role.CLERK, Role.MEMBER, Role.CASHIER, 1, None),
+    (Role.CLERK, Role.MANAGER, Role.MEMBER, 1, RoleAboveOwn),
+    (Role.MEMBER, Role.MEMBER, Role.CLERK, 1, RoleAboveOwn),
+    (None, Role.MEMBER, Role.OWNER, 0, None),
+    (None, Role.OWNER, Role.MEMBER, 1, LastOwner),
+    (None, Role.OWNER, Role.MEMBER, 2, None),
+]
+"""Who changes a role from what to what in a house with so many owners, and the refusal."""
+
+
+@pytest.mark.parametrize(("by", "was", "now", "owners", "refusal"), CHANGES)
+def test_a_role_is_changed_by_those_who_stand_as_high(
+    by: Role | None, was: Role, now: Role, owners: int, refusal: type[Exception] | None
+) -> None:
+    """Neither the old nor the new role is above that of whoever changes it, and the last owner stays."""
+    if refusal is None:
+        refuse_to_change_role(by, was, now, owners)
+        return
+    with pytest.raises(refusal):
+        refuse_to_change_role(by, was, now, owners)
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("approved", [True, False])
+def test_who_may_offer_lots(role: Role, approved: bool) -> None:
+    """Everyone where everyone sells; staff everywhere; an approved member where approved sellers sell."""
+    refuse_to_offer(Sellers.EVERYONE, role, approved=approved)
+    for sellers, refusal in ((Sellers.APPROVED, SellerNotApproved), (Sellers.STAFF, OnlyStaffSells)):
+        if is_staff(role) or (approved and sellers is Sellers.APPROVED):
+            refuse_to_offer(sellers, role, approved=approved)
+            continue
+        with pytest.raises(refusal):
+            refuse_to_offer(sellers, role, approved=approved)
