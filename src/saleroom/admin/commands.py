@@ -360,4 +360,39 @@ def _or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
     return stream if str(file) == "-" else file
 
 
-COMMANDS: tuple[click.Command, ...] = (migrate, users, roles, audit, backup, restore, export_house, import_house)
+@click.command(
+    cls=options.Command,
+    epilog="Exit codes: 0 no fault, perhaps warnings; 1 a fault; 2 wrong usage.",
+)
+@click.option("--backups", metavar="FOLDER", help="Folder of the backups; the newest must not be older than 26 hours.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+@options.database
+@options.config
+def doctor(backups: str | None, database: str | None, config: str | None, *, json: bool) -> int:
+    """Look for what stops a house or soon will, and say the remedy for each.
+
+    Examples:
+
+        saleroom doctor
+        saleroom doctor --config house.toml --backups /var/backups/saleroom
+        saleroom doctor --json
+
+    It checks the settings, the database, its tables and its clock, the broker, the mail server, the certificate of public_url,
+    ports, disk, files with secrets, and backups. It may run beside the house. It shows no secret.
+    """
+    from saleroom.admin import doctor as doctors
+
+    return doctors.examine(config, {"database": database}, backups, json=json, say=click.echo)
+
+
+COMMANDS: tuple[click.Command, ...] = (
+    migrate,
+    users,
+    roles,
+    audit,
+    backup,
+    restore,
+    export_house,
+    import_house,
+    doctor,
+)

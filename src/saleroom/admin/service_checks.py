@@ -1,0 +1,163 @@
+"""Checks of `saleroom doctor` on what a house talks to: database, broker, mail server, certificate."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiomqtt
+from sqlalchemy import URL
+
+from saleroom import opening
+from saleroom.admin.findings import Finding, failed, fine, off, warned
+from saleroom.kernel.errors import Refusal
+from saleroom.mqtt.topics import MqttSettings
+from saleroom.outbox.smtp import MailFault, SmtpServer
+from saleroom.settings import Settings
+from saleroom.storage import leases
+from saleroom.storage.database import Database, Transaction, parse_url, shown_url
+from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.migrations import current_revision, newest_revision
+
+CLOCK_SECONDS_MAX = 2.0
+CERTIFICATE_DAYS_MIN = 21
+CONNECT_SECONDS_MAX = 10.0
+_LEASE = "doctor"
+
+
+async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
+    """It can be reached and written, its tables are the newest, and its clock is this machine's."""
+    url = parse_url(settings.database)
+    shown = shown_url(url)
+    if is_missing(url):
+        return [
+            warned("database", f"{shown} is not there yet", "saleroom serve makes it; or correct the setting database")
+        ]
+    opened = None
+    try:
+        opened = opening.database(settings)
+        async with asyncio.timeout(CONNECT_SECONDS_MAX):
+            await opened.check()
+            before = time.time()
+            revision, there = await opened.read(_look)
+            after = time.time()
+            written = await _written(opened, shown) if revision == newest_revision() else []
+    except (Refusal, DatabaseUnavailable, TimeoutError) as error:
+        reason = str(error) or "no answer"
+        return [failed("database", f"{shown}: {reason}", "start it, or correct the setting database")]
+    finally:
+        if opened is not None:
+            await opened.close()
+    return [fine("database", f"{shown} can be reached"), _tables(revision), *written, _clock(before, there, after)]
+
+
+def is_missing(url: URL) -> bool:
+    """Whether the URL names a file of SQLite that is not there. Opening it would make it."""
+    return url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
+
+
+def _look(tx: Transaction) -> tuple[str | None, datetime]:
+    return current_revision(tx), tx.now()
+
+
+def _tables(revision: str | None) -> Finding:
+    newest = newest_revision()
+    if revision == newest:
+        return fine("tables", f"at revision {newest}, the newest")
+    if revision is not None and revision > newest:
+        return failed(
+            "tables", f"at revision {revision}, newer than this program", "install the version that made them"
+        )
+    return warned(
+        "tables", f"at revision {revision or 'none'}; the newest is {newest}", "run saleroom migrate, or serve"
+    )
+
+
+async def _written(opened: Database, shown: str) -> list[Finding]:
+    holder = secrets.token_hex(8)
+    try:
+        await opened.write(leases.hold, _LEASE, holder, 1)
+        await opened.write(leases.release, _LEASE, holder)
+    except DatabaseUnavailable as error:
+        remedy = "give this account the right to write, and look at the disk; a standby takes no bids"
+        return [failed("database", f"{shown} cannot be written: {error}", remedy)]
+    return [fine("database", "can be written")]
+
+
+def _clock(before: float, there: datetime, after: float) -> Finding:
+    """Compare the database's clock with this machine's; the answer was on its way for some time."""
+    away = max(before - there.timestamp(), there.timestamp() - after, 0.0)
+    what = f"this machine's clock is {away:.1f} s from the database's"
+    if away > CLOCK_SECONDS_MAX:
+        return warned(
+            "clock", what, "let both machines set their clocks by NTP; the database's decides when auctions end"
+        )
+    return fine("clock", what)
+
+
+async def broker(settings: Settings, _: str | None) -> Sequence[Finding]:
+    """The MQTT broker takes this house's account. It is asked under another name: the house may be connected."""
+    if settings.mqtt in ("embedded", "off"):
+        return [off("broker", f"mqtt is {settings.mqtt}")]
+    password = settings.mqtt_password
+    server = MqttSettings.from_url(
+        settings.mqtt,
+        user=settings.mqtt_user,
+        password=None if password is None else password.get_secret_value(),
+        ca_file=settings.mqtt_ca_file,
+    )
+    name = f"{settings.mqtt_client_id}-doctor-{secrets.token_hex(4)}"
+    try:
+        async with aiomqtt.Client(
+            server.host, server.port, username=server.user, password=server.password, identifier=name,
+            tls_context=server.tls_context(), timeout=CONNECT_SECONDS_MAX,
+        ):  # fmt: skip
+            return [fine("broker", f"{server.url} takes the account")]
+    except (aiomqtt.MqttError, OSError, ValueError) as error:
+        remedy = "start it, or correct mqtt, mqtt_user, mqtt_password or mqtt_ca_file; bids go on without it"
+        return [failed("broker", f"{server.url}: {error}", remedy)]
+
+
+async def mail(settings: Settings, _: str | None) -> Sequence[Finding]:
+    """The mail server takes this house's account."""
+    if settings.smtp_url is None:
+        return [off("mail", "no smtp_url: no mails go out")]
+    server = SmtpServer.from_url(settings.smtp_url, ca_file=settings.smtp_ca_file)
+    try:
+        async with server.connected():
+            return [fine("mail", f"{server.url} can be used")]
+    except MailFault as error:
+        return [
+            failed("mail", str(error), "correct smtp_url or smtp_ca_file, or start the server; mails wait until then")
+        ]
+
+
+async def certificate(settings: Settings, _: str | None) -> Sequence[Finding]:
+    """The certificate of public_url is valid, and for a while yet."""
+    url = urlsplit(settings.public_url or "")
+    if url.scheme != "https":
+        return [off("certificate", "no public_url with https")]
+    where = f"{url.hostname}:{url.port or 443}"
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS_MAX):
+            _reader, writer = await asyncio.open_connection(
+                url.hostname, url.port or 443, ssl=ssl.create_default_context()
+            )
+    except ssl.SSLCertVerificationError as error:
+        return [failed("certificate", f"{where}: {error.verify_message}", "renew it, as docs/operating.md says")]
+    except (OSError, TimeoutError) as error:
+        what = f"{where} cannot be reached from here: {str(error) or 'no answer'}"
+        return [warned("certificate", what, "start the proxy, or correct public_url; look from outside")]
+    ends = ssl.cert_time_to_seconds(writer.get_extra_info("peercert")["notAfter"])
+    writer.transport.abort()
+    days = (ends - time.time()) / 86_400
+    what = f"the certificate of {where} ends on {datetime.fromtimestamp(ends, UTC):%Y-%m-%d}, in {days:.0f} days"
+    if days < CERTIFICATE_DAYS_MIN:
+        return [warned("certificate", what, "look why it was not renewed: docs/operating.md")]
+    return [fine("certificate", what)]

@@ -1,0 +1,229 @@
+"""`saleroom doctor`: what it finds in houses with one fault each, and that it shows no secret."""
+
+import json
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from saleroom.admin import machine_checks
+from saleroom.broker.embedded import EmbeddedBroker
+from saleroom.cli import main
+from tests.mqtt.equipment import free_port
+from tests.process import ServeProcess
+
+SECRET = "open-sesame-and-more"
+Examine = Callable[..., dict[str, list[tuple[str, str]]]]
+
+
+@pytest.fixture
+def examine(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Examine:
+    """Run the command with these settings; return the level and words of all findings by check."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0, **settings: str) -> dict[str, list[tuple[str, str]]]:
+        given = {"mqtt": "off", "port": str(free_port())} | settings
+        for name, value in given.items():
+            monkeypatch.setenv(f"SALEROOM_{name.upper()}", value)
+        capfd.readouterr()
+        returned = main(["doctor", "--json", *arguments])
+        said = capfd.readouterr()
+        assert SECRET not in said.out + said.err
+        answer: dict[str, Any] = json.loads(said.out)
+        assert (code, code == 0, "") == (returned, answer["ok"], said.err)
+        found: dict[str, list[tuple[str, str]]] = {}
+        for one in answer["findings"]:
+            assert bool(one.get("remedy")) == (one["level"] in ("warn", "fault")), "whatever is wrong has a remedy"
+            found.setdefault(one["check"], []).append((one["level"], one["what"]))
+        return found
+
+    return run
+
+
+def _certificate(folder: Path, days: int) -> Path:
+    """Make a certificate for localhost that signs itself, with its key in the same file."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    file = folder / "certificate.pem"
+    file.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    return file
+
+
+@contextmanager
+def _served(file: Path) -> Iterator[int]:
+    """Speak TLS with this certificate at a free port of localhost."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    with socket.create_server(("localhost", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with suppress(OSError), context.wrap_socket(connection, server_side=True) as spoken:
+                        spoken.recv(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+def test_a_sound_house(examine: Examine, database_url: str) -> None:
+    """On either database a house with its tables has no fault, and the database can be written; nothing stays behind."""
+    for _ in range(2):
+        found = examine(database=database_url)
+        assert ["ok", "ok"] == [level for level, _ in found["database"]]
+        assert {"ok"} == {level for name in ("settings", "tables", "clock", "ports") for level, _ in found[name]}
+        assert {"off"} == {level for name in ("broker", "mail", "certificate", "backups") for level, _ in found[name]}
+
+
+def test_it_says_so_in_lines(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --json each finding is a line, and its remedy the next one; a file of SQLite that is missing is not made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SALEROOM_MQTT", "off")
+    assert 0 == main(["doctor", "--database", "sqlite:///away.db"])
+    lines = capfd.readouterr().out.splitlines()
+    at = lines.index("warn  database     sqlite:///away.db is not there yet")
+    assert lines[at + 1].split()[:4] == ["->", "saleroom", "serve", "makes"]
+    assert not (tmp_path / "away.db").exists()
+
+
+def test_wrong_settings(examine: Examine) -> None:
+    """Every wrong setting is a finding, and nothing else is checked."""
+    found = examine(code=1, workers="many", log_level="loud")
+    assert {"settings": 2} == {name: len(found[name]) for name in found}
+    assert {"fault"} == {level for level, _ in found["settings"]}
+
+
+def test_a_database_that_is_away(examine: Examine) -> None:
+    """A database that cannot be reached is a fault, without its password."""
+    url = f"postgresql://ada:{SECRET}@127.0.0.1:{free_port()}/house"
+    [(level, what)] = examine(code=1, database=url)["database"]
+    assert ("fault", True) == (level, "127.0.0.1" in what)
+
+
+def test_old_tables(examine: Examine, bare_database_url: str) -> None:
+    """Tables of an older revision are a warning; they are left as they are."""
+    assert 0 == main(["migrate", "--to", "0015", "--database", bare_database_url])
+    [(level, what)] = examine(database=bare_database_url)["tables"]
+    assert ("warn", True) == (level, what.startswith("at revision 0015"))
+
+
+def test_the_broker(examine: Examine, sqlite_template: Path) -> None:
+    """A broker that takes the account is fine; a wrong account, or nobody there, is a fault."""
+    broker = EmbeddedBroker("saleroom/", port=0)
+    address = broker.start()
+    database = f"sqlite:///{sqlite_template}"
+    try:
+        house = {"database": database, "mqtt": address.url, "mqtt_user": address.user}
+        [(level, _)] = examine(**house, mqtt_password=address.password)["broker"]
+        assert "ok" == level
+        [(level, _)] = examine(code=1, **house, mqtt_password=SECRET)["broker"]
+        assert "fault" == level
+    finally:
+        broker.stop()
+    [(level, _)] = examine(code=1, **house, mqtt_password=SECRET)["broker"]
+    assert "fault" == level
+
+
+def test_the_mail_server(examine: Examine, sqlite_template: Path) -> None:
+    """A mail server that is away is a fault, without its password."""
+    url = f"smtp+starttls://ada:{SECRET}@127.0.0.1:{free_port()}"
+    [(level, what)] = examine(
+        code=1, database=f"sqlite:///{sqlite_template}", smtp_url=url, mail_sender="house@bids.example"
+    )["mail"]
+    assert ("fault", True) == (level, "nothing listens" in what)
+
+
+def test_ports(examine: Examine, sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that another program has is a fault, and all is well if a house serves there."""
+    database = f"sqlite:///{sqlite_template}"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        monkeypatch.setattr(machine_checks, "ANSWER_SECONDS_MAX", 1)
+        [(level, what)] = examine(code=1, database=database, port=port)["ports"]
+    assert ("fault", True) == (level, port in what)
+    house = ServeProcess(tmp_path, mqtt="off")
+    try:
+        [(level, what)] = examine(database=database, port=house.url.rpartition(":")[2])["ports"]
+    finally:
+        house.kill()
+    assert ("ok", True) == (level, "a house serves" in what)
+
+
+def test_disk(examine: Examine, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little room is a warning, and hardly any a fault."""
+    levels = []
+    for free in (10, 1, 0.1):
+        monkeypatch.setattr(
+            "saleroom.admin.machine_checks.shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free * 2**30)
+        )
+        found = examine(code=int(free < 1), database=f"sqlite:///{sqlite_template}")
+        levels += [level for level, _ in found["disk"]]
+    assert ["ok", "warn", "fault"] == levels
+
+
+def test_files_and_backups(examine: Examine, sqlite_template: Path, tmp_path: Path) -> None:
+    """A file with settings that everybody may read is a warning; no backup, or an old one, is a fault."""
+    config, folder = tmp_path / "house.toml", tmp_path / "backups"
+    config.write_text(f'load_key = "{SECRET}"\n')
+    config.chmod(0o644)
+    folder.mkdir()
+    given, database = ("--config", str(config), "--backups", str(folder)), f"sqlite:///{sqlite_template}"
+    found = examine(*given, code=1, database=database)
+    assert "warn" in [level for level, what in found["files"] if "house.toml" in what]
+    assert ["fault"] == [level for level, _ in found["backups"]]
+    config.chmod(0o600)
+    (backup := folder / "monday.db").write_text("a backup")
+    found = examine(*given, database=database)
+    assert ["ok"] == [level for level, what in found["files"] if "house.toml" in what]
+    assert ["ok"] == [level for level, _ in found["backups"]]
+    os.utime(backup, (time.time() - 30 * 3600,) * 2)
+    assert ["fault"] == [level for level, _ in examine(*given, code=1, database=database)["backups"]]
+
+
+@pytest.mark.parametrize(("days", "trusted", "expected"), [(60, True, "ok"), (5, True, "warn"), (60, False, "fault")])
+def test_the_certificate(
+    examine: Examine,
+    sqlite_template: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    days: int,
+    trusted: bool,
+    expected: str,
+) -> None:
+    """A certificate that is valid for a while is fine, one that ends soon a warning, one that nobody trusts a fault."""
+    file = _certificate(tmp_path, days)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with _served(file) as port:
+        found = examine(
+            code=int(not trusted), database=f"sqlite:///{sqlite_template}", public_url=f"https://localhost:{port}"
+        )
+    assert [expected] == [level for level, _ in found["certificate"]]
