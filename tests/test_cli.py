@@ -29,6 +29,7 @@ from tests.terminal import CommandResult, answer, shown
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
 COMMANDS += [["users", "codes-off"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
+COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
@@ -261,3 +262,21 @@ def test_names_in_a_database_do_not_steer_a_terminal(
     said = capsys.readouterr().out
     assert said.startswith("ada\\u001b[2J\\u009b31m\\u202e\t")
     assert said.strip().replace("\t", "").isprintable()
+
+
+def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
+    """Each command says what the user is now; what cannot be done is refused in one line, and changes nothing."""
+    run("users", "add", "bob", stdin=f"{PASSWORD}\n")
+    assert "bob is warned.\n" == run("users", "warn", "BOB", "--reason", "be polite").out
+    assert run("users", "suspend", "bob", "--days", "7", "--reason", "unpaid").out.startswith(
+        "bob is suspended until 20"
+    )
+    assert "bob is banned.\n" == run("users", "ban", "bob", "--reason", "shill bids").out
+    assert "bob is in good standing.\n" == run("users", "lift", "bob", "--reason", "a mistake").out
+    for args in (
+        ("lift", "bob", "--reason", "again"),
+        ("ban", "bob", "--reason", " "),
+        ("ban", "eve", "--reason", "x"),
+    ):
+        done = run("users", *args)
+        assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from saleroom.accounts.domain.rights import Role
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
-from tests.site.test_admin import SECTIONS, with_role
+from tests.site.test_admin import SECTIONS
 
 PHONE = {"width": 360, "height": 740}
 
@@ -22,7 +22,7 @@ def test_each_section_fits_a_phone(
 ) -> None:
     """axe finds no fault in any section, in light and in dark, and in neither language is it wider than the screen."""
     sqlite_house.user("a-very-long-username-of-32-chars")
-    owner = with_role(sqlite_house, Role.OWNER)
+    owner = sqlite_house.staff(Role.OWNER)
     page = enter(owner, color_scheme=scheme, viewport=PHONE, locale=locale).page
     for section in SECTIONS:
         page.goto(section.path)
@@ -36,7 +36,7 @@ def test_the_keyboard_leads_from_the_header_to_somebody(
 ) -> None:
     """Enter on the link in the header opens the back office, and the search finds a person."""
     sqlite_house.user("looked.for")
-    page = enter(with_role(sqlite_house, Role.CLERK)).page
+    page = enter(sqlite_house.staff(Role.CLERK)).page
     page.goto("/")
     page.get_by_role("link", name="Back office").press("Enter")
     search = page.get_by_label("Part of the username")

@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0024"
+NEWEST = "0025"
 ADDED = {
     "cleared_at",
     "agent",
@@ -45,6 +45,10 @@ ADDED = {
     "label",
     "scopes",
     "used_at",
+    "barred",
+    "barred_until",
+    "barred_reason",
+    "warning",
     "voided",
     "taken_down",
     "cancelled_for",
@@ -71,6 +75,7 @@ LATER = {
     "one_time_codes",
     "recovery_codes",
     "rate_limits",
+    "sanctions",
 }
 """Tables that were not among the first."""
 

@@ -1,14 +1,16 @@
-"""`saleroom users` and `saleroom roles`: users added, listed, given passwords and roles; codes switched off."""
+"""`saleroom users` and `saleroom roles`: users added, listed, given passwords and roles, warned, banned; codes switched off."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from typing import TypeVar
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
 from saleroom.accounts.domain.audit import parse_reason
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
-from saleroom.accounts.service import one_time_codes, roles_of_users
+from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.service import one_time_codes, roles_of_users, sanctions
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
@@ -82,6 +84,32 @@ def approve(settings: Settings, name: str, reason: str, *, approved: bool) -> st
     username, why = _well_formed("username", parse_username(name)), _well_formed("reason", parse_reason(reason))
     user = _write(settings, lambda tx: roles_of_users.set_seller(tx, username, approved=approved, reason=why))
     return f"{user.username} is {'an' if approved else 'no longer an'} approved seller."
+
+
+def sanction(settings: Settings, name: str, kind: str, reason: str, days: int | None) -> str:
+    """Warn, suspend or ban a user, and return a line that says so. Raises Refusal."""
+    username, why = _well_formed("username", parse_username(name)), _reason(reason)
+    lasts = None if days is None else timedelta(days=days)
+    done = _write(settings, lambda tx: sanctions.impose(tx, username, Sanction(kind), why, lasts))
+    bar = done.user.bar
+    if kind == Sanction.WARNING or bar is None:
+        return f"{username} is warned."
+    state = "banned" if bar.kind is Sanction.BAN else "suspended"
+    return f"{username} is {state}{'' if bar.until is None else f' until {instant(bar.until)}'}."
+
+
+def lift(settings: Settings, name: str, reason: str) -> str:
+    """Lift a user's suspension or ban, and return a line that says so. Raises Refusal."""
+    username, why = _well_formed("username", parse_username(name)), _reason(reason)
+    _write(settings, lambda tx: sanctions.pardon(tx, username, why))
+    return f"{username} is in good standing."
+
+
+def _reason(text: str) -> str:
+    reason = _well_formed("reason", parse_reason(text))
+    if not reason:
+        raise Refusal("the reason is empty: say why, as the user reads it")
+    return reason
 
 
 def roles() -> Sequence[tuple[str, str, str]]:

@@ -22,7 +22,7 @@ from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import bearer_token, header, joined_header, media_type, read_body
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Barred, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
 JSON_TYPES = frozenset({"application/json", "text/json"})
@@ -136,7 +136,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     def refusals(self) -> tuple[type[Refusal], ...]:
         """The endpoint's own errors, and those of every endpoint with a token or with something to read."""
         tokens = () if self.access is Access.OPEN else (Unauthenticated,)
-        rights = (MissingRight,) if self.access is Access.TOKEN else ()
+        rights = (MissingRight, Barred) if self.access is Access.TOKEN else ()
         reads = (Invalid,) if self.form is not None or self.query or self.once else ()
         return (*tokens, *rights, *reads, *self.errors)
 

@@ -6,7 +6,8 @@
     │       └── Contradiction    the fields by their names in the domain
     ├── Unauthenticated      no live token
     ├── Forbidden            the user may not do this
-    │   └── MissingRight         the user's role or token lacks the right, which it names
+    │   ├── MissingRight         the user's role or token lacks the right, which it names
+    │   └── Barred               staff has suspended or banned the user: why, and until when
     ├── Unknown              there is no such thing
     ├── Gone                 there was such a thing, and it is not shown any more
     ├── Conflict             the state of things does not allow this now
@@ -117,6 +118,12 @@ class MissingRight(Forbidden):
     """You do not have the right to do this here; ask those who run the house."""
 
     code = "missing_right"
+
+
+class Barred(Forbidden):
+    """You are suspended or banned here; `reason` says why, and `until` when it ends."""
+
+    code = "barred"
 
 
 class Unknown(Refusal):

@@ -70,7 +70,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
 
     `folder` holds `templates/` and `static/`. An error at one of `paths`, or below one of the prefixes `below`, is shown as a
     page; at `form_paths` only for GET and HEAD, because the other methods there belong to the API. `menu` and `tabs` are
-    templates of list items: for the header of each page, and for the tabs of "My saleroom". `sections` are those of the back
+    templates of list items: for the header of each page, and for the tabs of "My saleroom". `banner` is the template of what
+    stands under the header of each page. `sections` are those of the back
     office: their paths need not be among `paths`. `home` is the page to which `/`
     leads if no area has a page there. `shows_again` tells the paths
     whose form is shown again after another login, with all that is in it. `names` and `filters` are for the templates.
@@ -84,6 +85,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     form_paths: frozenset[str] = frozenset()
     menu: str | None = None
     tabs: str | None = None
+    banner: str | None = None
     sections: tuple[Section, ...] = ()
     home: str | None = None
     shows_again: Callable[[str], bool] = lambda path: False
@@ -131,6 +133,7 @@ class Site:
             "languages": tuple(self.languages),
             "sections_of": self.sections_of,
             "menus": [area.menu for area in areas if area.menu],
+            "banners": [area.banner for area in areas if area.banner],
             "tabs": [area.tabs for area in areas if area.tabs],
         }
         filters: dict[str, Callable[[Language, Any], Any]] = {}

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from saleroom.accounts.api import access_tokens, accounts, audit, mail_addresses, people, recovery, security, sessions
+from saleroom.accounts.api import (
+    access_tokens,
+    accounts,
+    audit,
+    mail_addresses,
+    people,
+    recovery,
+    sanctions,
+    security,
+    sessions,
+)
 
 ENDPOINTS = (
     *accounts.ENDPOINTS,
@@ -12,5 +22,6 @@ ENDPOINTS = (
     *mail_addresses.ENDPOINTS,
     *recovery.ENDPOINTS,
     *people.ENDPOINTS,
+    *sanctions.ENDPOINTS,
     *audit.ENDPOINTS,
 )

@@ -13,6 +13,7 @@ from saleroom.accounts.domain.accounts import USERNAME_PATTERN, Account
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX
 from saleroom.accounts.domain.errors import LastOwner, RoleAboveOwn, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import accounts, people, roles_of_users
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.people import Which
@@ -31,6 +32,7 @@ USER = PathIdentifier(
     schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
     about="The user.",
 )
+BARS = (Sanction.SUSPENSION, Sanction.BAN)
 REASON = Field(
     name="reason",
     to="reason",
@@ -84,6 +86,8 @@ class PersonView(Struct, frozen=True, rename="camel"):
     role: Role
     created_at: str
     seller_since: str | None
+    barred: Sanction | None
+    barred_until: str | None
 
 
 class PeopleView(Struct, frozen=True):
@@ -103,11 +107,16 @@ async def own_rights(call: Call[AccountServices]) -> Response:
 async def list_people(call: Call[AccountServices]) -> Response:
     """GET /staff/users."""
     query, role = call.query, call.query.get("role")
-    which = Which(text=query.get("q", "").lower() or None, role=None if role is None else Role(role))
+    barred = query.get("barred")
+    which = Which(
+        text=query.get("q", "").lower() or None,
+        role=None if role is None else Role(role),
+        barred=None if barred is None else Sanction(barred),
+    )
     wanted = (which, query.get("cursor"), query.get("limit", LIMIT_DEFAULT))
     found = await call.services.database.read(people.listed, call.token, *wanted)
     cursor = call.services.cursors.next_page(USERS, found.after)
-    return page_response(call.request, PeopleView([_view(one) for one in found.people], cursor), cursor)
+    return page_response(call.request, PeopleView([person_view(one) for one in found.people], cursor), cursor)
 
 
 async def show(call: Call[AccountServices]) -> Response:
@@ -128,12 +137,21 @@ async def approve(call: Call[AccountServices]) -> Response:
     return _shown(await write(roles_of_users.approve_seller, call.token, name, approved=approved, reason=reason))
 
 
-def _view(user: Account) -> PersonView:
-    return PersonView(user.username, user.role, instant(user.created_at), maybe_instant(user.seller_since))
+def person_view(user: Account) -> PersonView:
+    """Return a user as staff sees them."""
+    bar = user.bar
+    return PersonView(
+        username=user.username,
+        role=user.role,
+        created_at=instant(user.created_at),
+        seller_since=maybe_instant(user.seller_since),
+        barred=None if bar is None else bar.kind,
+        barred_until=None if bar is None else maybe_instant(bar.until),
+    )
 
 
 def _shown(user: Account) -> Response:
-    return json_response(_view(user), 200, PRIVATE)
+    return json_response(person_view(user), 200, PRIVATE)
 
 
 ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
@@ -167,6 +185,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
             Field(
                 name="role", to="role", parse=one_of(tuple(Role)), schema={"enum": list(Role)}, about="Of this role."
             ),
+            Field(name="barred", to="barred", parse=one_of(BARS), schema={"enum": list(BARS)}, about="Barred by this."),
             *paging(USERS),
         ),
         answer=PeopleView,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from saleroom.accounts.domain.access_tokens import PATTERN
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.rights import Right, Role, Scope
+from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
-from saleroom.kernel.errors import MissingRight
+from saleroom.kernel.errors import Barred, MissingRight
 from saleroom.kernel.mail import ADDRESS_MAX
 
 USERNAME: Schema = {"pattern": f"^{USERNAME_PATTERN}$"}
@@ -17,14 +18,23 @@ VOCABULARY = Vocabulary(
         "act": ({}, "What was done; docs/people.md lists the acts."),
         "after": ({}, "What the act has made of it, by name."),
         "at": (INSTANT, "When it was done."),
+        "barred": ({"enum": [Sanction.SUSPENSION, Sanction.BAN, None]}, "What bars the user; null if nothing does."),
+        "barredUntil": (INSTANT, "Until when; null if nothing bars the user, or it has no end."),
         "before": ({}, "What it was before the act, by name."),
         "by": ({}, "Who did it; null for the command line of the house."),
+        "endedAt": (INSTANT, "When it was lifted or replaced, or the warning read; null if it was not."),
+        "endedBy": ({}, "By whom; null for the command line of the house, or if it was not."),
+        "endedReason": ({}, "Why it was lifted; null if it was not."),
         "entries": ({}, "The acts."),
         "reason": ({}, "Why, in words; empty if none was given."),
         "rights": ({}, "What the token may do."),
         "role": ({"enum": list(Role)}, "What the user is in the house."),
         "sellerSince": (INSTANT, "When staff approved the user as a seller; null if it did not."),
+        "kind": ({"enum": list(Sanction)}, "What it is."),
+        "person": ({}, "The user."),
+        "sanctions": ({}, "What staff did about the user, the latest first."),
         "subject": ({}, "On what it was done, such as the gid of an auction; null if on a user."),
+        "until": (INSTANT, "Its end; null if it has none."),
         "user": ({}, "On whom it was done; null if on something else."),
         "accessToken": ({"pattern": f"^{PATTERN}$"}, "Send it as `Authorization: Bearer TOKEN`."),
         "accessTokens": ({}, "The access tokens."),
@@ -54,6 +64,13 @@ VOCABULARY = Vocabulary(
         "users": ({}, "The users."),
         "verifiedAt": (INSTANT, "When the mail address was verified; null without one."),
     },
-    facts={MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}}},
+    facts={
+        MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}},
+        Barred: {
+            "sanction": {"enum": [Sanction.SUSPENSION, Sanction.BAN], "description": "What bars the user."},
+            "reason": {"type": "string", "description": "Why, in the words of staff."},
+            "until": {**INSTANT, "type": ["string", "null"], "description": "Its end; null if it has none."},
+        },
+    },
     tags={"accounts": "Users, tokens, and lists of one's own.", "staff": "What those do who run the house."},
 )

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right, Role, Scope, Sellers, refuse_to_offer, refuse_without, rights_of
+from saleroom.accounts.domain.sanctions import BARRED_RIGHTS, Bar
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.parties import Party
 
@@ -24,12 +25,16 @@ _USERNAME = re.compile(USERNAME_PATTERN)
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """A user with what their token lets them do; the `id` is not public. `scopes` is None for a token of a login."""
+    """A user with what their token lets them do; the `id` is not public. `scopes` is None for a token of a login.
+
+    `bar` is the suspension or ban that was in force when the user was read.
+    """
 
     id: int
     username: str
     role: Role = Role.MEMBER
     scopes: frozenset[Scope] | None = None
+    bar: Bar | None = None
 
     @property
     def party(self) -> Party:
@@ -39,18 +44,24 @@ class Holder(Struct, frozen=True, kw_only=True):
     @property
     def rights(self) -> frozenset[Right]:
         """What the token lets the user do."""
-        return rights_of(self.role, self.scopes)
+        return rights_of(self.role, self.scopes) - (frozenset() if self.bar is None else BARRED_RIGHTS)
 
     def refuse_without(self, right: Right) -> None:
-        """Raise MissingRight if the token does not have this right."""
+        """Raise MissingRight if the token does not have this right, or Barred if a suspension or a ban takes it."""
+        if self.bar is not None:
+            self.bar.refuse(right)
         refuse_without(right, self.role, self.scopes)
 
 
 class Account(Holder, frozen=True, kw_only=True):
-    """A user as those who run the house know them. `seller_since` is when staff approved them as a seller, if they did."""
+    """A user as those who run the house know them. `seller_since` is when staff approved them as a seller, if they did.
+
+    `warning` is the reason of the last warning, until the user has read it.
+    """
 
     created_at: datetime
     seller_since: datetime | None = None
+    warning: str | None = None
 
     def refuse_to_offer(self, sellers: Sellers) -> None:
         """Raise SellerNotApproved or OnlyStaffSells unless the user may offer lots in a house with these sellers."""

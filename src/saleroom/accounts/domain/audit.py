@@ -37,6 +37,11 @@ class Act(StrEnum):
     LOT_HIDDEN = "lot.hidden"
     LOT_SHOWN = "lot.shown"
     SALE_CANCELLED = "sale.cancelled"
+    USER_WARNED = "user.warned"
+    USER_SUSPENDED = "user.suspended"
+    USER_BANNED = "user.banned"
+    BAR_LIFTED = "bar.lifted"
+    SESSIONS_ENDED = "sessions.ended"
 
 
 ACTS: Mapping[Act, str] = {
@@ -50,6 +55,11 @@ ACTS: Mapping[Act, str] = {
     Act.LOT_HIDDEN: "took a lot down",
     Act.LOT_SHOWN: "put a lot back",
     Act.SALE_CANCELLED: "cancelled a sale",
+    Act.USER_WARNED: "warned a user",
+    Act.USER_SUSPENDED: "suspended a user",
+    Act.USER_BANNED: "banned a user",
+    Act.BAR_LIFTED: "lifted the suspension or the ban of a user",
+    Act.SESSIONS_ENDED: "logged a user out everywhere",
 }
 """Each act in words that go after who did it."""
 

@@ -125,3 +125,21 @@ class IdempotencyMismatch(Mismatch):
     """This key was used for another request; use a new key for a new request."""
 
     code = "idempotency_mismatch"
+
+
+class NotOneself(Forbidden):
+    """Nobody warns, suspends or bans themselves, or lifts that; ask somebody above you."""
+
+    code = "not_oneself"
+
+
+class NotAboveThem(Forbidden):
+    """You can do this only to people below you in the house; ask somebody above them."""
+
+    code = "not_above_them"
+
+
+class NotBarred(Conflict):
+    """This user is neither suspended nor banned; nothing was changed."""
+
+    code = "not_barred"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account, Holder, expiry
 from saleroom.accounts.domain.rights import Role, Scope
+from saleroom.accounts.domain.sanctions import Bar, Sanction, in_force
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Note, Transaction, brief, ranked
@@ -173,8 +174,14 @@ def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
 def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Holder]:
     """Return the users of live tokens by digest. A token is dead from the instant `expires_at`."""
     found = {
-        digest: Holder(id=user_id, username=name, role=_ROLES[role], scopes=scopes_of(scopes))
-        for digest, user_id, name, role, scopes in _LIVE_TOKENS(tx, set(digests), now=now)
+        digest: Holder(
+            id=user_id,
+            username=name,
+            role=_ROLES[role],
+            scopes=scopes_of(scopes),
+            bar=None if barred is None else _bar(barred, _until(until), reason, now),
+        )
+        for digest, user_id, name, role, scopes, barred, until, reason in _LIVE_TOKENS(tx, set(digests), now=now)
     }
     tx.note(SESSIONS_USED, found)
     if programs := [digest for digest, holder in found.items() if holder.scopes is not None]:
@@ -194,7 +201,7 @@ def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | N
         return None
     scopes = scopes_of(row.scopes)
     tx.note(SESSIONS_USED if scopes is None else ACCESS_TOKENS_USED, [digest])
-    return account_of(row, scopes)
+    return account_of(row, now, scopes)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
@@ -214,23 +221,57 @@ def scopes_of(text: str | None) -> frozenset[Scope] | None:
     return None if text is None else frozenset(map(Scope, text.split()))
 
 
-def account_of(row: Row[Any], scopes: frozenset[Scope] | None = None) -> Account:
-    """Return the account of a row that has the columns `ACCOUNT`."""
+def account_of(row: Row[Any], now: datetime | None = None, scopes: frozenset[Scope] | None = None) -> Account:
+    """Return the account of a row that has the columns `ACCOUNT`, as it is at `now`; without it, an ended bar counts."""
     return Account(
         scopes=scopes,
         id=row.id,
         username=row.username,
         role=_ROLES[row.role],
+        bar=_bar(row.barred, row.barred_until, row.barred_reason, now),
         created_at=row.created_at,
         seller_since=row.seller_since,
+        warning=row.warning,
     )
+
+
+def _bar(kind: str | None, until: datetime | None, reason: str | None, now: datetime | None) -> Bar | None:
+    bar = None if kind is None else Bar(Sanction(kind), reason or "", until)
+    return bar if now is None else in_force(bar, now)
+
+
+def _until(text: str | None) -> datetime | None:
+    """Return an instant that came as JSON: with its offset from PostgreSQL, without one from SQLite, which has UTC."""
+    if text is None:
+        return None
+    at = datetime.fromisoformat(text)
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 _SESSION = (auth_tokens.c.scopes.is_(None),)
 _ROLES = {role.value: role for role in Role}
-ACCOUNT = (users.c.id, users.c.username, users.c.role, users.c.created_at, users.c.seller_since)
+ACCOUNT = (
+    users.c.id,
+    users.c.username,
+    users.c.role,
+    users.c.barred,
+    users.c.barred_until,
+    users.c.barred_reason,
+    users.c.created_at,
+    users.c.seller_since,
+    users.c.warning,
+)
 _LIVE_TOKENS = BulkLookup(
-    select(auth_tokens.c.token, auth_tokens.c.user_id, users.c.username, users.c.role, auth_tokens.c.scopes)
+    select(
+        auth_tokens.c.token,
+        auth_tokens.c.user_id,
+        users.c.username,
+        users.c.role,
+        auth_tokens.c.scopes,
+        users.c.barred,
+        users.c.barred_until,
+        users.c.barred_reason,
+    )
     .join_from(auth_tokens, users)
     .where(auth_tokens.c.expires_at > bindparam("now")),
     auth_tokens.c.token,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from saleroom.accounts.domain.access_tokens import parse_name, parse_scopes
 from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.domain.audit import parse_reason
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.mails import mailbox
 from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.storage.audit import is_facts
 from saleroom.accounts.storage.tables import (
     audit,
@@ -19,6 +21,7 @@ from saleroom.accounts.storage.tables import (
     password_requests,
     rate_limits,
     recovery_codes,
+    sanctions,
     users,
 )
 from saleroom.kernel.errors import Fault
@@ -60,6 +63,15 @@ def _mail_address_fault(value: str) -> Fault | None:
     return None if parse_mail_address(value) == value else FORMAT
 
 
+def _sanction_fault(value: str) -> Fault | None:
+    return None if value in [*Sanction] else Fault("sanction", f"must be one of {', '.join(Sanction)}")
+
+
+def _reason_fault(value: str) -> Fault | None:
+    found = parse_reason(value)
+    return found if isinstance(found, Fault) else None
+
+
 TABLES = AreaTables(
     tables=(
         users,
@@ -69,6 +81,7 @@ TABLES = AreaTables(
         audit,
         mail_links,
         password_requests,
+        sanctions,
         one_time_codes,
         recovery_codes,
         idempotency,
@@ -78,6 +91,12 @@ TABLES = AreaTables(
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,
+        users.c.barred: _sanction_fault,
+        users.c.barred_reason: _reason_fault,
+        users.c.warning: _reason_fault,
+        sanctions.c.kind: _sanction_fault,
+        sanctions.c.reason: _reason_fault,
+        sanctions.c.ended_reason: _reason_fault,
         audit.c.before: _facts_fault,
         audit.c.after: _facts_fault,
         auth_tokens.c.label: _name_fault,

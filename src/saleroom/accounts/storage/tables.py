@@ -25,8 +25,13 @@ users = Table(
     Column("created_at", Instant, nullable=False),
     Column("role", String, nullable=False, server_default="member", index=True),
     Column("seller_since", Instant),
+    Column("barred", String),
+    Column("barred_until", Instant),
+    Column("barred_reason", Text),
+    Column("warning", Text),
 )
-"""`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller."""
+"""`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller. `barred` is `suspension`
+or `ban`, also once `barred_until` has passed. `warning` is the reason of the last warning, until the user has read it."""
 
 
 auth_tokens = Table(
@@ -137,6 +142,24 @@ audit = Table(
 )
 """Acts of staff (docs/people.md, "The audit log"): by a user, or by the command line for null; on a user, or on a `subject`.
 `before` and `after` are JSON. Rows are only added; triggers refuse the rest."""
+
+
+sanctions = Table(
+    "sanctions",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False, index=True),
+    Column("kind", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("by_id", BigInteger, ForeignKey("users.id")),
+    Column("at", Instant, nullable=False),
+    Column("until", Instant),
+    Column("ended_at", Instant),
+    Column("ended_by_id", BigInteger, ForeignKey("users.id")),
+    Column("ended_reason", Text),
+)
+"""The warnings, suspensions and bans of users; by a user, or by the command line of the house for null. `ended_at` is when a
+warning was read, and when a suspension or a ban was lifted or another one took its place."""
 
 
 idempotency = Table(

@@ -7,6 +7,7 @@ from starlette.routing import Route
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.audit import AUDIT, AuditPages
 from saleroom.accounts.web.people import PEOPLE, PeoplePages
+from saleroom.accounts.web.person import PersonPages
 from saleroom.site.site import Address, Site
 
 SECTIONS = (PEOPLE, AUDIT)
@@ -14,9 +15,16 @@ SECTIONS = (PEOPLE, AUDIT)
 
 def routes(site: Site, services: AccountServices) -> list[Route]:
     """Return the routes of the pages over one house."""
-    people, audit = PeoplePages(site, services), AuditPages(site, services)
+    people, person, audit = PeoplePages(site, services), PersonPages(site, services), AuditPages(site, services)
+    one = f"{PEOPLE.path}/{{username}}"
     return [
         Route(PEOPLE.path, Address(GET=people.show)),
+        Route(one, Address(GET=person.show)),
+        Route(f"{one}/sanctions", Address(POST=person.sanction)),
+        Route(f"{one}/lift", Address(POST=person.lift)),
+        Route(f"{one}/role", Address(POST=person.give_role)),
+        Route(f"{one}/seller", Address(POST=person.approve)),
+        Route(f"{one}/sessions", Address(POST=person.end_sessions)),
         Route(AUDIT.path, Address(GET=audit.show)),
         Route(f"{AUDIT.path}.ndjson", Address(GET=audit.file)),
     ]

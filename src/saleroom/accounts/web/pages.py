@@ -14,6 +14,7 @@ from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.mail_addresses import MailAddressPages
 from saleroom.accounts.web.recovery import RecoveryPages
 from saleroom.accounts.web.security import SecurityPages
+from saleroom.accounts.web.standing import StandingPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
@@ -32,6 +33,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True, sen
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
         tabs="parts/account_tabs.html",
+        banner="parts/account_banner.html",
         sections=back_office.SECTIONS,
         home="/mine/sessions",
         names={"registration_open": registration_open, "sends_mail": sends_mail},
@@ -46,6 +48,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         AccessTokenPages(site, services),
     )
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
+    standing = StandingPages(site, services)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
@@ -68,6 +71,8 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/password/forgotten", Address(GET=recovery.form, POST=recovery.ask)),
         Route("/password/new", Address(GET=recovery.link, POST=recovery.reset)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
+        Route("/mine/standing", Address(GET=standing.show)),
+        Route("/mine/standing/read", Address(POST=standing.read)),
         *back_office.routes(site, services),
         Route("/.well-known/change-password", Address(GET=accounts.password_place)),
     ]

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import people
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.people import Which
@@ -18,6 +19,7 @@ from saleroom.site.site import Section, Site
 
 PEOPLE = Section("/admin/people", N_("People"), Right.READ_PEOPLE)
 QUERY_MAX = 32
+BARS = (Sanction.SUSPENSION, Sanction.BAN)
 
 
 class PeoplePages:
@@ -31,16 +33,16 @@ class PeoplePages:
         """GET /admin/people?q=&role=&after=: the people by name."""
         asked = request.query_params
         text, role = asked.get("q", "").strip().lower()[:QUERY_MAX], asked.get("role", "")
-        which = Which(text=text or None, role=Role(role) if role in [*Role] else None)
+        barred = Sanction(asked["barred"]) if asked.get("barred") in BARS else None
+        which = Which(text=text or None, role=Role(role) if role in [*Role] else None, barred=barred)
         try:
             viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
         except Unauthenticated:
             return self._site.to_log_in(request)
-        kept = {"q": text, "role": "" if which.role is None else which.role.value}
+        kept = {"q": text, "role": "" if which.role is None else which.role.value, "barred": barred or ""}
         context = {
             "found": found,
-            "q": text,
-            "role": kept["role"],
+            **kept,
             "roles": ROLES,
             "next": None if found.after is None else f"{PEOPLE.path}?{urlencode({**kept, 'after': found.after})}",
             "query_max": QUERY_MAX,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.accounts.domain.rights import Right, Role
+from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
@@ -41,9 +42,21 @@ ROLES: Mapping[str, str] = {
 }
 """The roles as pages name them."""
 
+STATES: Mapping[str, str] = {Sanction.SUSPENSION: N_("suspended"), Sanction.BAN: N_("banned")}
+"""What a bar makes of a user, as pages name it."""
+SANCTIONS: Mapping[str, str] = {
+    Sanction.WARNING: N_("Warning"),
+    Sanction.SUSPENSION: N_("Suspension"),
+    Sanction.BAN: N_("Ban"),
+}
+"""The sanctions as pages name them."""
+
 WORDS = Words(
-    facts={"right": RIGHTS},
+    facts={"right": RIGHTS, "sanction": STATES},
     headings={
+        "barred": N_("You may not do this for now"),
+        "not_above_them": N_("You may not do this"),
+        "not_oneself": N_("You may not do this"),
         "missing_right": N_("You may not do this"),
         "seller_not_approved": N_("You may not sell here yet"),
         "only_staff_sells": N_("You may not sell here"),
@@ -61,6 +74,14 @@ WORDS = Words(
         ),
         "role_above_own": (N_("You may not give or take a role above your own. Ask somebody who has it."),),
         "last_owner": (N_("A house needs an owner, and this is the last one. Make somebody else an owner first."),),
+        "barred": (
+            N_("You are %(sanction)s here until %(until)s. The reason: “%(reason)s”."),
+            N_("You are %(sanction)s here. The reason: “%(reason)s”."),
+            N_("You are suspended or banned here."),
+        ),
+        "not_oneself": (N_("Nobody can do this to themselves. Ask somebody above you."),),
+        "not_above_them": (N_("You can do this only to people below you in the house."),),
+        "not_barred": (N_("This user is neither suspended nor banned."),),
         "seller_not_approved": (
             N_("In this house only approved sellers offer lots. Ask those who run it to approve you."),
         ),
@@ -83,6 +104,9 @@ WORDS = Words(
         ),
         "password_length": (N_("The password must have %(least)s to %(most)s characters."),),
         "mail_address_format": (N_("Enter a mail address, such as ada@example.org."),),
+        "end_required": (N_("A suspension has an end. Choose one."),),
+        "end_of_warning": (N_("A warning has no end."),),
+        "end_in_past": (N_("The end must be in the future."),),
         "contact_length": (N_("The contact can have at most %(most)s characters."),),
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,

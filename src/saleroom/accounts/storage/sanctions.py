@@ -1,0 +1,99 @@
+"""The sanctions of users, as rows, and what follows from them in the rows of the users."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Row, insert, select, update
+
+from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.storage.tables import sanctions, users
+from saleroom.storage.database import Transaction
+
+NONE = {"barred": None, "barred_until": None, "barred_reason": None}
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A sanction as it was imposed, and how it ended early, if it did. `by` is None for the command line of the house."""
+
+    kind: Sanction
+    reason: str
+    by: str | None
+    at: datetime
+    until: datetime | None
+    ended_at: datetime | None
+    ended_by: str | None
+    ended_reason: str | None
+
+
+def warn(tx: Transaction, user_id: int, reason: str, by_id: int | None, now: datetime) -> int:
+    """Store a warning, which the user sees until they have read it; return its number."""
+    tx.execute(update(users).where(users.c.id == user_id).values(warning=reason))
+    return _add(tx, user_id, Sanction.WARNING, reason, by_id, now, None)
+
+
+def read_warnings(tx: Transaction, user_id: int, now: datetime) -> None:
+    """Note that a user has read all their warnings."""
+    tx.execute(update(users).where(users.c.id == user_id).values(warning=None))
+    unread = (sanctions.c.kind == Sanction.WARNING.value, sanctions.c.ended_at.is_(None))
+    mine = update(sanctions).where(sanctions.c.user_id == user_id, *unread)
+    tx.execute(mine.values(ended_at=now, ended_by_id=user_id))
+
+
+def bar(
+    tx: Transaction, user_id: int, kind: Sanction, reason: str, by_id: int | None, now: datetime, until: datetime | None
+) -> int:
+    """Suspend or ban a user, in place of what is in force; return the number of the sanction."""
+    _end(tx, user_id, by_id, now, None)
+    values = {"barred": kind.value, "barred_until": until, "barred_reason": reason}
+    tx.execute(update(users).where(users.c.id == user_id).values(values))
+    return _add(tx, user_id, kind, reason, by_id, now, until)
+
+
+def lift(tx: Transaction, user_id: int, by_id: int | None, now: datetime, reason: str) -> None:
+    """Lift the suspension or the ban of a user."""
+    _end(tx, user_id, by_id, now, reason)
+    tx.execute(update(users).where(users.c.id == user_id).values(NONE))
+
+
+def history(tx: Transaction, user_id: int, limit: int) -> list[Record]:
+    """Return the last `limit` sanctions of a user, the latest first."""
+    by, ended_by = users.alias("by"), users.alias("ended_by")
+    statement = (
+        select(sanctions, by.c.username.label("by"), ended_by.c.username.label("ended_by"))
+        .outerjoin(by, by.c.id == sanctions.c.by_id)
+        .outerjoin(ended_by, ended_by.c.id == sanctions.c.ended_by_id)
+        .where(sanctions.c.user_id == user_id)
+        .order_by(sanctions.c.id.desc())
+        .limit(limit)
+    )
+    return [_record(row) for row in tx.execute(statement)]
+
+
+def _end(tx: Transaction, user_id: int, by_id: int | None, now: datetime, reason: str | None) -> None:
+    """End what bars a user before its time, if anything does."""
+    barring = (sanctions.c.kind != Sanction.WARNING.value, sanctions.c.ended_at.is_(None))
+    open_ended = (sanctions.c.until.is_(None)) | (sanctions.c.until > now)
+    mine = update(sanctions).where(sanctions.c.user_id == user_id, *barring, open_ended)
+    tx.execute(mine.values(ended_at=now, ended_by_id=by_id, ended_reason=reason))
+
+
+def _add(
+    tx: Transaction,
+    user_id: int,
+    kind: Sanction,
+    reason: str,
+    by_id: int | None,
+    now: datetime,
+    until: datetime | None,
+) -> int:
+    row = {"user_id": user_id, "kind": kind.value, "reason": reason, "by_id": by_id, "at": now, "until": until}
+    number: int = tx.execute(insert(sanctions).returning(sanctions.c.id), row).scalar_one()
+    return number
+
+
+def _record(row: Row[Any]) -> Record:
+    values = {name: getattr(row, name) for name in Record.__struct_fields__}
+    return Record(**values | {"kind": Sanction(row.kind)})

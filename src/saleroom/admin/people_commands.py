@@ -1,0 +1,90 @@
+"""The commands of `saleroom users` that warn, suspend and ban people, and lift that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from saleroom import options
+from saleroom.admin.commands import COMMANDS, users
+from saleroom.options import EXIT_CODES
+
+if TYPE_CHECKING:
+    from saleroom.settings import Settings
+
+__all__ = ["COMMANDS"]
+
+_why = click.option("--reason", required=True, metavar="TEXT", help="Why. The user reads it.")
+_DAYS = click.IntRange(1, 36500)
+
+
+@users.command("warn", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@_why
+@options.house
+def warn(settings: Settings, name: str, reason: str) -> None:
+    """Warn a user, who sees the warning on every page until it is read.
+
+    Examples:
+
+        saleroom users warn bob --reason "please be polite to sellers"
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.sanction(settings, name, "warning", reason, None))
+
+
+@users.command("suspend", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@_why
+@click.option("--days", required=True, metavar="NUMBER", type=_DAYS, help="How long.")
+@options.house
+def suspend(settings: Settings, name: str, reason: str, days: int) -> None:
+    """Suspend a user for some days: no bids, purchases, lots or questions.
+
+    Examples:
+
+        saleroom users suspend bob --days 7 --reason "two lots were not paid for"
+
+    It counts at once, in every process. What the user did before stays.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.sanction(settings, name, "suspension", reason, days))
+
+
+@users.command("ban", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@_why
+@click.option("--days", metavar="NUMBER", type=_DAYS, help="How long. Default: without an end.")
+@options.house
+def ban(settings: Settings, name: str, reason: str, days: int | None) -> None:
+    """Ban a user: no bids, purchases, lots or questions.
+
+    Examples:
+
+        saleroom users ban bob --reason "bids on own lots"
+        saleroom users ban bob --days 90 --reason "bids on own lots"
+
+    It counts at once, in every process. What the user did before stays.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.sanction(settings, name, "ban", reason, days))
+
+
+@users.command("lift", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@_why
+@options.house
+def lift(settings: Settings, name: str, reason: str) -> None:
+    """Lift the suspension or the ban of a user.
+
+    Examples:
+
+        saleroom users lift bob --reason "he has paid"
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.lift(settings, name, reason))

@@ -1,0 +1,64 @@
+"""A bar is part of the row that a decision reads anyway: bids that are decided together are refused one by one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from saleroom.accounts.domain.errors import LastOwner
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.service import sanctions
+from saleroom.accounts.storage import accounts, people
+from saleroom.bidding.service.bidding import buy_now, place_bids, refusals_at_door
+from saleroom.kernel.errors import Barred
+from saleroom.storage.database import Database
+from tests.bidding.service.people import bid, person, sells
+from tests.fixtures_database import FakeClock
+
+
+async def test_a_bar_refuses_bids_one_by_one(database: Database) -> None:
+    """Of bids in one transaction, and at the door, only those of the barred user are refused, with the reason and the end."""
+    ada, bob, cyd = [await person(database) for _ in range(3)]
+    gid = await sells(database, ada, buy_now_price="500")
+    for kind, lasts in ((Sanction.BAN, None), (Sanction.SUSPENSION, timedelta(days=1))):
+        done = await database.write(sanctions.impose, bob.account.username, kind, "Why", lasts)
+        bar = done.user.bar
+        assert bar is not None
+        commands = [bob.bids(gid, "110"), cyd.bids(gid, "100")]
+        [refused, other] = await database.read(refusals_at_door, commands)
+        assert isinstance(refused, Barred) and other is None
+        assert {"sanction": kind, "reason": "Why", "until": bar.until} == refused.facts
+        [answer] = await database.write(place_bids, commands[:1])
+        assert isinstance(answer, Barred)
+        with pytest.raises(Barred):
+            await database.write(buy_now, bob.token, gid, None)
+    assert ["barred", "accepted"] == await bid(database, bob.bids(gid, "110"), cyd.bids(gid, "100"))
+
+
+async def test_a_bar_ends_by_itself(clocked_database: Database, clock: FakeClock) -> None:
+    """At its end the user may bid again, and is no longer listed as barred; nobody has to lift anything."""
+    database = clocked_database
+    ada, bob = await person(database), await person(database)
+    gid = await sells(database, ada)
+    await database.write(sanctions.impose, bob.account.username, Sanction.SUSPENSION, "Why", timedelta(hours=1))
+    clock.advance(3599)
+    assert ["barred"] == await bid(database, bob.bids(gid, "100"))
+    which = people.Which(barred=Sanction.SUSPENSION)
+    assert [bob.account.username] == [one.username for one in (await database.read(people.page, which, 9))[0]]
+    clock.advance(1)
+    assert ["accepted"] == await bid(database, bob.bids(gid, "100"))
+    assert [] == (await database.read(people.page, which, 9))[0]
+
+
+async def test_the_command_line_keeps_an_owner_who_can_act(database: Database) -> None:
+    """Of two owners one may be banned, then no longer the other one."""
+    ada, bob = await person(database), await person(database)
+    for one in (ada, bob):
+        await database.write(accounts.set_role, one.account.id, Role.OWNER)
+    await database.write(sanctions.impose, ada.account.username, Sanction.BAN, "Why")
+    with pytest.raises(LastOwner):
+        await database.write(sanctions.impose, bob.account.username, Sanction.BAN, "Why")
+    await database.write(sanctions.pardon, ada.account.username, "A mistake")
+    await database.write(sanctions.impose, bob.account.username, Sanction.BAN, "Why")
