@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import Struct, inspect
 
 from saleroom.accounts.api.vocabulary import USERNAME
+from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
 from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
 from saleroom.bidding.domain import bidding, closing, moderation, selling, voiding
 from saleroom.bidding.domain.auction import Auction, Status, begin
@@ -254,6 +255,7 @@ def refused_example(refused: type[Refusal]) -> Any:
         "decided_at": auction.current_bid_at,
         "late_microseconds": 153_421,
         "retry_after": 1,
+        "right": "bid",
         "version": auction.version,
         "changes": (Change("ends_at", None, auction.ends_at),),
     }
@@ -264,7 +266,7 @@ def refused_example(refused: type[Refusal]) -> Any:
             **{
                 name: fact
                 for name, fact in facts.items()
-                if problems.member(name) in (schemas.VOCABULARY | VOCABULARY).facts.get(refused, {})
+                if problems.member(name) in (schemas.VOCABULARY | ACCOUNTS | VOCABULARY).facts.get(refused, {})
             }
         )
     )
