@@ -13,8 +13,9 @@ from saleroom.accounts.service import addresses, recovery
 from saleroom.accounts.service.accounts import authenticate, set_digest
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.recovery import Recovery
+from saleroom.accounts.service.sweeper import sweep
 from saleroom.accounts.service.throttle import AccountMails
-from saleroom.accounts.storage import accounts, mail_links
+from saleroom.accounts.storage import accounts, mail_addresses, mail_links
 from saleroom.kernel.errors import TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database
 from tests.accounts.service.mailed import code, has_mail, mails, says, sign
@@ -143,6 +144,36 @@ async def test_what_ends_a_link(clocked_database: Database) -> None:
     third = await code(clocked_database)
     await has_mail(clocked_database, ada, "ada@new.example")
     await ends(third)
+
+
+async def test_a_link_to_an_address_that_was_given_up_is_refused(clocked_database: Database) -> None:
+    """A link that was posted to the old address just after the user verified another one sets no password."""
+    ada = await person(clocked_database)
+    await has_mail(clocked_database, ada, ADA)
+    old = await clocked_database.read(mail_addresses.find, ada.account.id)
+    assert old is not None
+    for change in ("ada@new.example", None):
+        if change is None:
+            await clocked_database.write(addresses.give, ada.account, None, None)
+        else:
+            await has_mail(clocked_database, ada, change)
+        late = await clocked_database.write(mail_links.add, ada.account.id, Purpose.RESET, old.address, old.given_at)
+        with pytest.raises(InvalidLink):
+            await clocked_database.write(recovery.reset, late.code("no digest", sign), "new", sign)
+    assert "no digest" == await digest_of(clocked_database, ada)
+
+
+async def test_a_link_gets_its_mail_after_all_earlier_ones_were_deleted(
+    clocked_database: Database, clock: FakeClock
+) -> None:
+    """A quiet house whose old links were swept away sends the next one, though their mails are still on record."""
+    ada = await person(clocked_database)
+    await has_mail(clocked_database, ada, ADA)
+    for asked in range(1, 4):
+        await ask(clocked_database, ada.account.username)
+        assert asked == [kind for kind, _ in await mails(clocked_database)].count("reset")
+        clock.now += mail_links.RETENTION + timedelta(hours=1)
+        await clocked_database.write(sweep)
 
 
 async def test_a_code_that_was_changed_is_refused(clocked_database: Database) -> None:

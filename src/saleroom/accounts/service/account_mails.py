@@ -24,7 +24,7 @@ def post_link(tx: Transaction, link: MailLink, language: str | None) -> None:
     """Post the mail with a link."""
     message = Message(
         kind=link.purpose.value,
-        key=f"link {link.id}",
+        key=f"link {link.id} {link.made_at.isoformat()}",  # SQLite gives the number of a deleted row again
         address=link.address,
         facts={"link": link.id},
         language=language,

@@ -95,6 +95,10 @@ def reset(tx: Transaction, code: str, digest: str, sign: Sign) -> str:
     before = accounts.lock_digest(tx, link.user_id)
     if not link.has_code(code, before, sign) or not mail_links.use(tx, link.id, tx.now()):
         raise InvalidLink
+    # A request that was answered while the user gave another address may have sent the link to the one before.
+    used = mail_addresses.verified(tx, [link.user_id]).get(link.user_id)
+    if used is None or used.address != link.address:
+        raise InvalidLink
     accounts.set_digest(tx, link.user_id, digest)
     accounts.delete_sessions(tx, link.user_id)
     tell(tx, link.user_id, "password_changed", {"by": "link"})
