@@ -27,7 +27,7 @@ from tests.process import ending
 from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
-COMMANDS += [["users", "codes-off"]]
+COMMANDS += [["users", "codes-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]

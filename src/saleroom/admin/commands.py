@@ -23,7 +23,7 @@ PASSWORD_BYTES_MAX = 4096
 
 
 _file = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-_file_or_stream = click.argument(
+file_or_stream = click.argument(
     "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 )
 
@@ -37,7 +37,7 @@ class _Roles(click.Choice[str]):
 _ROLE = _Roles(("owner", "manager", "auctioneer", "clerk", "cashier", "cataloguer", "member"))
 """The roles of the domain, which is not imported before a command runs. A test compares them."""
 _reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log.")
-_force = click.option("--force", is_flag=True, help="Replace an existing file.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
@@ -257,8 +257,8 @@ def list_audit(settings: Settings, limit: int, user: str | None, act: str | None
 
 
 @audit.command("export", cls=options.Command, epilog=EXIT_CODES)
-@_file_or_stream
-@_force
+@file_or_stream
+@force_option
 @options.house
 def export_audit(settings: Settings, file: Path, force: bool) -> None:
     """Write the whole log as lines of JSON, the earliest entry first.
@@ -270,13 +270,13 @@ def export_audit(settings: Settings, file: Path, force: bool) -> None:
     """
     from saleroom.admin import audit as log
 
-    target = _or_stream(file, sys.stdout.buffer)
+    target = or_stream(file, sys.stdout.buffer)
     click.echo(log.export(settings, target, force=force), err=target is not file)
 
 
 @click.command(cls=options.Command, epilog=EXIT_CODES)
 @_file
-@_force
+@force_option
 @options.house
 def backup(settings: Settings, file: Path, force: bool) -> None:
     """Copy the database to a file, while the house serves.
@@ -319,8 +319,8 @@ def restore(settings: Settings, file: Path) -> None:
 
 
 @click.command("export", cls=options.Command, epilog=EXIT_CODES)
-@_file_or_stream
-@_force
+@file_or_stream
+@force_option
 @options.house
 def export_house(settings: Settings, file: Path, force: bool) -> None:
     """Write the whole house as lines of JSON, the same from SQLite and PostgreSQL.
@@ -334,12 +334,12 @@ def export_house(settings: Settings, file: Path, force: bool) -> None:
     """
     from saleroom.admin import transfers
 
-    target = _or_stream(file, sys.stdout.buffer)
+    target = or_stream(file, sys.stdout.buffer)
     transfers.export(settings, target, force=force, say=lambda line: click.echo(line, err=target is not file))
 
 
 @click.command("import", cls=options.Command, epilog=EXIT_CODES)
-@_file_or_stream
+@file_or_stream
 @options.house
 def import_house(settings: Settings, file: Path) -> None:
     """Read an exported house into an empty database: all of it or nothing.
@@ -353,10 +353,11 @@ def import_house(settings: Settings, file: Path) -> None:
     """
     from saleroom.admin import transfers
 
-    transfers.import_(settings, _or_stream(file, sys.stdin.buffer), say=click.echo)
+    transfers.import_(settings, or_stream(file, sys.stdin.buffer), say=click.echo)
 
 
-def _or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
+def or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
+    """Return the file, or the stream if that is `-`."""
     return stream if str(file) == "-" else file
 
 

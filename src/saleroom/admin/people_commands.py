@@ -1,13 +1,15 @@
-"""The commands of `saleroom users` that warn, suspend and ban people, and lift that."""
+"""The commands of `saleroom users` that warn, suspend and ban people, lift that, and export what is held about one."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from saleroom import options
-from saleroom.admin.commands import COMMANDS, users
+from saleroom.admin.commands import COMMANDS, file_or_stream, force_option, or_stream, users
 from saleroom.options import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -88,3 +90,24 @@ def lift(settings: Settings, name: str, reason: str) -> None:
     from saleroom.admin import users as accounts
 
     click.echo(accounts.lift(settings, name, reason))
+
+
+@users.command("export", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@file_or_stream
+@force_option
+@options.house
+def export_user(settings: Settings, name: str, file: Path, force: bool) -> None:
+    """Write all that the house holds about a user as a ZIP.
+
+    Examples:
+
+        saleroom users export ada ada.zip
+        saleroom users export ada - > ada.zip
+
+    JSON files and the photos, with a README. Secrets are left out. Only the owner of the file can read it.
+    """
+    from saleroom.admin import person_export
+
+    target = or_stream(file, sys.stdout.buffer)
+    click.echo(person_export.export(settings, name, target, force=force), err=target is not file)

@@ -1,0 +1,224 @@
+"""`saleroom users export`: all that a house holds about one person, as a ZIP of JSON files and pictures."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Column, ColumnElement, Select, or_, select
+
+from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.domain.errors import UnknownUser
+from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage.tables import (
+    audit,
+    auth_tokens,
+    contacts,
+    mail_addresses,
+    mail_links,
+    one_time_codes,
+    sanctions,
+    users,
+)
+from saleroom.admin.backups import refuse_missing, refuse_place
+from saleroom.admin.transfers import freeze_newest
+from saleroom.bidding.storage.tables import (
+    auctions,
+    bids,
+    drafts,
+    photo_files,
+    photos,
+    questions,
+    remarks,
+    watches,
+)
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.instants import instant
+from saleroom.opening import run
+from saleroom.outbox.tables import outbox
+from saleroom.settings import Settings
+from saleroom.storage.database import Transaction
+from saleroom.storage.files import beside, publish
+
+ROWS_AT_ONCE = 200
+LEFT_OUT = {
+    "password_digest": "a secret",
+    "token": "a secret",
+    "secret": "a secret",
+    "seed": "a secret of a ledger",
+    "hidden": "a secret of a ledger",
+    "head": "in the ledger",
+    "by_id": "which of the staff it was",
+    "ended_by_id": "which of the staff it was",
+    "owner_id": "the person",
+    "author_id": "the person",
+    "user_id": "the person",
+    "asker_id": "the person",
+    "bidder_id": "the person",
+    "current_bidder_id": "somebody else",
+    "maximum": "of a lot: somebody else's limit",
+    "mailbox": "follows from the address",
+    "folded": "follows from the address",
+}
+"""Columns that no file has, and why. The limits of the person's own bids are in `bids.json`."""
+README = """This archive has all that the house holds about the account {username}, as of {at}.
+
+Each file is a list in JSON; instants are in UTC, amounts are texts in the currency of the house.
+
+account.json        the name, the role, since when
+contact.json        how you can be reached after a sale
+mail_address.json   your mail address
+mail_links.json     links that were sent to you by mail in the last days, without their codes
+logins.json         where you are logged in, and access tokens of your programs, without the tokens
+one_time_codes.json whether a login needs a code, without the secret
+bids.json           your bids, with your limits
+limits.json         the limits by which you lead, or have bought, as you raised them last
+lots.json           the lots that you have offered
+remarks.json        your remarks on your lots
+questions.json      your questions to sellers, with their answers
+answers.json        questions to you as a seller, with your answers; not who asked
+watch_list.json     the lots that you watch
+drafts.json         forms of lots that you have saved
+photos.json         your photos; their pictures are in the folder photos
+notices.json        what the house has written to you, and when
+sanctions.json      warnings, suspensions and bans, with their reasons
+acts.json           what staff has done about your account; not who of them
+
+Ledgers of lots are public and name bidders and buyers: GET /auctions/GID/ledger.
+Your receipts, signed by the house: GET /auctions/GID/receipts.
+Secrets, which are digests or sealed, are left out.
+"""
+
+
+class Part(Struct, frozen=True):
+    """A file of the archive: rows by their key, which also orders them."""
+
+    name: str
+    key: Column[Any]
+    mine: ColumnElement[bool]
+    keeps: frozenset[str] = frozenset()
+    """Columns of `LEFT_OUT` that this file has all the same."""
+    only: frozenset[str] = frozenset()
+    """The columns of the file; empty for all of the table."""
+
+
+def export(settings: Settings, name: str, file: Path | BinaryIO, *, force: bool) -> str:
+    """Write the archive of a user to a new `file` or a stream, and return a line that says so. Raises Refusal, OSError."""
+    refuse_missing(settings)
+    username = parse_username(name)
+    if isinstance(username, Fault):
+        raise UnknownUser
+
+    def write(target: BinaryIO) -> int:
+        def work(tx: Transaction) -> int:
+            freeze_newest(tx)
+            return archive(tx, username, target)
+
+        return run(settings, lambda database: database.read(work))
+
+    if isinstance(file, Path):
+        refuse_place(file, force=force)
+        with beside(file) as part:
+            with part.open("wb") as target:
+                written = write(target)
+            publish(part, file, force=force)
+    else:
+        written = write(file)
+    return f"Exported {username}: {written} rows and pictures."
+
+
+def archive(tx: Transaction, username: str, target: BinaryIO) -> int:
+    """Write the archive of a user, a few rows in memory at a time; return how many rows and pictures. Raises UnknownUser."""
+    login = accounts.find_login(tx, username)
+    if login is None:
+        raise UnknownUser
+    written = 0
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archived:
+        archived.writestr("README.txt", README.format(username=username, at=instant(tx.now())))
+        for part in parts(tx, login.account.id):
+            written += _write(tx, archived, part)
+        written += _pictures(tx, archived, login.account.id)
+    return written
+
+
+def parts(tx: Transaction, user_id: int) -> list[Part]:
+    """Return the files of a user's archive."""
+    given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
+    lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
+    return [
+        Part("account", users.c.id, users.c.id == user_id),
+        Part("contact", contacts.c.user_id, contacts.c.user_id == user_id),
+        Part("mail_address", mail_addresses.c.user_id, mail_addresses.c.user_id == user_id),
+        Part("mail_links", mail_links.c.id, mail_links.c.user_id == user_id),
+        Part("logins", auth_tokens.c.id, auth_tokens.c.user_id == user_id),
+        Part("one_time_codes", one_time_codes.c.user_id, one_time_codes.c.user_id == user_id),
+        Part("bids", bids.c.id, bids.c.bidder_id == user_id, frozenset({"maximum"})),
+        Part(
+            "limits",
+            auctions.c.id,
+            auctions.c.current_bidder_id == user_id,
+            frozenset({"maximum"}),
+            frozenset({"gid", "maximum"}),
+        ),
+        Part("lots", auctions.c.id, auctions.c.author_id == user_id),
+        Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),
+        Part("questions", questions.c.id, questions.c.asker_id == user_id),
+        Part("answers", questions.c.id, questions.c.auction_id.in_(lots)),
+        Part("watch_list", watches.c.id, watches.c.user_id == user_id),
+        Part("drafts", drafts.c.id, drafts.c.owner_id == user_id),
+        Part("photos", photos.c.id, photos.c.owner_id == user_id),
+        Part("notices", outbox.c.id, or_(outbox.c.receiver == user_id, outbox.c.address == given)),
+        Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
+        Part("acts", audit.c.id, audit.c.user_id == user_id),
+    ]
+
+
+def _write(tx: Transaction, archived: zipfile.ZipFile, part: Part) -> int:
+    count = 0
+    with archived.open(f"{part.name}.json", "w", force_zip64=True) as file:
+        for row in _rows(tx, part):
+            file.write((b"[\n" if count == 0 else b",\n") + _encode(row))
+            count += 1
+        file.write(b"[]\n" if count == 0 else b"\n]\n")
+    return count
+
+
+def _rows(tx: Transaction, part: Part) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file in the order of their key; the lot that one is about also by its gid."""
+    table = part.key.table
+    names = (part.only or {column.name for column in table.c}) - (LEFT_OUT.keys() - part.keeps)
+    columns = [column for column in table.c if column.name in names]
+    found: Select[Any] = select(part.key.label("key_"), *columns).where(part.mine)
+    if "auction_id" in table.c:
+        gid = select(auctions.c.gid).where(auctions.c.id == table.c.auction_id).scalar_subquery()
+        found = found.add_columns(gid.label("lot"))
+    page = found.order_by(part.key).limit(ROWS_AT_ONCE)
+    rows = tx.execute(page).mappings().all()
+    while rows:
+        for row in rows:
+            yield {name: value for name, value in row.items() if name not in ("key_", "id", "auction_id")}
+        rows = tx.execute(page.where(part.key > rows[-1]["key_"])).mappings().all()
+
+
+def _pictures(tx: Transaction, archived: zipfile.ZipFile, user_id: int) -> int:
+    """Write the widest file of each photo, one in memory at a time."""
+    own = select(photos.c.id, photos.c.gid, photos.c.width).where(
+        photos.c.owner_id == user_id, photos.c.source_id.is_(None)
+    )
+    count, last = 0, 0
+    while (row := tx.execute(own.where(photos.c.id > last).order_by(photos.c.id).limit(1)).first()) is not None:
+        last = row.id
+        file = select(photo_files.c.bytes).where(photo_files.c.photo_id == row.id, photo_files.c.width == row.width)
+        picture = tx.execute(file).scalar()
+        if picture is not None:
+            archived.writestr(zipfile.ZipInfo(f"photos/{row.gid}.webp"), picture)
+            count += 1
+    return count
+
+
+def _encode(row: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(row, enc_hook=str, order="sorted")

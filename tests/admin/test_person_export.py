@@ -1,0 +1,101 @@
+"""The archive of all that a house holds about one person."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saleroom.accounts.domain.errors import UnknownUser
+from saleroom.accounts.storage.tables import users
+from saleroom.admin import person_export
+from saleroom.admin.person_export import archive, parts
+from saleroom.areas import TABLES
+from saleroom.storage.database import Transaction
+from tests.admin.furnished import TOKENS, asked, furnish
+from tests.fixtures_house import settings_for
+
+NOT_PERSONAL = {"idempotency", "recovery_codes"}
+"""Tables that refer to users and hold nothing but digests, and answers that are in other files."""
+
+
+def read(url: str, name: str) -> dict[str, Any]:
+    """The files of a user's archive, JSON decoded."""
+
+    def write(tx: Transaction) -> bytes:
+        target = io.BytesIO()
+        archive(tx, name, target)
+        return target.getvalue()
+
+    with zipfile.ZipFile(io.BytesIO(asked(url, write))) as found:
+        assert found.testzip() is None
+        return {
+            one: json.loads(found.read(one)) if one.endswith(".json") else found.read(one) for one in found.namelist()
+        }
+
+
+def test_a_person_gets_all_that_is_theirs(database_url: str) -> None:
+    """The archive has lots, bids with their limits, photos, questions, lists and notices of its person."""
+    furnish(database_url)
+    ada, ben, cyd = (read(database_url, name) for name in ("ada", "ben", "cyd"))
+    assert [("ada", "member")] == [(one["username"], one["role"]) for one in ada["account.json"]]
+    assert len(ada["lots.json"]) > 3
+    assert {"1000.000", "300.000"} <= {one["maximum"] for one in ben["bids.json"]}
+    assert {"400.000"} <= {one["maximum"] for one in ben["limits.json"]}
+    assert {frozenset({"gid", "maximum"})} == {frozenset(one) for one in ben["limits.json"]}
+    assert 3 == len(cyd["questions.json"]) == len(ada["answers.json"])
+    assert ["cyd@xn--bcher-kva.example"] == [one["address"] for one in cyd["mail_address.json"]]
+    assert ["Cyd, 0171 123"] == [one["contact"] for one in cyd["contact.json"]]
+    assert 1 == len(cyd["watch_list.json"]) == len(cyd["notices.json"]) == len(ada["drafts.json"])
+    assert {"Firefox", None} == {one["agent"] for one in ada["logins.json"]}
+    assert b"RIFF" == next(data for name, data in ada.items() if name.startswith("photos/"))[:4]
+    for name in ada:
+        if name.endswith(".json"):
+            assert name in ada["README.txt"].decode(), name
+
+
+def test_it_has_no_secret_and_nobody_else(database_url: str) -> None:
+    """No digest, token, seed or limit of another is in an archive, and no name of another person."""
+    furnish(database_url)
+    ada = read(database_url, "ada")
+    text = json.dumps({name: value for name, value in ada.items() if name.endswith(".json")})
+    for secret in (*TOKENS.values(), "password_digest", '"token"', '"seed"', "ben", "0171 123", "xn--bcher"):
+        assert secret not in text, secret
+
+
+def test_every_table_about_people_is_in_it(database_url: str) -> None:
+    """Each table that refers to a user is in the archive, or named here with the reason why not."""
+    furnish(database_url)
+    inside = {part.key.table.name for part in asked(database_url, lambda tx: parts(tx, 1))}
+    referring = {
+        key.parent.table.name for table in TABLES.tables for key in table.foreign_keys if key.references(users)
+    }
+    assert referring - NOT_PERSONAL <= inside | {"mail_links"}
+
+
+def test_many_rows_come_by_pages(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are the same, and each is there once, however few are read at a time."""
+    furnish(database_url)
+    whole = read(database_url, "ada")
+    monkeypatch.setattr(person_export, "ROWS_AT_ONCE", 1)
+    paged = read(database_url, "ada")
+    assert whole.keys() == paged.keys()
+    assert all(whole[name] == paged[name] for name in whole if name.endswith(".json"))
+
+
+def test_the_command_writes_a_file_that_only_its_owner_reads(database_url: str, tmp_path: Path) -> None:
+    """The file appears whole and private, is not replaced unasked, and there is none for nobody."""
+    furnish(database_url)
+    settings = settings_for(database_url)
+    file = tmp_path / "ada.zip"
+    assert person_export.export(settings, "ADA", file, force=False).startswith("Exported ada: ")
+    assert 0o600 == file.stat().st_mode & 0o777
+    assert zipfile.is_zipfile(file)
+    with pytest.raises(Exception, match="already exists"):
+        person_export.export(settings, "ada", file, force=False)
+    for nobody in ("nobody", "no body"):
+        with pytest.raises(UnknownUser):
+            person_export.export(settings, nobody, tmp_path / "nobody.zip", force=False)
+    assert ["ada.zip"] == [one.name for one in tmp_path.iterdir() if one.suffix == ".zip"]
