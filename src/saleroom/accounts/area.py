@@ -12,6 +12,8 @@ from saleroom.accounts.api.vocabulary import VOCABULARY
 from saleroom.accounts.service import recovery, sweeper
 from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.breached_passwords import BreachedPasswords
+from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
@@ -28,10 +30,11 @@ from saleroom.accounts.web.pages import LOGIN, area_pages
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
 from saleroom.http.secret import Purpose
+from saleroom.storage.database import Database
 
 
 def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
-    passwords = Passwords()
+    passwords = Passwords(_breached(settings))
     database = platform.database
     registrations = (
         Registrations(database, settings.registrations_per_hour) if settings.registration == "open" else None
@@ -65,6 +68,9 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
     if idle is not None:
         database.after_commit(SESSIONS_USED, uses.saw)
 
+    if settings.staff_one_time_codes:
+        database.switch_on(STAFF_NEEDS_CODES)
+
     async def begin() -> Mapping[str, Task]:
         await uses.begin(database)
         return {
@@ -81,12 +87,24 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
     )
 
 
+async def _prepare(settings: AccountSettings, _: Database) -> None:
+    """Refuse a list of breached passwords that is none. Raises Refusal."""
+    breached = _breached(settings)
+    if breached is not None:
+        breached.check()
+
+
+def _breached(settings: AccountSettings) -> BreachedPasswords | None:
+    return None if settings.breached_passwords is None else BreachedPasswords(settings.breached_passwords)
+
+
 ACCOUNTS: Area[AccountSettings] = Area(
     tables=TABLES,
     endpoints=(*api.ENDPOINTS, *test_users.ENDPOINTS),
     vocabulary=VOCABULARY,
     operations=OPERATIONS,
     open=_open,
+    prepare=_prepare,
     urgent=(LOGIN,),
     mails=MAILS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
@@ -31,6 +32,13 @@ class AccountSettings(PlatformSettings):
     )
     new_login_mails: bool = Field(
         True, description="Tell users by mail of a login from a device that was not logged in before."
+    )
+    breached_passwords: Path | None = Field(
+        None,
+        description="List of breached passwords, which nobody may choose: a sorted file of SHA-1 hashes, or its ranges.",
+    )
+    staff_one_time_codes: bool = Field(
+        False, description="Whether staff has the rights of its roles only after setting up one-time codes."
     )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."

@@ -12,6 +12,7 @@ from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import one_time_codes, roles_of_users, sanctions
 from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
 from saleroom.accounts.storage.people import Which
@@ -136,7 +137,8 @@ def _write(settings: Settings, work: Callable[[Transaction], R]) -> R:
 def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
     async def with_accounts(database: Database) -> R:
         await with_tables(database)
-        passwords = Passwords()
+        listed = settings.breached_passwords
+        passwords = Passwords(None if listed is None else BreachedPasswords(listed))
         try:
             return await work(Accounts(database, passwords, None))
         finally:

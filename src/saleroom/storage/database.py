@@ -7,7 +7,7 @@ in one transaction that commits when it returns and rolls back when it raises.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
@@ -34,12 +34,23 @@ class Note(Generic[V]):
     """Names one kind of values that transactions note, for hooks that run after the commit: see `Database.after_commit`."""
 
 
+class Switch:
+    """Names a setting of the house that use cases ask about; it is off unless `Database.switch_on` was called."""
+
+
 class Transaction:
     """The database as a use case sees it while its transaction lasts."""
 
-    __slots__ = ("_clock", "cache", "cached", "connection", "dialect", "notes")
+    __slots__ = ("_clock", "cache", "cached", "connection", "dialect", "notes", "switches")
 
-    def __init__(self, connection: Connection, clock: Clock | None = None, cache: Cache | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Clock | None = None,
+        cache: Cache | None = None,
+        switches: Collection[Switch] = (),
+    ) -> None:
+        self.switches = switches
         self.connection = connection
         self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
         self._clock = clock
@@ -66,6 +77,10 @@ class Transaction:
     def driver_sql(self, statement: str, values: tuple[Any, ...]) -> None:
         """Run a statement in the driver's own parameter style; see `storage/bulk.py`."""
         self.connection.exec_driver_sql(statement, values)
+
+    def is_on(self, switch: Switch) -> bool:
+        """Return whether a setting of the house is on."""
+        return switch in self.switches
 
     def now(self) -> datetime:
         """Read the house's clock (UTC): on PostgreSQL the server's, because several machines may share the database."""
@@ -108,6 +123,7 @@ class Database:
         self.url = parse_url(url)
         self.clock = clock
         self.cache = Cache()
+        self._switches: set[Switch] = set()
         self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
@@ -148,6 +164,10 @@ class Database:
         """Call `hook` in the event loop with the values that a transaction noted, once it has read or committed."""
         self._hooks.append((note, hook))
 
+    def switch_on(self, switch: Switch) -> None:
+        """Switch a setting of the house on, for all transactions from now on."""
+        self._switches.add(switch)
+
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
@@ -167,7 +187,7 @@ class Database:
         brief, rank = marks(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
-            tx = Transaction(connection, self.clock, self.cache)
+            tx = Transaction(connection, self.clock, self.cache, self._switches)
             if rank is Rank.COSTLY and self.kind == "postgresql":
                 # If this process is killed, nothing else stops the statement.
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(2000 * READ_SECONDS_MAX)}")

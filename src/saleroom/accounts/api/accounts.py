@@ -15,6 +15,7 @@ from saleroom.accounts.domain.accounts import (
 )
 from saleroom.accounts.domain.agents import agent
 from saleroom.accounts.domain.errors import (
+    BreachedPassword,
     CodeRequired,
     InvalidAuthentication,
     RegistrationClosed,
@@ -153,7 +154,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         form=_REGISTRATION,
         status=201,
         answer=AccountView,
-        errors=(UsernameTaken, RegistrationClosed, TooManyRequests, Busy),
+        errors=(UsernameTaken, BreachedPassword, RegistrationClosed, TooManyRequests, Busy),
         about="If registration is closed, only the command line adds users.",
     ),
     Endpoint(
@@ -202,7 +203,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         access=Access.TOKEN,
         form=_PASSWORD_CHANGE,
         status=204,
-        errors=(WrongPassword, TooManyRequests, Busy),
+        errors=(WrongPassword, BreachedPassword, TooManyRequests, Busy),
         about="The token of this request stays valid. A wrong current password counts as a failed login.",
     ),
 )

@@ -65,7 +65,13 @@ VOCABULARY = Vocabulary(
         "verifiedAt": (INSTANT, "When the mail address was verified; null without one."),
     },
     facts={
-        MissingRight: {"right": {"enum": list(Right), "description": "The right that is missing."}},
+        MissingRight: {
+            "right": {"enum": list(Right), "description": "The right that is missing."},
+            "needs": {
+                "const": "one_time_codes",
+                "description": "What to set up first, to have it; absent if nothing would do.",
+            },
+        },
         Barred: {
             "sanction": {"enum": [Sanction.SUSPENSION, Sanction.BAN], "description": "What bars the user."},
             "reason": {"type": "string", "description": "Why, in the words of staff."},

@@ -7,7 +7,17 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from saleroom.accounts.domain.rights import Right, Role, Scope, Sellers, refuse_to_offer, refuse_without, rights_of
+from saleroom.accounts.domain.rights import (
+    STAFF_RIGHTS,
+    Right,
+    Role,
+    Scope,
+    Sellers,
+    missing_for_want_of_codes,
+    refuse_to_offer,
+    refuse_without,
+    rights_of,
+)
 from saleroom.accounts.domain.sanctions import BARRED_RIGHTS, Bar
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.parties import Party
@@ -35,6 +45,8 @@ class Holder(Struct, frozen=True, kw_only=True):
     role: Role = Role.MEMBER
     scopes: frozenset[Scope] | None = None
     bar: Bar | None = None
+    needs_codes: bool = False
+    """Whether the user is staff, and a member only until they have set up one-time codes."""
 
     @property
     def party(self) -> Party:
@@ -50,6 +62,8 @@ class Holder(Struct, frozen=True, kw_only=True):
         """Raise MissingRight if the token does not have this right, or Barred if a suspension or a ban takes it."""
         if self.bar is not None:
             self.bar.refuse(right)
+        if self.needs_codes and right in STAFF_RIGHTS:
+            raise missing_for_want_of_codes(right)
         refuse_without(right, self.role, self.scopes)
 
 

@@ -49,6 +49,12 @@ class WrongPassword(Forbidden):
     code = "wrong_password"
 
 
+class BreachedPassword(Mismatch):
+    """This password stands in a list of stolen passwords, which thieves try first; choose another."""
+
+    code = "breached_password"
+
+
 class UsernameTaken(Conflict):
     """This username is taken; choose another."""
 

@@ -155,3 +155,9 @@ def refuse_to_change_role(by: Role | None, was: Role, now: Role, owners: int) ->
 def missing(right: Right) -> MissingRight:
     """Return the refusal that names the right in words."""
     return MissingRight(f"You may not {MEANINGS[right]} here; ask those who run the house.", right=right.value)
+
+
+def missing_for_want_of_codes(right: Right) -> MissingRight:
+    """Return the refusal of staff who have to set up one-time codes first; `needs` says so."""
+    message = "This house asks its staff for one-time codes: set them up, then you have the rights of your role."
+    return MissingRight(message, right=right.value, needs="one_time_codes")

@@ -90,7 +90,7 @@ class Accounts:
         self._tells = tells_of_devices
 
     async def register(self, username: str, password: str, address: str) -> Account:
-        """Return the new account. Raises RegistrationClosed, UsernameTaken, TooManyRequests or Busy."""
+        """Return the new account. Raises RegistrationClosed, UsernameTaken, BreachedPassword, TooManyRequests or Busy."""
         if self._registrations is None:
             raise RegistrationClosed
         await self._registrations.take(address)
@@ -112,7 +112,7 @@ class Accounts:
         async with self._failed_logins.attempt(username, address):
             while started is None:
                 account, digest = await self._verified(username, password, address, "a login failed")
-                newer = await self._passwords.digest(password) if self._passwords.is_outdated(digest) else None
+                newer = await self._passwords.digest_again(password) if self._passwords.is_outdated(digest) else None
                 secrets = None if keys is None else keys.secrets
                 values = (account.id, digest, newer, agent, code, secrets, self._tells)
                 started = await self._database.write(start_session, *values)
@@ -164,7 +164,7 @@ class Accounts:
         """Replace the password of the token's user, and end all their other sessions.
 
         A wrong `current` counts as a failed login. Otherwise a thief of a token could guess the password at any speed.
-        Raises Unauthenticated, Contradiction, WrongPassword, TooManyRequests or Busy.
+        Raises Unauthenticated, Contradiction, WrongPassword, BreachedPassword, TooManyRequests or Busy.
         """
         username = (await self._database.read(authenticate, token, Right.ACCOUNT)).username
         if new == current:
@@ -345,6 +345,7 @@ def authenticate(tx: Transaction, token: str | None, right: Right) -> Account:
     account = accounts.account_by_token(tx, token_digest(token), tx.now())
     if account is None:
         raise Unauthenticated
+    account = codes.with_role(tx, account)
     account.refuse_without(right)
     return account
 

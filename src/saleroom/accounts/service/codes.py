@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 
 import structlog
+from msgspec import structs
 
 from saleroom.accounts.domain import one_time_codes as rules
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import CodeRequired, WrongCode
+from saleroom.accounts.domain.rights import Role, is_staff
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import second_factors
 from saleroom.accounts.storage.second_factors import OneTimeCodes
 from saleroom.kernel.errors import Refusal, TooManyRequests
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Switch, Transaction
 
 log = structlog.get_logger()
+
+STAFF_NEEDS_CODES = Switch()
+"""Whether staff has the rights of its roles only with one-time codes."""
 
 
 def refusal_of(tx: Transaction, sealing: Sealing | None, user_id: int, code: str | None) -> Refusal | None:
@@ -52,6 +58,13 @@ def _app_code_refusal(tx: Transaction, sealing: Sealing | None, codes: OneTimeCo
         return WrongCode()
     second_factors.accepted(tx, codes.user_id, step)
     return None
+
+
+def with_role(tx: Transaction, account: Account) -> Account:
+    """Return the account with the role that counts: where staff needs one-time codes, a member until they are set up."""
+    if is_staff(account.role) and tx.is_on(STAFF_NEEDS_CODES) and not second_factors.are_on(tx, account.id):
+        return structs.replace(account, role=Role.MEMBER, needs_codes=True)
+    return account
 
 
 def seal_secret(sealing: Sealing, user_id: int, secret: bytes) -> bytes:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.kernel.errors import Busy
 from saleroom.storage.faults import HangUp
 from saleroom.storage.turns import ASKER
@@ -36,14 +37,25 @@ def _decoy() -> str:
 class Passwords:
     """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted), unless the client has hung up before that begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, breached: BreachedPasswords | None = None) -> None:
+        self._breached = breached
         self._pool = ThreadPoolExecutor(THREADS, "passwords")
         self._under_way: Counter[str] = Counter()
         self._decoy = _decoy()
 
     async def digest(self, password: str, place: str = "") -> str:
-        """Return the digest to store. `place` is the network that asks, or empty. Raises Busy."""
-        return await self._run(lambda: HASHER.hash(password), place)
+        """Return the digest of a new password. `place` is the network that asks, or empty. Raises BreachedPassword or Busy."""
+
+        def digest() -> str:
+            if self._breached is not None:
+                self._breached.refuse(password)
+            return HASHER.hash(password)
+
+        return await self._run(digest, place)
+
+    async def digest_again(self, password: str) -> str:
+        """Return a digest of a password that its user has already, with the parameters of today. Raises Busy."""
+        return await self._run(lambda: HASHER.hash(password))
 
     async def verify(self, digest: str | None, password: str, place: str = "") -> bool:
         """Return whether `password` belongs to `digest`; never if that is None, after the same time. Raises Busy."""

@@ -52,7 +52,10 @@ class Recovery:
         log.info("somebody has forgotten the password", address=address)
 
     async def reset(self, code: str, new: str, address: str) -> None:
-        """Set a new password by the code of a link, and end all sessions of its user. Raises InvalidLink or Busy."""
+        """Set a new password by the code of a link, and end all sessions of its user.
+
+        Raises InvalidLink, BreachedPassword or Busy.
+        """
         # A digest takes a while, which only the holder of a link may ask for.
         await self._database.read(check, code, self._sign)
         digest = await self._passwords.digest(new, network(address))

@@ -33,6 +33,13 @@ def find(tx: Transaction, user_id: int) -> OneTimeCodes | None:
     return None if row is None else OneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
 
 
+def are_on(tx: Transaction, user_id: int) -> bool:
+    """Return whether a user's one-time codes are on."""
+    found = select(one_time_codes.c.user_id)
+    on = (one_time_codes.c.user_id == user_id, one_time_codes.c.confirmed_at.is_not(None))
+    return tx.execute(found.where(*on)).first() is not None
+
+
 def begin(tx: Transaction, user_id: int, secret: bytes, now: datetime) -> None:
     """Store a sealed secret, not confirmed yet, in place of one that may be there."""
     tx.execute(delete(one_time_codes).where(one_time_codes.c.user_id == user_id))

@@ -52,7 +52,7 @@ SANCTIONS: Mapping[str, str] = {
 """The sanctions as pages name them."""
 
 WORDS = Words(
-    facts={"right": RIGHTS, "sanction": STATES},
+    facts={"right": RIGHTS, "sanction": STATES, "needs": {"one_time_codes": N_("one-time codes")}},
     headings={
         "barred": N_("You may not do this for now"),
         "not_above_them": N_("You may not do this"),
@@ -69,6 +69,9 @@ WORDS = Words(
         "one_time_codes_off": (N_("One-time codes are off. Set them up first."),),
         "wrong_password": _WRONG_PASSWORD,
         "missing_right": (
+            N_(
+                "This house asks its staff for %(needs)s. Set them up under My saleroom, Security; then this is open to you."
+            ),
             N_("You do not have this right here: %(right)s. Ask those who run the house."),
             N_("You do not have the right to do this here. Ask those who run the house."),
         ),
@@ -86,6 +89,9 @@ WORDS = Words(
             N_("In this house only approved sellers offer lots. Ask those who run it to approve you."),
         ),
         "only_staff_sells": (N_("In this house only its staff offers lots. Ask those who run it to offer yours."),),
+        "breached_password": (
+            N_("This password stands in a list of stolen passwords, which thieves try first. Choose another."),
+        ),
         "username_taken": (N_("This username is taken. Choose another."),),
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
