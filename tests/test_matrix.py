@@ -4,8 +4,10 @@
 asked who they are. An endpoint or page without a row fails the first test.
 """
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -206,6 +208,7 @@ PAGES: dict[str, Right | None] = {
 }
 """The right of each page, by method and path."""
 
+SERVICES = (Path(__file__).parents[1] / "src" / "saleroom").glob("*/service/*.py")
 WITH_TOKEN = [endpoint for endpoint in ENDPOINTS if endpoint.access is not Access.OPEN]
 ASKED = [endpoint for endpoint in WITH_TOKEN if NEEDED.get(endpoint.name) is not None]
 SEEN = sorted(page for page, needed in PAGES.items() if needed is not None)
@@ -334,6 +337,15 @@ def test_some_pages_ask_nobody_who_they_are(matrix: Matrix, page: str, monkeypat
     """A role without any right is not refused on a page that is the same for everybody."""
     monkeypatch.setitem(rights.RIGHTS, Role.CASHIER, frozenset())
     assert not matrix.page(page, Role.CASHIER)
+
+
+@pytest.mark.parametrize("file", sorted(SERVICES), ids=lambda file: f"{file.parts[-3]}/{file.name}")
+def test_every_act_of_staff_is_noted(file: Path) -> None:
+    """Each use case that asks for a right of staff to do something, and not only to read, notes it in the audit log."""
+    acting = {f"Right.{right.name}" for right in STAFF_RIGHTS if not right.startswith("read_")}
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    asked = {ast.unparse(arg) for call in calls if ast.unparse(call.func) == "authenticate" for arg in call.args}
+    assert not acting & asked or "note" in {ast.unparse(call.func).rpartition(".")[2] for call in calls}
 
 
 def test_what_staff_may_do_is_no_dead_letter() -> None:
