@@ -67,12 +67,19 @@ def test_the_figures_are_those_of_the_house(measured: ServeProcess, visit: Visit
         for amount in (100, 5):  # each over a new connection, to any process
             headers = {"Authorization": f"Bearer {bob}", "X-Requested-With": "x"}
             httpx.post(f"{measured.url}/auctions/{gid}/bids", json={"amount": str(amount)}, headers=headers)
-    wait_until(lambda: total(read(url), "saleroom_bids_total", outcome="accepted") == 6)
+    route = {"route": "/auctions/{gid}/bids"}
+
+    def published() -> bool:
+        """Say whether both processes have published all that they counted."""
+        samples = read(url)
+        return {12} == {total(samples, "saleroom_bids_total"), total(samples, "saleroom_http_requests_total", **route)}
+
+    wait_until(published)
     samples = read(url)
+    assert 6 == total(samples, "saleroom_bids_total", outcome="accepted")
     refused = total(samples, "saleroom_bids_total") - 6
     assert 6 == refused
     assert 12 == total(samples, "saleroom_bid_batch_size_sum") == total(samples, "saleroom_bid_batch_size_count")
-    route = {"route": "/auctions/{gid}/bids"}
     assert 6 == total(samples, "saleroom_http_requests_total", status_class="2xx", **route)
     assert 6 == total(samples, "saleroom_http_requests_total", status_class="4xx", **route)
     workers = [one for one in psutil.Process(measured.process.pid).children() if "spawn_main" in str(one.cmdline())]
