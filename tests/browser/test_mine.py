@@ -186,7 +186,7 @@ def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: 
 def test_the_keyboard_reaches_everything(browse: Browse, furnished: User, path: str) -> None:
     """Tab reaches each link, field and button in order."""
     page = browse(furnished, path, java_script_enabled=False)
-    wanted = "main :is(a[href], button, summary, input):not([tabindex='-1'])"
+    wanted = "main :is(a[href], button, summary, input, select):not([tabindex='-1'])"
     expected = page.evaluate(
         "wanted => [...document.querySelectorAll(wanted)].filter(one => one.checkVisibility()).map(one => one.outerHTML)",
         wanted,
