@@ -15,6 +15,15 @@ ACTS_SAID: Mapping[str, str] = {
     Act.ROLE_CHANGED: N_("gave a user another role"),
     Act.SELLER_APPROVED: N_("approved a seller"),
     Act.SELLER_WITHDRAWN: N_("took back the approval of a seller"),
+    Act.BID_VOIDED: N_("voided a bid"),
+    Act.LOT_HIDDEN: N_("took a lot down"),
+    Act.LOT_SHOWN: N_("put a lot back"),
+    Act.SALE_CANCELLED: N_("cancelled a sale"),
+    Act.USER_WARNED: N_("warned a user"),
+    Act.USER_SUSPENDED: N_("suspended a user"),
+    Act.USER_BANNED: N_("banned a user"),
+    Act.BAR_LIFTED: N_("lifted the suspension or the ban of a user"),
+    Act.SESSIONS_ENDED: N_("logged a user out everywhere"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller")}
