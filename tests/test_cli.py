@@ -29,7 +29,7 @@ from tests.terminal import CommandResult, answer, shown
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
 COMMANDS += [["users", "codes-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
-COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"]]
+COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
@@ -280,3 +280,12 @@ def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
     ):
         done = run("users", *args)
         assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+
+
+def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:
+    """The command prints a link with its code in the fragment, and refuses once somebody is the owner."""
+    link = run("users", "owner-link").out
+    assert re.fullmatch(r"http://127\.0\.0\.1:9000/owner#[0-9]{10}\.[A-Za-z0-9_-]{22}\n", link)
+    run("users", "add", "ada", "--role", "owner", stdin=f"{PASSWORD}\n")
+    done = run("users", "owner-link")
+    assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,9 +23,11 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from saleroom import logs, metering, opening, serving
+from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
+from saleroom.admin.users import new_owner_code
 from saleroom.area import Area, Platform, Task
 from saleroom.areas import AREAS
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
@@ -215,7 +218,7 @@ def serve(settings: Settings) -> int:
         if address is not None:
             settings = _with_embedded(settings, address)
         broker = _broker(settings)
-        lines = _start_lines(settings, listener, broker, address)
+        lines = [*_start_lines(settings, listener, broker, address), *_owner_lines(settings)]
         if settings.workers == 1:
             board, shown = _show_figures(settings, None)
             app = application(settings, broker, board=board)
@@ -327,6 +330,17 @@ def _start_lines(
         f"  database  {shown_url(parse_url(settings.database))}",
         f"  mqtt      {mqtt}",
     ]
+
+
+def _owner_lines(settings: Settings) -> list[str]:
+    """Return the owner link of a house without an owner. It is for a terminal alone: other outputs may be kept and shipped."""
+    code = opening.run(settings, lambda database: database.write(new_owner_code))
+    if code is None:
+        return []
+    if not sys.stdout.isatty():
+        return ["  owner     none yet; saleroom users owner-link prints a link for the first one"]
+    house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
+    return [f"  owner     none yet; within 24 hours, log in and open {house.rstrip('/')}{OWNER}#{code}"]
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

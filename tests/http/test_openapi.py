@@ -21,7 +21,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|docs|language|live|lots|mine|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|docs|language|live|lots|mine|owner|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {

@@ -1,4 +1,4 @@
-"""The commands of `saleroom users` that warn, suspend and ban people, lift that, and export what is held about one."""
+"""The commands of `saleroom users` that warn, suspend and ban people, lift that, make the first owner, and export one."""
 
 from __future__ import annotations
 
@@ -111,3 +111,20 @@ def export_user(settings: Settings, name: str, file: Path, force: bool) -> None:
 
     target = or_stream(file, sys.stdout.buffer)
     click.echo(person_export.export(settings, name, target, force=force), err=target is not file)
+
+
+@users.command("owner-link", cls=options.Command, epilog=EXIT_CODES)
+@options.house
+def owner_link(settings: Settings) -> None:
+    """Print a link that makes whoever opens it, once logged in, the owner of a house without one.
+
+    Examples:
+
+        saleroom users owner-link
+        saleroom users owner-link --database postgresql://ada:pw@db/saleroom
+
+    It is good for 24 hours and for one person. Without a browser: saleroom users add NAME --role owner.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.owner_link(settings))

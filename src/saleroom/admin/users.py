@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
 from saleroom.accounts.domain.audit import parse_reason
+from saleroom.accounts.domain.owner_link import PATH
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import one_time_codes, roles_of_users, sanctions
+from saleroom.accounts.service import owner_link as owner_links
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
 from saleroom.accounts.storage.people import Which
+from saleroom.broker.embedded import reached_at
+from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
+from saleroom.storage import secrets
 from saleroom.storage.database import Database, Transaction
 
 R = TypeVar("R")
@@ -111,6 +117,22 @@ def _reason(text: str) -> str:
     if not reason:
         raise Refusal("the reason is empty: say why, as the user reads it")
     return reason
+
+
+def owner_link(settings: Settings) -> str:
+    """Return a new owner link. Raises Refusal if the house has an owner."""
+    code = _write(settings, new_owner_code)
+    if code is None:
+        raise Refusal("the house has an owner; who has the role says saleroom users list --role owner")
+    house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
+    return f"{house.rstrip('/')}{PATH}#{code}"
+
+
+def new_owner_code(tx: Transaction) -> str | None:
+    """Return the code of a new owner link; None if the house has an owner."""
+    secret = HouseSecret()
+    secret.learn(secrets.find_or_make(tx))
+    return owner_links.make(tx, partial(secret.sign, Purpose.MAILS))
 
 
 def roles() -> Sequence[tuple[str, str, str]]:

@@ -32,3 +32,8 @@ def find_or_make(tx: Transaction) -> str:
         except IntegrityError as error:
             raise TryAgain("another process made the secret") from error
     return value
+
+
+def lock(tx: Transaction) -> None:
+    """Wait until no other transaction has locked the secret, and lock it until this one ends."""
+    tx.execute(select(tables.secrets.c.value).where(tables.secrets.c.name == _NAME).with_for_update())

@@ -1,0 +1,50 @@
+"""The page of the owner link: whoever is logged in becomes the owner of a house without one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.owner_link import PATH
+from saleroom.accounts.service import owner_link
+from saleroom.accounts.services import AccountServices
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.site.site import Site, fields, go_to
+from saleroom.storage.database import Transaction
+
+
+class OwnerPages:
+    """The page of the owner link."""
+
+    def __init__(self, site: Site, services: AccountServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def form(self, request: Request) -> Response:
+        """GET /owner: the form, which has the code from the link. It changes nothing."""
+        return await self._page(request)
+
+    async def take(self, request: Request) -> Response:
+        """POST /owner: become the owner, and go to the back office."""
+        code = (await fields(request)).get("code", "")
+        take = partial(owner_link.take, code=code, sign=self._services.sign)
+        try:
+            await self._services.tokens.write(take, session_token(request) or "")
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=PATH)
+        except Refusal as refused:
+            return await self._page(request, refused)
+        return go_to("/admin")
+
+    async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
+        viewer, owned = await self._site.read(request, _owned)
+        language = self._site.language(request)
+        message = None if refused is None else self._site.words.refusal(language, refused)
+        return self._site.page(request, "owner.html", viewer, {"owned": owned, "message": message}, refused=refused)
+
+
+def _owned(tx: Transaction, _: str | None) -> bool:
+    return owner_link.has_owner(tx)
