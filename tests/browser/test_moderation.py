@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 from saleroom.accounts.domain.rights import Role
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
-from tests.site.test_admin import with_role
 
 PHONE = {"width": 360, "height": 740}
 
@@ -23,7 +22,7 @@ def test_the_page_fits_a_phone(
     """axe finds no fault, neither with all forms open nor on a hidden lot, and nothing is wider than the screen."""
     gid = sqlite_house.user("ada").auction()
     sqlite_house.user("a-very-long-username-of-32-chars").bid(gid, amount="12345678901234567")
-    page = enter(with_role(sqlite_house, Role.AUCTIONEER), color_scheme=scheme, viewport=PHONE, locale=locale).page
+    page = enter(sqlite_house.staff(Role.AUCTIONEER), color_scheme=scheme, viewport=PHONE, locale=locale).page
     page.goto(f"/lots/{gid}/moderate")
     page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
     assert {} == broken_rules(page)
@@ -47,7 +46,7 @@ def test_a_bid_is_voided_by_keyboard_and_its_bidder_sees_it_at_once(
     bob.bid(gid, amount=9000)
     watching = enter(bob).page
     watching.goto(f"/lots/{gid}")
-    staff = enter(with_role(sqlite_house, Role.AUCTIONEER)).page
+    staff = enter(sqlite_house.staff(Role.AUCTIONEER)).page
     staff.goto(f"/lots/{gid}")
     staff.get_by_role("link", name="Moderate this lot").press("Enter")
     staff.locator("summary", has_text="by bob").press("Enter")
