@@ -28,12 +28,17 @@ Task = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off."""
+    """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off.
+
+    `mails` are the kinds of mails of all areas, by name. `origin` is the address of the house in them.
+    """
 
     database: Database
     tokens: Tokens
     cursors: Cursors
     secret: HouseSecret
+    mails: Mapping[str, MailKind]
+    origin: str
     broker: MqttSettings | None
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from saleroom.accounts.area import ACCOUNTS
 from saleroom.area import Area
 from saleroom.bidding.area import BIDDING
+from saleroom.notices.area import NOTICES
 from saleroom.outbox import tables as outbox_tables
 from saleroom.settings import Settings
 from saleroom.storage import tables as platform_tables
 from saleroom.storage.areas import HouseTables
 
-AREAS: tuple[Area[Settings], ...] = (ACCOUNTS, BIDDING)
+AREAS: tuple[Area[Settings], ...] = (ACCOUNTS, BIDDING, NOTICES)
 TABLES = HouseTables((platform_tables.TABLES, outbox_tables.TABLES, *(area.tables for area in AREAS)))
 """The tables of the platform and of all areas."""

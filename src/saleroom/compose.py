@@ -49,6 +49,7 @@ from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings, Version
+from saleroom.outbox.smtp import where_mails_go
 from saleroom.settings import Settings
 from saleroom.site import house_profile
 from saleroom.site import operations as site_operations
@@ -92,10 +93,9 @@ def application(
     share; None if there is one process. On the `board` the process publishes its figures; without one it shows none.
     """
     database = database or opening.database(settings)
-    https = _is_https(settings)
     connections = _connections(settings, folder)
     secret, tokens, outcomes = HouseSecret(), Tokens(database, token_owners), Outcomes()
-    platform = Platform(database=database, tokens=tokens, cursors=Cursors(secret), secret=secret, broker=broker)
+    platform = _platform(settings, areas, secret, broker, database=database, tokens=tokens)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
     relay = next((part.relay for part in parts if part.relay is not None), None)
@@ -137,13 +137,13 @@ def application(
             for one in (*rows, Rows(health, HEALTH))
             for route in one.routes(routes, platform.cursors, settings.body_bytes_max)
         ],
-        Guard(secret=secret, form_bytes_max=settings.body_bytes_max, shows_again=pages.shows_again, https=https),
+        _guard(settings, secret, pages),
         page_answer=pages.answer,
         whose=tokens.owner,
         urgent=tuple(path for area in areas for path in area.urgent),
         cors_origins=settings.cors_origins,
         trusted_proxies=settings.trusted_proxies,
-        https=https,
+        https=_is_https(settings),
         outcomes=outcomes,
     )
     return Router(lifespan=lifespan)
@@ -152,6 +152,13 @@ def application(
 async def _nothing_owed(database: Database) -> int:
     await database.check()
     return 0
+
+
+def _platform(
+    settings: Settings, areas: Sequence[Area[Settings]], secret: HouseSecret, broker: MqttSettings | None, **parts: Any
+) -> Platform:
+    parts |= {"mails": {kind.name: kind for area in areas for kind in area.mails}, "origin": _origin(settings)}
+    return Platform(**parts, secret=secret, broker=broker, cursors=Cursors(secret))
 
 
 def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:
@@ -168,9 +175,24 @@ def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, a
     return Pages(site, api_paths)
 
 
+def _guard(settings: Settings, secret: HouseSecret, pages: Pages) -> Guard:
+    return Guard(
+        secret=secret,
+        form_bytes_max=settings.body_bytes_max,
+        shows_again=pages.shows_again,
+        proven=pages.proven,
+        https=_is_https(settings),
+    )
+
+
 def _is_https(settings: Settings) -> bool:
     """Return whether people reach the house by https."""
     return (settings.public_url or "").startswith("https://")
+
+
+def _origin(settings: Settings) -> str:
+    """Return the address by which people reach the house, as far as the settings tell."""
+    return (settings.public_url or f"http://{reached_at(settings.host, settings.port)}").rstrip("/")
 
 
 def _connections(settings: Settings, folder: Path | None) -> Connections:
@@ -310,7 +332,7 @@ def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Broker
     """Return the addresses of the house and of its broker, for the AsyncAPI document."""
     embedded = settings.mqtt == "embedded"
     return asyncapi.Brokers(
-        house=settings.public_url or f"http://{reached_at(settings.host, settings.port)}",
+        house=_origin(settings),
         broker=broker,
         embedded=embedded,
         websocket_port=settings.mqtt_websocket_port if embedded else None,
@@ -329,6 +351,7 @@ def _start_lines(
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
         f"  database  {shown_url(parse_url(settings.database))}",
         f"  mqtt      {mqtt}",
+        f"  mails     {where_mails_go(settings.smtp_url, _origin(settings))}",
     ]
 
 
@@ -339,8 +362,7 @@ def _owner_lines(settings: Settings) -> list[str]:
         return []
     if not sys.stdout.isatty():
         return ["  owner     none yet; saleroom users owner-link prints a link for the first one"]
-    house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
-    return [f"  owner     none yet; within 24 hours, log in and open {house.rstrip('/')}{OWNER}#{code}"]
+    return [f"  owner     none yet; within 24 hours, log in and open {_origin(settings)}{OWNER}#{code}"]
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from saleroom.kernel.errors import Fault
 from saleroom.kernel.mail import parse_mail_address
 from saleroom.kernel.texts import hidden_fault, shown_fault
 from saleroom.mqtt.topics import MqttSettings
-from saleroom.outbox.smtp import SmtpServer
+from saleroom.outbox.smtp import SHOW, SmtpServer
 from saleroom.storage.database import parse_url
 
 
@@ -90,7 +90,7 @@ class PlatformSettings(BaseModel):
     smtp_url: str | None = Field(
         None,
         repr=False,
-        description="Mail server: smtp+starttls://user:password@host:587, smtps:// or smtp://. None: no mails go out.",
+        description="Mail server: smtp+starttls://user:password@host:587, smtps:// or smtp://; show to show mails on a page.",
     )
     metrics_port: Number | None = Field(
         None, ge=0, le=65535, description="Port for the house's figures (/metrics, OpenMetrics); without it: none."
@@ -214,7 +214,10 @@ class PlatformSettings(BaseModel):
     @classmethod
     def _usable_mail_server(cls, value: str | None, info: ValidationInfo) -> str | None:
         """Check the mail server with the sender and the authorities, which is why they stand above it."""
-        if value is not None:
+        if value == SHOW:
+            if info.data.get("workers", 1) > 1:
+                raise ValueError("mails are shown by one process: set workers to 1, or name a mail server")
+        elif value is not None:
             SmtpServer.from_url(value, ca_file=info.data.get("smtp_ca_file"))
             if "mail_sender" in info.data and info.data["mail_sender"] is None:
                 raise ValueError("it needs mail_sender too: the address that the house sends from")

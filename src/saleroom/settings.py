@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from saleroom.accounts.settings import AccountSettings
 from saleroom.bidding.settings import BiddingSettings
+from saleroom.notices.settings import NoticeSettings
 
 PREFIX = "SALEROOM_"
 CONFIG_VARIABLE = "SALEROOM_CONFIG"
@@ -32,7 +33,7 @@ def _lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-class Settings(BiddingSettings, AccountSettings):
+class Settings(NoticeSettings, BiddingSettings, AccountSettings):
     """The settings of one house, checked: those of its areas and of the platform."""
 
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lowered)] = Field(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import time, timedelta
 from decimal import Decimal
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
+from saleroom.notices.domain.choices import QuietHours
+from saleroom.notices.service import choosing
+from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
 from saleroom.outbox.message import Message
@@ -35,6 +38,7 @@ R = TypeVar("R")
 HOSTILE = "<script>alert('1')</script>\"=1+1\"\u200fטקסט\u2028 \U0001f3a8 é e\u0301 \ufeff\\"
 """The name of a lot, with characters that are special in JSON, HTML, CSV and terminals."""
 DEAREST = Decimal("99999999999999999.999")
+QUIET = QuietHours(time(22), time(7, 30), "Europe/Berlin")
 OLD_KEYS = [{"kid": kid, "public": "public", "private": None, "created_at": T0} for kid in ("b", "_a", "C", "-B", "a")]
 """Keys that people and bytes sort differently."""
 TOKENS = {"ada": "ada-token", "ben": "ben-token", "cyd": "cyd-token"}
@@ -73,6 +77,7 @@ async def furnish_it(url: str) -> str:
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))
         await database.write(outbox.post, Message(kind="test", key="\x7f", facts={"lot": HOSTILE}, receiver=3))
         await database.write(places.begin, "test", 7)
+        await database.write(choosing.choose, cyd.token, Change(mail={"won": False}, quiet=(QUIET,)))
         await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)

@@ -16,10 +16,10 @@ from saleroom.bidding.storage import tables
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed import feed as feed_module
 from saleroom.feed.feed import Feed, Follower
-from saleroom.feed.frontier import Frontier
 from saleroom.kernel.errors import Busy, UnknownEvent
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
+from saleroom.log.frontier import Frontier
 from saleroom.log.store import LoggedEvent
 from saleroom.storage.database import Database, Transaction
 from tests.feed.followers import take

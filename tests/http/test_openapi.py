@@ -21,7 +21,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|docs|language|live|lots|mine|owner|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|docs|language|live|lots|mails|mine|notices|owner|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 OPERATIONS = {
@@ -178,7 +178,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 41 == len(views)
+    assert 46 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]

@@ -87,7 +87,7 @@ async def test_a_tried_letter_stays_as_it_is(clocked_database: Database, clock: 
     assert State.WAITING is await clocked_database.write(store.failed, letter, "the server\r\nis full")
     await clocked_database.write(store.post, lot("2", facts={"n": 2}))
     assert [] == await keys(clocked_database)
-    clock.advance(seconds=30)
+    clock.advance(seconds=60)
     [letter] = await due(clocked_database)
     assert [(1, 1, letter[0].id, "the server\\u000d\\u000ais full")] == [
         (word.facts["n"], word.tries, word.letter, word.last_error) for word in letter

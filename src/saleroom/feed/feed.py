@@ -17,10 +17,10 @@ from typing import Protocol
 
 import structlog
 
-from saleroom.feed.frontier import Frontier, Outcome
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
+from saleroom.log.frontier import Frontier, Outcome
 from saleroom.log.store import Backlog, Log, LoggedEvent, LogMismatch
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database, Transaction

@@ -78,12 +78,17 @@ class Guard:
         secret: HouseSecret,
         form_bytes_max: int,
         shows_again: Callable[[str], bool] = lambda path: False,
+        proven: frozenset[str] = frozenset(),
         https: bool = False,
     ) -> None:
-        """`shows_again` says at which paths a form of another session is passed on, marked: it is shown and changes nothing."""
+        """`shows_again` says at which paths a form of another session is passed on, marked: it is shown and changes nothing.
+
+        Requests to the paths `proven` need no token of a form: each carries its own proof, which no other site can know.
+        """
         self._secret = secret
         self._form_bytes_max = form_bytes_max
         self._shows_again = shows_again
+        self._proven = proven
         self._https = https
 
     async def check(self, scope: Scope, receive: Receive) -> Receive:
@@ -93,7 +98,11 @@ class Guard:
         size = len(scope["raw_path"]) + len(scope["query_string"])
         if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
-        if scope["method"] in SAFE_METHODS or header(scope, b"x-requested-with") is not None:
+        if (
+            scope["method"] in SAFE_METHODS
+            or header(scope, b"x-requested-with") is not None
+            or scope["path"] in self._proven
+        ):
             return receive
         bound = forgery_cookie(scope)
         if bound is None:

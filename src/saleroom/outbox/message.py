@@ -15,7 +15,7 @@ LASTS = timedelta(days=3)
 """How long a word waits at most, unless its message says otherwise."""
 TRIES_MAX = 14
 """How often a word is tried. With the pauses between, the last try comes after some eight hours."""
-PAUSE_MIN = timedelta(seconds=30)
+PAUSE_MIN = timedelta(minutes=1)
 PAUSE_MAX = timedelta(hours=1)
 
 

@@ -14,6 +14,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import aiosmtplib
 
+SHOW = "show"
+"""In place of the URL of a mail server: mails are shown on a page. For houses to look at."""
 CONNECT_SECONDS_MAX = 15.0
 ANSWER_SECONDS_MAX = 30.0
 _FORM = "write smtp+starttls://user:password@host:587, and in a password / ? # @ : as %2F %3F %23 %40 %3A"
@@ -29,7 +31,14 @@ class ServerFault(MailFault):
 
 
 class PassingFault(MailFault):
-    """This mail was not taken now. It is tried again, and may have arrived all the same."""
+    """This mail was not taken now. It is tried again, and may have arrived all the same.
+
+    `usable` says whether the connection can take another mail.
+    """
+
+    def __init__(self, reason: str, *, usable: bool) -> None:
+        self.usable = usable
+        super().__init__(reason)
 
 
 class LastingFault(MailFault):
@@ -133,7 +142,7 @@ class Connection:
         if not client.is_connected:
             raise ServerFault(f"{self._server.url} has ended the connection")
         wide = not (receiver.isascii() and sender.isascii())
-        if wide and not client.supports_extension("smtputf8"):
+        if wide and not await self._takes_wide():
             raise LastingFault("the mail server takes no address with letters beyond ASCII (SMTPUTF8)")
         policy = LINES.clone(utf8=wide)
         options = ["SMTPUTF8"] if wide else []
@@ -146,11 +155,20 @@ class Connection:
             await client.data(mail.as_bytes(policy=policy), timeout=ANSWER_SECONDS_MAX)
         except aiosmtplib.SMTPResponseException as error:
             await self._begin_again()
-            kind = LastingFault if 500 <= error.code < 600 else PassingFault
-            raise kind(f"the mail server refuses the mail: {_said(error)}") from None
+            reason = f"the mail server refuses the mail: {_said(error)}"
+            if 500 <= error.code < 600:
+                raise LastingFault(reason) from None
+            raise PassingFault(reason, usable=client.is_connected) from None
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
             client.close()
-            raise PassingFault(self._refused(error, "refuses the mail")) from None
+            raise PassingFault(self._refused(error, "refuses the mail"), usable=False) from None
+
+    async def _takes_wide(self) -> bool:
+        """Return whether the server takes addresses with letters beyond ASCII, which it says in its answer to EHLO."""
+        with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+            if self._client.is_ehlo_or_helo_needed:
+                await self._client.ehlo(timeout=ANSWER_SECONDS_MAX)
+        return self._client.supports_extension("smtputf8")
 
     def _refused(self, error: BaseException, what: str) -> str:
         if isinstance(error, aiosmtplib.SMTPResponseException):
@@ -165,6 +183,13 @@ class Connection:
             await self._client.rset(timeout=ANSWER_SECONDS_MAX)
         except (aiosmtplib.SMTPException, OSError, TimeoutError):
             self._client.close()
+
+
+def where_mails_go(url: str | None, origin: str) -> str:
+    """Return where the mails of a house go, for people; `origin` is its own address."""
+    if url == SHOW:
+        return f"none go out; anybody can read them at {origin}/mails"
+    return "off" if url is None else SmtpServer.from_url(url).url
 
 
 def _said(error: BaseException) -> str:

@@ -114,7 +114,7 @@ def claim(tx: Transaction, words: Sequence[Word], chance: float) -> bool:
     tries = words[0].tries + 1
     unchanged = (outbox.c.id.in_([one.id for one in words]), WAITING, outbox.c.tries == words[0].tries)
     begun = update(outbox).where(*unchanged)
-    values = {"tries": tries, "due_at": tx.now() + pause(tries, chance), "letter": words[0].id}
+    values = {"tries": tries, "due_at": tx.now() + pause(tries, chance), "letter": words[0].letter or words[0].id}
     changed = tx.execute(begun.values(values)).rowcount
     if changed not in (0, len(words)):
         raise LetterChanged
@@ -143,6 +143,13 @@ def failed(tx: Transaction, words: Collection[Word], reason: str) -> State:
     these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
     tx.execute(these.values(last_error=plain(reason, ERROR_CHARACTERS_MAX)))
     return State.WAITING
+
+
+def release(tx: Transaction, words: Collection[Word], reason: str) -> None:
+    """Note why words could not be tried, or that a try did not begin: it does not count, and they are due as before."""
+    for one in words:
+        this = update(outbox).where(outbox.c.id == one.id, WAITING)
+        tx.execute(this.values(tries=one.tries, due_at=one.due_at, last_error=plain(reason, ERROR_CHARACTERS_MAX)))
 
 
 def put_off(tx: Transaction, words: Collection[Word], until: timedelta) -> None:

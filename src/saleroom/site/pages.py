@@ -90,6 +90,11 @@ class Pages:
         response.set_cookie(COOKIE, tag, COOKIE_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
         return response
 
+    @property
+    def proven(self) -> frozenset[str]:
+        """The paths at which a request carries its own proof that it is meant."""
+        return frozenset[str]().union(*(area.proven for area in self._site.areas))
+
     def shows_again(self, path: str) -> bool:
         """Whether the form at this path is shown again, with all its content, after another login."""
         return any(area.shows_again(path) for area in self._site.areas)

@@ -74,7 +74,9 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     stands under the header of each page. `sections` are those of the back
     office: their paths need not be among `paths`. `home` is the page to which `/`
     leads if no area has a page there. `shows_again` tells the paths
-    whose form is shown again after another login, with all that is in it. `names` and `filters` are for the templates.
+    whose form is shown again after another login, with all that is in it. At the paths `proven` a request carries its own proof
+    that it is meant, so that it needs no token of a form. `tabs_last` puts the tabs behind those of other areas.
+    `names` and `filters` are for the templates.
     """
 
     folder: Path
@@ -87,7 +89,9 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     tabs: str | None = None
     banner: str | None = None
     sections: tuple[Section, ...] = ()
+    tabs_last: bool = False
     home: str | None = None
+    proven: frozenset[str] = frozenset()
     shows_again: Callable[[str], bool] = lambda path: False
     names: Mapping[str, Any] = {}
     filters: Mapping[str, Callable[[Language, Any], Any]] = {}
@@ -134,7 +138,7 @@ class Site:
             "sections_of": self.sections_of,
             "menus": [area.menu for area in areas if area.menu],
             "banners": [area.banner for area in areas if area.banner],
-            "tabs": [area.tabs for area in areas if area.tabs],
+            "tabs": [area.tabs for area in sorted(areas, key=lambda area: area.tabs_last) if area.tabs],
         }
         filters: dict[str, Callable[[Language, Any], Any]] = {}
         for area in areas:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ from saleroom.accounts.domain.accounts import Account, Holder, expiry
 from saleroom.accounts.domain.rights import Role, Scope
 from saleroom.accounts.domain.sanctions import Bar, Sanction, in_force
 from saleroom.accounts.storage.tables import auth_tokens, users
+from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Note, Transaction, brief, ranked
 from saleroom.storage.turns import Rank
@@ -101,6 +102,14 @@ def lock_digest(tx: Transaction, user_id: int) -> str | None:
     found = select(users.c.password_digest).where(users.c.id == user_id).with_for_update(key_share=True)
     digest: str | None = tx.execute(found).scalar_one()
     return digest
+
+
+def names_of(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
+    """Return the names of these users by their numbers."""
+    if not user_ids:
+        return {}
+    found = select(users.c.id, users.c.username).where(bulk.among(tx, users.c.id, user_ids))
+    return {row.id: row.username for row in tx.execute(found)}
 
 
 def lock_user(tx: Transaction, user_id: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
@@ -11,7 +13,12 @@ from saleroom.bidding.domain.questions import LATELY, QuestionView
 from saleroom.bidding.service.lookup import get_one, get_own, refuse_unless_seen
 from saleroom.bidding.storage import questions
 from saleroom.kernel.parties import Party
+from saleroom.outbox import store as outbox
+from saleroom.outbox.message import Message
 from saleroom.storage.database import Transaction
+
+GATHERED = timedelta(minutes=1)
+"""How long word of a question waits for more of them, to be one mail."""
 
 # Nothing here locks the auction: strangers who ask never hold up a bid. So users who ask at the very same moment may
 # pass the limit of a lot by a few.
@@ -29,6 +36,7 @@ def ask(tx: Transaction, token: str, gid: str, text: str) -> QuestionView:
         lately = questions.count_since(tx, asker.id, now - LATELY)
         rules.refuse_to_ask(auction, asker, earlier, lately, now)
         found = questions.add(tx, auction.id, asker.id, text, now)
+        outbox.post(tx, _word("question_asked", found.number, auction, auction.author.id))
     return QuestionView.of(found, asker)
 
 
@@ -43,7 +51,14 @@ def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None)
     settled = rules.settle(auction, author, question, text, tx.now())
     if settled is not question:
         questions.settle(tx, settled)
+        if text is not None:
+            outbox.post(tx, _word("question_answered", number, auction, settled.asker_id))
     return QuestionView.of(settled, author)
+
+
+def _word(kind: str, number: int, auction: Auction, receiver: int) -> Message:
+    """Return the word to the seller of a lot, or to the asker. It does not repeat what a stranger wrote."""
+    return Message(kind=kind, key=f"{kind}:{number}", receiver=receiver, about=auction.gid, alone=False, after=GATHERED)
 
 
 def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:

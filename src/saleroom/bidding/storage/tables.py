@@ -193,6 +193,7 @@ watches = Table(
     Column("created_at", Instant, nullable=False),
     UniqueConstraint("user_id", "auction_id"),
     Index("ix_watches_user_id", "user_id", "id"),
+    Index("ix_watches_auction_id", "auction_id"),
 )
 """The lots that each user watches; numbered, so that a list of them has its own order."""
 

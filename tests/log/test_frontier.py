@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.feed.frontier import Frontier
+from saleroom.log.frontier import Frontier
 from saleroom.log.store import LogPage, LogPosition
 
 

@@ -1,0 +1,7 @@
+"""Notices over the HTTP API. `ENDPOINTS` are those of every house."""
+
+from __future__ import annotations
+
+from saleroom.notices.api import choices, outbox
+
+ENDPOINTS = (*choices.ENDPOINTS, *outbox.ENDPOINTS)

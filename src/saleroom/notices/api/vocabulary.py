@@ -1,0 +1,34 @@
+"""The words of the API's document that are about notices."""
+
+from __future__ import annotations
+
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, Vocabulary
+from saleroom.notices.domain.choices import CHANNELS
+
+_TIME = {"pattern": "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$"}
+
+VOCABULARY = Vocabulary(
+    members={
+        "about": ({"pattern": GID_PATTERN}, "The lot that it is about; null without one."),
+        "again": (COUNT, "How many words are tried again."),
+        "begins": (_TIME, "When they begin, by the clock of the zone."),
+        "channel": ({"enum": list(CHANNELS)}, "How it is sent."),
+        "counts": ({}, "How many words there are in each state."),
+        "dueAt": (INSTANT, "When it is tried next, if it waits."),
+        "ends": (_TIME, "When they end, by the clock of the zone."),
+        "kind": ({}, "What kind of word it is."),
+        "language": ({}, "The language of mails; null for that of the house."),
+        "lastError": ({}, "Why it was not sent, or why the last try failed; null if there is nothing to say."),
+        "mail": ({}, "For each kind of word, whether it is sent by mail."),
+        "mailAddress": ({}, "The address that mails go to; null without one."),
+        "postedAt": (INSTANT, "When it was posted."),
+        "quietHours": ({}, "The hours in which nothing is sent; null for none."),
+        "receiver": ({}, "The name of the user that it is for; null if it goes to an address without an account."),
+        "settledAt": (INSTANT, "When it was sent, given up or dropped; null while it waits."),
+        "state": ({}, "What has become of it."),
+        "tries": (COUNT, "How often it was tried."),
+        "verifiedAt": (INSTANT, "When the user has shown to read mails there; null before, and nothing is sent."),
+        "words": ({}, "The words, the latest posted first."),
+        "zone": ({}, "The name of a time zone, such as Europe/Berlin."),
+    },
+)

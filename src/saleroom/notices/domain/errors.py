@@ -1,0 +1,11 @@
+"""Refusals of notices; their kinds are in `kernel/errors.py`."""
+
+from __future__ import annotations
+
+from saleroom.kernel.errors import Unknown
+
+
+class UnknownWord(Unknown):
+    """No word with this number waits or was given up."""
+
+    code = "unknown_word"

@@ -1,0 +1,63 @@
+"""The kinds of words about lots: one table, to which each kind adds a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.auction import Auction, Status
+
+AT_ONCE = timedelta()
+SOON = timedelta(minutes=10)
+"""How long before its end the word about a watched lot goes out."""
+
+Holds = Callable[[Auction, int], bool]
+"""Whether a word to a user still says what is so, by the auction as it is now."""
+
+
+def _is_open(auction: Auction, user_id: int) -> bool:
+    return auction.status is Status.OPEN
+
+
+def _is_behind(auction: Auction, user_id: int) -> bool:
+    return auction.status is Status.OPEN and auction.leader is not None and auction.leader.id != user_id
+
+
+def _leads(auction: Auction, user_id: int) -> bool:
+    return auction.status is Status.OPEN and auction.leader is not None and auction.leader.id == user_id
+
+
+def _always(auction: Auction, user_id: int) -> bool:
+    return True
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
+
+    It is dropped if it waits longer than it `lasts`, or if it no longer `holds`.
+    """
+
+    name: str
+    gathers: bool = False
+    lasts: timedelta = timedelta(days=3)
+    holds: Holds = _always
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(name="outbid", gathers=True, lasts=timedelta(days=1), holds=_is_behind),
+        Kind(name="leading", gathers=True, lasts=timedelta(days=1), holds=_leads),
+        Kind(name="voided"),
+        Kind(name="ending", lasts=SOON, holds=_is_open),
+        Kind(name="won"),
+        Kind(name="not_won"),
+        Kind(name="sold"),
+        Kind(name="not_sold"),
+        Kind(name="question_asked", gathers=True),
+        Kind(name="question_answered", gathers=True),
+    )
+}
+"""Every kind of word about a lot, in the order in which people choose among them."""

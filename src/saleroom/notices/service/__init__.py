@@ -1,0 +1,1 @@
+"""The use cases of notices, and the two tasks that post and send words."""

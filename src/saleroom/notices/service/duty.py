@@ -1,0 +1,85 @@
+"""A duty that one process of the house has at a time: it does rounds while it holds the lease, and others stand by."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import structlog
+
+from saleroom.storage import leases
+from saleroom.storage.database import Database
+from saleroom.storage.faults import DatabaseUnavailable
+
+LEASE_SECONDS = 30
+RENEW_SECONDS = 10.0
+STANDBY_SECONDS = 2.0
+RETRY_SECONDS = 1.0
+
+_log = structlog.get_logger()
+
+
+class Duty:
+    """Runs `round_` again and again, which returns in how many seconds the next one is due, unless `wake` is called.
+
+    Rounds of two processes may overlap after a lease was lost; nothing may depend on the lease alone.
+    """
+
+    def __init__(self, database: Database, lease: str, round_: Callable[[], Awaitable[float]]) -> None:
+        self._database = database
+        self._lease = lease
+        self._round = round_
+        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._woken = asyncio.Event()
+        self._waits = False
+        """Whether the database was unavailable in the last round, which has been logged."""
+
+    def wake(self) -> None:
+        """Begin the next round soon; call it in the event loop's thread."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Do rounds until cancelled. The database may go away and come back."""
+        try:
+            while True:
+                await self._wait(await self._try())
+        finally:
+            with suppress(DatabaseUnavailable):
+                await self._database.write(leases.release, self._lease, self._holder)
+
+    async def _try(self) -> float:
+        self._woken.clear()
+        try:
+            if not await self._hold():
+                return STANDBY_SECONDS
+            renewing = asyncio.create_task(self._renew())
+            try:
+                seconds = await self._round()
+            finally:
+                renewing.cancel()
+                await asyncio.gather(renewing, return_exceptions=True)
+        except DatabaseUnavailable as error:
+            if not self._waits:
+                _log.warning("words to people wait for the database", duty=self._lease, reason=str(error))
+            self._waits = True
+            return RETRY_SECONDS
+        self._waits = False
+        return min(seconds, RENEW_SECONDS)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            with suppress(DatabaseUnavailable):
+                await self._hold()
+
+    async def _hold(self) -> bool:
+        return await self._database.write(leases.hold, self._lease, self._holder, LEASE_SECONDS)
+
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()

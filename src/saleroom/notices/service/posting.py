@@ -1,0 +1,161 @@
+"""Posting words: the log of auctions is read once, from a stored place on, and the words of its events are posted.
+
+The words and the new place are one transaction. So each event leads to each of its words exactly once, however often this is
+interrupted, and in however many processes it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+import structlog
+
+from saleroom.bidding.storage.event_log import LOG
+from saleroom.log.frontier import Frontier
+from saleroom.log.store import LogMismatch
+from saleroom.notices.domain.causes import Due, words_due
+from saleroom.notices.domain.kinds import AT_ONCE, KINDS, SOON
+from saleroom.notices.storage import causes
+from saleroom.outbox import places, store
+from saleroom.outbox.message import Message
+from saleroom.storage.database import Database, Transaction
+
+PLACE = "notices"
+LEASE = "notices-posting"
+POLL_SECONDS = 1.0
+ENDING_SECONDS = 15.0
+"""How often watched lots are looked for that end soon."""
+LOOK_BACK = 1000
+_LOOKS_AT_START = 2
+"""An old rollback is recognized at the second look."""
+
+_log = structlog.get_logger()
+
+
+class Poster:
+    """Posts the words that follow from the log; `round` is that of a Duty."""
+
+    def __init__(self, database: Database, gather: timedelta) -> None:
+        """The first of several words that may follow each other waits for so long."""
+        self._database = database
+        self._gather = gather
+        self._frontier: Frontier | None = None
+        self._rounds_until_ending = 0.0
+
+    async def round(self) -> float:
+        """Post what is due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
+        try:
+            await self._read_log()
+        except LogMismatch:
+            # The place was in the same database, so it has gone back with the log.
+            _log.warning("the log is not the one that was read; words are posted from the stored place on")
+            self._frontier = None
+            return POLL_SECONDS
+        if self._rounds_until_ending <= 0:
+            posted = await self._database.write(post_ending)
+            self._rounds_until_ending = ENDING_SECONDS if posted < causes.PAGE else 0
+        self._rounds_until_ending -= POLL_SECONDS
+        return POLL_SECONDS
+
+    async def _read_log(self) -> None:
+        """Post the words of all events up to which the log is complete."""
+        place = await self._database.read(places.find, PLACE)
+        if place is None:
+            await self._begin()
+            return
+        if self._frontier is None or self._frontier.head < place:
+            self._frontier = Frontier([place], 0) if place else Frontier([], 0)
+        await self._look(self._frontier)
+        while place < self._frontier.complete:
+            after, due = await self._database.read(read_causes, place, self._frontier.complete)
+            if not await self._database.write(post_words, place, after, due, self._gather):
+                self._frontier = None  # another process is at it
+                return
+            place = after
+
+    async def _begin(self) -> None:
+        """Begin at the end of the log: what happened before is no news."""
+        frontier = Frontier(await self._database.read(LOG.numbers, LOOK_BACK), LOOK_BACK)
+        for _ in range(_LOOKS_AT_START):
+            await self._look(frontier)
+        await self._database.write(places.begin, PLACE, frontier.complete)
+
+    async def _look(self, frontier: Frontier) -> None:
+        more = True
+        while more:
+            tail = await self._database.read(LOG.tail, frontier.seen, frontier.missing)
+            frontier.advance(tail)
+            more = tail.more
+
+
+def read_causes(tx: Transaction, place: int, complete: int) -> tuple[int, list[Due]]:
+    """Return how far the next page of the log goes, and the words that follow from it, for one receiver each."""
+    after = causes.numbers_upto(tx, place, complete)
+    entries = causes.entries(tx, place, after)
+    due = words_due(entries, causes.leaders_before(tx, entries))
+    known = causes.reachable(tx, {one.receiver for one in due if one.receiver is not None})
+    now = tx.now()
+    fresh = [one for one in due if one.at + KINDS[one.kind].lasts > now]
+    return after, [each for one in fresh for each in _for_each(tx, one, known)]
+
+
+def _for_each(tx: Transaction, due: Due, known: Collection[int]) -> Sequence[Due]:
+    """Return a word for each receiver who can be reached."""
+    if due.receiver is not None:
+        return [due] if due.receiver in known else []
+    others = (one for one in causes.bidders(tx, due.auction_id) if one not in due.without)
+    return [
+        Due(
+            kind=due.kind,
+            number=due.number,
+            auction_id=due.auction_id,
+            gid=due.gid,
+            at=due.at,
+            receiver=one,
+            facts=due.facts,
+        )
+        for one in others
+    ]
+
+
+def post_words(tx: Transaction, place: int, after: int, due: Sequence[Due], gather: timedelta) -> bool:
+    """Post the words of a page of the log and move the place behind it; False if another process has done so."""
+    if not places.move(tx, PLACE, place, after):
+        return False
+    store.post_all(tx, [_message(one, gather) for one in due])
+    return True
+
+
+def _message(due: Due, gather: timedelta) -> Message:
+    kind = KINDS[due.kind]
+    return Message(
+        kind=due.kind,
+        key=f"{due.kind}:{due.number}:{due.receiver}",
+        receiver=due.receiver,
+        about=due.gid,
+        facts=due.facts,
+        alone=False,
+        after=gather if kind.gathers else AT_ONCE,
+        lasts=kind.lasts,
+    )
+
+
+def post_ending(tx: Transaction) -> int:
+    """Tell those who watch lots that these end soon, each of them once; return how many were told."""
+    now = tx.now()
+    found = causes.watchers_of_ending(tx, now, now + SOON)
+    return store.post_all(
+        tx,
+        [
+            Message(
+                kind="ending",
+                key=f"ending:{auction_id}:{user_id}",
+                receiver=user_id,
+                about=gid,
+                alone=False,
+                lasts=KINDS["ending"].lasts,
+            )
+            for auction_id, gid, user_id in found
+        ],
+    )

@@ -1,0 +1,29 @@
+"""The services behind the API and the pages of notices, made in `area.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saleroom.http.cursors import Cursors
+from saleroom.notices.service.shown import ShownMails
+from saleroom.outbox.kinds import Sign
+from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoticeServices:
+    """The services behind the API and the pages of notices."""
+
+    database: Database
+    tokens: Tokens
+    cursors: Cursors
+    sign: Sign
+    languages: tuple[str, ...]
+    """The tags of the languages that mails are written in."""
+    zone: str
+    """The time zone of the house."""
+    shown: ShownMails | None
+    """The mails that are shown instead of sent; None if they are sent, or if there are none."""
+    mails: bool
+    """Whether mails go out at all."""

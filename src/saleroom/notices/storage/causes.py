@@ -1,0 +1,135 @@
+"""Where the causes of words are read: the log of auctions, the bids, and the watch lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import String, cast, func, literal, select
+
+from saleroom.accounts.storage.tables import mail_addresses
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.events import BidPlaced, BidVoided
+from saleroom.bidding.domain.views import event_from_parts
+from saleroom.bidding.storage.tables import auctions, bids, events, watches
+from saleroom.notices.domain.causes import TYPES, Entry
+from saleroom.outbox.message import MAIL
+from saleroom.outbox.tables import outbox
+from saleroom.storage import bulk
+from saleroom.storage.database import Transaction
+
+PAGE = 500
+_STANDINGS = (BidPlaced.TYPE, BidVoided.TYPE)
+"""The types of events that may change who leads."""
+_LEADING_AMONG = 4
+"""Of so many bids in a row at least one leads: a decision logs two at most, and one of them leads."""
+
+
+def numbers_upto(tx: Transaction, after: int, until: int) -> int:
+    """Return the number of the last event of the page after `after`, which ends at `until`."""
+    page = select(events.c.id).where(events.c.id > after, events.c.id <= until).order_by(events.c.id).limit(PAGE)
+    last = tx.execute(select(func.max(page.subquery().c.id))).scalar_one()
+    return until if last is None else int(last)
+
+
+def entries(tx: Transaction, after: int, until: int) -> list[Entry]:
+    """Return the events after one number and up to another from which words may follow, in order."""
+    source = events.join(auctions, events.c.auction_id == auctions.c.id)
+    found = (
+        select(
+            events.c.id,
+            events.c.auction_id,
+            auctions.c.gid,
+            auctions.c.author_id,
+            events.c.type,
+            events.c.at,
+            events.c.payload,
+            events.c.private,
+        )
+        .select_from(source)
+        .where(events.c.id > after, events.c.id <= until, events.c.type.in_(TYPES))
+        .order_by(events.c.id)
+    )
+    return [
+        Entry(
+            number=row.id,
+            auction_id=row.auction_id,
+            gid=row.gid,
+            author_id=row.author_id,
+            event=event_from_parts(
+                row.type, row.at, msgspec.json.decode(row.payload)["data"], msgspec.json.decode(row.private)
+            ),
+        )
+        for row in tx.execute(found)
+    ]
+
+
+def leaders_before(tx: Transaction, first: Iterable[Entry]) -> dict[int, int]:
+    """Return for each auction of these entries who led before its first one, by numbers."""
+    starts: dict[int, int] = {}
+    for entry in first:
+        starts.setdefault(entry.auction_id, entry.number)
+    found: dict[int, int] = {}
+    for auction_id, number in starts.items():
+        earlier = (
+            select(events.c.type, events.c.payload, events.c.private)
+            .where(events.c.auction_id == auction_id, events.c.id < number, events.c.type.in_(_STANDINGS))
+            .order_by(events.c.position.desc())
+            .limit(_LEADING_AMONG)
+        )
+        for row in tx.execute(earlier):
+            private = msgspec.json.decode(row.private)
+            if row.type == BidVoided.TYPE:
+                leader = private.get("leaderId")
+            elif msgspec.json.decode(row.payload)["data"]["leading"]:
+                leader = private["bidderId"]
+            else:
+                continue
+            if leader is not None:
+                found[auction_id] = leader
+            break
+    return found
+
+
+def bidders(tx: Transaction, auction_id: int) -> list[int]:
+    """Return the numbers of all who have bid on an auction and have a verified mail address."""
+    mine = select(bids.c.bidder_id).where(bids.c.auction_id == auction_id)
+    found = select(mail_addresses.c.user_id).where(
+        mail_addresses.c.user_id.in_(mine), mail_addresses.c.verified_at.is_not(None)
+    )
+    return list(tx.execute(found.order_by(mail_addresses.c.user_id)).scalars())
+
+
+def reachable(tx: Transaction, user_ids: Collection[int]) -> frozenset[int]:
+    """Return those of these users who have a verified mail address."""
+    if not user_ids:
+        return frozenset()
+    found = select(mail_addresses.c.user_id).where(
+        bulk.among(tx, mail_addresses.c.user_id, user_ids), mail_addresses.c.verified_at.is_not(None)
+    )
+    return frozenset(tx.execute(found).scalars())
+
+
+def watchers_of_ending(tx: Transaction, now: datetime, until: datetime) -> list[tuple[int, str, int]]:
+    """Return (auction, its gid, user) for lots that end by `until` and are watched by users who were not told yet, a page."""
+    key = literal("ending:") + cast(auctions.c.id, String) + ":" + cast(watches.c.user_id, String)
+    source = (
+        auctions.join(watches, watches.c.auction_id == auctions.c.id)
+        .join(mail_addresses, mail_addresses.c.user_id == watches.c.user_id)
+        .outerjoin(outbox, (outbox.c.channel == MAIL) & (outbox.c.key == key))
+    )
+    found = (
+        select(auctions.c.id, auctions.c.gid, watches.c.user_id)
+        .select_from(source)
+        .where(
+            auctions.c.due_at > now,
+            auctions.c.due_at <= until,
+            auctions.c.status == Status.OPEN,
+            mail_addresses.c.verified_at.is_not(None),
+            outbox.c.id.is_(None),
+        )
+        .order_by(auctions.c.due_at, watches.c.id)
+        .limit(PAGE)
+    )
+    return [(row.id, row.gid, row.user_id) for row in tx.execute(found)]

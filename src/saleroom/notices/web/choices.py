@@ -1,0 +1,136 @@
+"""What the reader gets by mail: the form; and the page behind the link of a mail that stops all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.http.problems import NotFound
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.kinds import KINDS
+from saleroom.notices.service import choosing, unsubscribing
+from saleroom.notices.service.choosing import Change, Chosen
+from saleroom.notices.services import NoticeServices
+from saleroom.notices.web.words import PHRASES
+from saleroom.outbox.message import MAIL
+from saleroom.site.site import Site, fields
+from saleroom.storage.database import Transaction
+
+_ZONES = sorted(
+    zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "posix/", "right/"))
+)
+
+
+class ChoicePages:
+    """The form of the reader's choices, and the page that stops mails without a login."""
+
+    def __init__(self, site: Site, services: NoticeServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def form(self, request: Request) -> Response:
+        """GET /mine/notices: what the reader gets by mail."""
+        return await self._page(request)
+
+    async def save(self, request: Request) -> Response:
+        """POST /mine/notices: keep what was chosen."""
+        sent = await fields(request)
+        faults: dict[str, list[Fault]] = {}
+        quiet = _quiet(sent, self._services.zone, faults)
+        if faults:
+            return await self._page(request, sent=sent, refused=Invalid(faults))
+        language = sent.get("language")
+        change = Change(
+            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS},
+            quiet=(quiet,),
+            language=language if language in self._services.languages else None,
+        )
+        try:
+            await self._services.tokens.write(choosing.choose, session_token(request) or "", change)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        return await self._page(request, saved=True)
+
+    async def stop_form(self, request: Request) -> Response:
+        """GET /notices/unsubscribe?token=: ask whether to stop, as programs open links of mails too."""
+        known = unsubscribing.read_token(self._services.sign, request.query_params.get("token", ""))
+        return self._stop_page(request, damaged=known is None)
+
+    async def stop(self, request: Request) -> Response:
+        """POST /notices/unsubscribe?token=: stop, also at one click in a mail program (RFC 8058)."""
+        known = unsubscribing.read_token(self._services.sign, request.query_params.get("token", ""))
+        if known is not None:
+            await self._services.database.write(unsubscribing.stop, *known)
+        return self._stop_page(request, damaged=known is None, stopped=True)
+
+    def _stop_page(self, request: Request, *, damaged: bool, stopped: bool = False) -> Response:
+        token = request.query_params.get("token", "")
+        return self._site.page(
+            request,
+            "unsubscribe.html",
+            None,
+            {"damaged": damaged, "stopped": stopped, "token": token},
+            viewer_known=False,
+            refused=NotFound() if damaged else None,
+            headers={"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"},
+        )
+
+    async def _page(
+        self,
+        request: Request,
+        *,
+        sent: dict[str, str] | None = None,
+        saved: bool = False,
+        refused: Refusal | None = None,
+    ) -> Response:
+        viewer, found = await self._site.read(request, _own)
+        if viewer is None or found is None:
+            return self._site.to_log_in(request)
+        language = self._site.language(request)
+        own = None if found.address is None else found.address.language
+        context: dict[str, Any] = {
+            "address": found.address,
+            "faults": self._site.words.field_faults(language, refused),
+            "fields": _fields(found, self._services.zone) if sent is None else sent,
+            "kinds": [(kind, language.gettext(PHRASES[kind].title)) for kind in KINDS],
+            "mails": self._services.mails,
+            "own_language": own or language.catalogue,
+            "saved": saved,
+            "wanted": found.choices.by(MAIL),
+            "zones": _ZONES,
+        }
+        return self._site.page(request, "notices.html", viewer, context, refused=refused)
+
+
+def _own(tx: Transaction, token: str | None) -> Chosen | None:
+    return None if token is None else choosing.chosen(tx, token)
+
+
+def _fields(found: Chosen, zone: str) -> dict[str, str]:
+    quiet = found.choices.quiet
+    if quiet is None:
+        return {"begins": "", "ends": "", "zone": zone}
+    return {
+        "begins": quiet.begins.isoformat("minutes"),
+        "ends": quiet.ends.isoformat("minutes"),
+        "zone": quiet.zone,
+    }
+
+
+def _quiet(sent: dict[str, str], zone: str, faults: dict[str, list[Fault]]) -> QuietHours | None:
+    """Return the quiet hours that were sent, None if both fields are empty; add what is wrong to `faults`."""
+    if not sent.get("begins") and not sent.get("ends"):
+        return None
+    begins, ends = parse_time(sent.get("begins", "")), parse_time(sent.get("ends", ""))
+    where = parse_zone(sent.get("zone") or zone)
+    for name, value in (("begins", begins), ("ends", ends), ("zone", where)):
+        if isinstance(value, Fault):
+            faults[name] = [value]
+    if isinstance(begins, Fault) or isinstance(ends, Fault) or isinstance(where, Fault):
+        return None
+    return QuietHours(begins, ends, where)

@@ -1,0 +1,108 @@
+"""The words of notices: those of the pages, and what mails say about a lot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from saleroom.outbox.message import State
+from saleroom.site.language import N_
+from saleroom.site.words import Words
+
+WORDS = Words(
+    refusals={
+        "unknown_word": (N_("This word was sent meanwhile, or is too old."),),
+    },
+    faults={
+        "time_format": (N_("Enter a time such as 22:30."),),
+        "time_zone": (N_("Choose a time zone, such as Europe/Berlin."),),
+    },
+)
+
+
+class Phrase(Struct, frozen=True, kw_only=True):
+    """What is said of a kind of word: its `title` where people choose, the `subject` and the `sentence` of its mail."""
+
+    title: str
+    subject: str
+    sentence: str
+    shows_price: bool = False
+    shows_end: bool = False
+
+
+PHRASES: Mapping[str, Phrase] = {
+    "outbid": Phrase(
+        title=N_("Somebody outbids me"),
+        subject=N_("You were outbid: %(lot)s"),
+        sentence=N_("Somebody has bid more than you."),
+        shows_price=True,
+        shows_end=True,
+    ),
+    "leading": Phrase(
+        title=N_("I lead again"),
+        subject=N_("You lead again: %(lot)s"),
+        sentence=N_("You lead again, at %(price)s."),
+        shows_end=True,
+    ),
+    "voided": Phrase(
+        title=N_("A bid on a lot that I bid on is voided"),
+        subject=N_("A bid is voided: %(lot)s"),
+        sentence=N_(
+            "The house has voided a bid of %(amount)s, and what stood before it stands again. It says: %(reason)s"
+        ),
+        shows_price=True,
+        shows_end=True,
+    ),
+    "ending": Phrase(
+        title=N_("A lot that I watch ends in ten minutes"),
+        subject=N_("Ends soon: %(lot)s"),
+        sentence=N_("This lot, which you watch, ends soon."),
+        shows_price=True,
+        shows_end=True,
+    ),
+    "won": Phrase(
+        title=N_("I have won a lot"),
+        subject=N_("You have won: %(lot)s"),
+        sentence=N_("You have won this lot for %(price)s."),
+    ),
+    "not_won": Phrase(
+        title=N_("A lot that I bid on has ended, and I have not won it"),
+        subject=N_("Not won: %(lot)s"),
+        sentence=N_("This lot has ended. Somebody else has won it for %(price)s."),
+    ),
+    "sold": Phrase(
+        title=N_("My lot is sold"),
+        subject=N_("Sold: %(lot)s"),
+        sentence=N_("Your lot is sold to %(winner)s for %(price)s."),
+    ),
+    "not_sold": Phrase(
+        title=N_("My lot has ended without a sale"),
+        subject=N_("Not sold: %(lot)s"),
+        sentence=N_("Your lot has ended without a sale."),
+    ),
+    "question_asked": Phrase(
+        title=N_("Somebody asks about my lot"),
+        subject=N_("A question about your lot: %(lot)s"),
+        sentence=N_("Somebody has asked a question about your lot. Read and answer it on the page of the lot."),
+    ),
+    "question_answered": Phrase(
+        title=N_("My question is answered"),
+        subject=N_("Your question is answered: %(lot)s"),
+        sentence=N_("The seller has answered your question. Read the answer on the page of the lot."),
+    ),
+}
+"""What is said of each kind of word about a lot; mails show no text of other users but names, which are short."""
+
+STATES: Mapping[State, str] = {
+    State.WAITING: N_("waits"),
+    State.SENT: N_("sent"),
+    State.GIVEN_UP: N_("given up"),
+    State.DROPPED: N_("dropped"),
+}
+"""What has become of a word."""
+
+NEXT_BID = N_("The price is %(price)s now; the next bid is %(minimum)s or more.")
+NO_BID = N_("Nobody has bid yet; the first bid is %(minimum)s or more.")
+ENDS = N_("It ends on %(ends)s.")
+NO_SALE = N_("This lot has ended without a sale.")

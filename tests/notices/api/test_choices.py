@@ -1,0 +1,83 @@
+"""Choices over HTTP: what a user gets by mail, and when."""
+
+from typing import Any
+
+import pytest
+
+from saleroom.accounts.storage import accounts, mail_addresses
+from saleroom.notices.domain.kinds import KINDS
+from saleroom.storage.database import Transaction
+from tests.fixtures_house import House, User
+
+QUIET = {"begins": "22:00", "ends": "07:30", "zone": "Europe/Berlin"}
+
+
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite: differences between the databases are tested in the service."""
+    return sqlite_house
+
+
+def give_address(house: House, user: User) -> None:
+    """Give a user a verified address."""
+
+    def give(tx: Transaction) -> None:
+        login = accounts.find_login(tx, user.name)
+        assert login is not None
+        mail_addresses.give(tx, login.account.id, "ada@example.org", "de", tx.now())
+        mail_addresses.verify(tx, login.account.id, "ada@example.org", tx.now())
+
+    house.write(give)
+
+
+def test_choices_are_shown_and_changed(house: House) -> None:
+    """At first a user gets every word and has no quiet hours; what a change leaves out stays, and null ends quiet hours."""
+    user = house.newcomer()
+    everything: dict[str, Any] = {
+        "mailAddress": None,
+        "verifiedAt": None,
+        "language": None,
+        "mail": dict.fromkeys(KINDS, True),
+        "quietHours": None,
+    }
+    assert everything == user.json("GET", "/me/notices")
+    give_address(house, user)
+    found = user.json("PATCH", "/me/notices", json={"mail": {"outbid": False}, "quietHours": QUIET, "language": "en"})
+    assert ("ada@example.org", "en", QUIET) == (found["mailAddress"], found["language"], found["quietHours"])
+    assert found["verifiedAt"] is not None
+    assert {"outbid"} == {kind for kind, wanted in found["mail"].items() if not wanted}
+    assert found == user.json("PATCH", "/me/notices", json={})
+    again = user.json("PATCH", "/me/notices", json={"mail": {"won": False, "outbid": True}, "quietHours": None})
+    assert {"won"} == {kind for kind, wanted in again["mail"].items() if not wanted}
+    assert again["quietHours"] is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "code"),
+    [
+        ({"mail": {"spam": True}}, "mail", "not_an_object"),
+        ({"mail": {"won": "yes"}}, "mail", "not_an_object"),
+        ({"mail": []}, "mail", "not_an_object"),
+        ({"language": "xx"}, "language", "not_a_choice"),
+        ({"language": "../de"}, "language", "not_a_choice"),
+        ({"quietHours": {"begins": "22:00"}}, "quietHours", "required"),
+        ({"quietHours": QUIET | {"ends": "24:00"}}, "quietHours", "time_format"),
+        ({"quietHours": QUIET | {"zone": "Mars/Olympus"}}, "quietHours", "time_zone"),
+        ({"quietHours": QUIET | {"zone": "../../etc/passwd"}}, "quietHours", "time_zone"),
+        ({"quietHours": QUIET | {"more": 1}}, "quietHours", "unknown"),
+        ({"quietHours": "22:00"}, "quietHours", "not_an_object"),
+    ],
+)
+def test_wrong_choices_are_refused(house: House, sent: dict[str, Any], field: str, code: str) -> None:
+    """A kind, a language, a time or a zone that does not exist is named, and nothing is changed."""
+    user = house.newcomer()
+    answer = user.request("PATCH", "/me/notices", json={"mail": {"won": False}} | sent)
+    assert 400 == answer.status_code
+    assert code in {fault["code"] for fault in answer.json()["message"][field]}
+    assert all(user.json("GET", "/me/notices")["mail"].values())
+
+
+def test_choices_need_a_token(house: House) -> None:
+    """Nobody sees or changes the choices of others."""
+    assert 401 == house.anyone.get("/me/notices").status_code
+    assert 401 == house.anyone.request("PATCH", "/me/notices", json={}).status_code

@@ -1,0 +1,203 @@
+"""Words to people: from what happens to a lot to the mail that says so, over a real mail server, on both databases."""
+
+from datetime import timedelta
+
+import pytest
+
+from saleroom.bidding.service import questions, watching
+from saleroom.bidding.service.closing import settle_due
+from saleroom.notices.domain.choices import QuietHours, parse_time
+from saleroom.notices.service import choosing, unsubscribing
+from saleroom.notices.service.choosing import Change
+from saleroom.outbox import store
+from saleroom.outbox.message import State
+from tests.bidding.service.people import bid, person, sells
+from tests.fixtures_database import T0, FakeClock
+from tests.notices.equipment import ORIGIN, Postman
+
+
+async def reasons(postman: Postman, state: State = State.DROPPED) -> list[tuple[str, str | None]]:
+    """The kinds of the words in a state, with the reason, the first posted first."""
+    found = await postman.database.read(store.listed, [state], 100)
+    return [(word.kind, word.last_error) for word in reversed(found)]
+
+
+async def test_an_outbid_user_gets_one_mail_with_the_present_price(postman: Postman, clock: FakeClock) -> None:
+    """Twenty times outbid within a minute is one mail, which says how the lot stands now."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"))
+    for step in range(20):
+        await bid(postman.database, cyd.bids(gid, f"{step + 1}00000"), ben.bids(gid, f"{step + 1}50000"))
+        clock.advance(seconds=2)
+        await postman.rounds()
+    await bid(postman.database, cyd.bids(gid, "5000000"))
+    await postman.rounds()
+    assert [] == postman.post.mails
+    clock.advance(seconds=60)
+    await postman.rounds()
+    assert [("ben@example.org", "You were outbid: Longcase clock")] == list(
+        zip(postman.post.receivers, postman.post.subjects, strict=True)
+    )
+    text = postman.text()
+    assert "The price is €5,000,000.00 now" in text
+    assert f"{ORIGIN}/lots/{gid}" in text
+    assert [("outbid", "It is no longer so.")] * 20 == await reasons(postman)
+    await postman.rounds()
+    assert 1 == len(postman.post.mails)
+
+
+async def test_whoever_leads_again_is_told_nothing_untrue(postman: Postman, clock: FakeClock) -> None:
+    """An outbid user who has bid again and leads by then gets no mail."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+    await postman.rounds()
+    await bid(postman.database, ben.bids(gid, "up to 1000"))
+    clock.advance(seconds=61)
+    await postman.rounds()
+    clock.advance(seconds=61)
+    await postman.rounds()
+    assert ["cyd@example.org"] == postman.post.receivers
+    assert [("outbid", "It is no longer so.")] == await reasons(postman)
+
+
+async def test_the_end_is_told_to_all_who_took_part(postman: Postman, clock: FakeClock) -> None:
+    """The winner, the seller and the others each learn how a lot ended; German readers in German."""
+    ada, ben, cyd = [await postman.known(name, "de" if name == "ben" else "en") for name in ("ada", "ben", "cyd")]
+    ends = T0 + timedelta(minutes=5)
+    sold = await sells(postman.database, ada, ends_at=ends)
+    await sells(postman.database, ada, name="Chair", ends_at=ends)
+    await bid(postman.database, cyd.bids(sold, "100"), ben.bids(sold, "200"))
+    clock.advance(minutes=6)
+    await postman.database.write(settle_due, reopens=False)
+    await postman.rounds()
+    found = dict(zip(postman.post.receivers, postman.post.subjects, strict=True))
+    assert {
+        "ada@example.org": "News of 2 lots",
+        "ben@example.org": "Sie haben gewonnen: Longcase clock",
+        "cyd@example.org": "Not won: Longcase clock",
+    } == found
+    texts = [postman.text(number) for number in range(3)]
+    by_receiver = dict(zip(postman.post.receivers, texts, strict=True))
+    assert "Your lot is sold to ben for €200.00." in by_receiver["ada@example.org"]
+    assert (
+        "Your lot has ended without a sale." in by_receiver["ada@example.org"]
+        or "ended without a sale" in (by_receiver["ada@example.org"])
+    )
+    assert "200,00" in by_receiver["ben@example.org"]
+    assert "Somebody else has won it for €200.00." in by_receiver["cyd@example.org"]
+
+
+async def test_a_watched_lot_is_announced_once(postman: Postman, clock: FakeClock) -> None:
+    """Ten minutes before the end those who watch a lot are told, once, even if the process starts anew."""
+    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
+    gid = await sells(postman.database, ada, ends_at=T0 + timedelta(minutes=30))
+    await postman.database.write(watching.watch, ben.token, gid)
+    clock.advance(minutes=19)
+    await Postman(postman.database, postman.port, postman.post).rounds()
+    assert [] == postman.post.mails
+    clock.advance(minutes=2)
+    for _ in range(2):
+        await Postman(postman.database, postman.port, postman.post).rounds()
+    assert ["Ends soon: Longcase clock"] == postman.post.subjects
+    assert "It ends on 21 November 2026, 13:30:00 CET." in postman.text()
+
+
+async def test_questions_are_told_to_the_seller_and_answers_to_the_asker(postman: Postman, clock: FakeClock) -> None:
+    """The seller learns that somebody asks, the asker that there is an answer; neither mail has a stranger's text."""
+    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
+    gid = await sells(postman.database, ada)
+    asked = await postman.database.write(questions.ask, ben.token, gid, "Visit http://evil.example now")
+    clock.advance(seconds=61)
+    await postman.rounds()
+    await postman.database.write(questions.answer, ada.token, gid, asked.number, "No")
+    await postman.database.write(questions.answer, ada.token, gid, asked.number, "No")
+    clock.advance(seconds=61)
+    await postman.rounds()
+    assert ["A question about your lot: Longcase clock", "Your question is answered: Longcase clock"] == (
+        postman.post.subjects
+    )
+    assert ["ada@example.org", "ben@example.org"] == postman.post.receivers
+    assert "evil" not in postman.text(0) + postman.html(0)
+
+
+async def test_only_verified_addresses_get_word(postman: Postman, clock: FakeClock) -> None:
+    """Nobody without a verified address costs a row, and nobody is told of what happened before they had one."""
+    ada, ben = await postman.known("ada"), await person(postman.database, "ben")
+    cyd = await person(postman.database, "cyd")
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+    await postman.rounds()
+    counts = await postman.database.read(store.counts)
+    assert 0 == sum(counts.values())
+
+
+async def test_a_user_gets_only_what_they_want(postman: Postman, clock: FakeClock) -> None:
+    """What a user has switched off, and everything after the link of a mail, is dropped."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    await postman.database.write(choosing.choose, ben.token, Change(mail={"outbid": False}))
+    await postman.database.write(unsubscribing.stop, cyd.account.id, "mail")
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+    await postman.rounds()
+    await bid(postman.database, ben.bids(gid, "300"))
+    await postman.rounds()
+    await bid(postman.database, (await postman.known("dan")).bids(gid, "400"))
+    clock.advance(seconds=61)
+    await postman.rounds()
+    clock.advance(seconds=61)
+    await postman.rounds()
+    assert [] == postman.post.mails
+    assert [("outbid", "The user does not want it.")] * 3 == await reasons(postman)
+
+
+async def test_quiet_hours_put_words_off(postman: Postman, clock: FakeClock) -> None:
+    """In a user's quiet hours nothing is sent; what is still so goes out at their end."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    begins, ends = parse_time("12:30"), parse_time("14:00")
+    quiet = QuietHours(begins, ends, "Europe/Berlin")  # type: ignore[arg-type]  # they are no faults
+    await postman.database.write(choosing.choose, ben.token, Change(quiet=(quiet,)))
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+    await postman.rounds()
+    clock.advance(minutes=30)
+    await postman.rounds()
+    assert [] == postman.post.mails
+    clock.advance(minutes=31)
+    await postman.rounds()
+    assert ["ben@example.org"] == postman.post.receivers
+
+
+async def test_what_happened_before_the_first_start_is_no_news(clocked_database: object, postman: Postman) -> None:
+    """A house of an earlier version begins at the end of its log."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+
+    await postman.database.write(lambda tx: tx.connection.exec_driver_sql("DELETE FROM log_places"))
+    another = Postman(postman.database, postman.port, postman.post)
+    await another.rounds()
+    await another.rounds()
+    assert 0 == sum((await postman.database.read(store.counts)).values())
+
+
+@pytest.mark.parametrize("answer", ["450 greylisted", "drop", "550 no"])
+async def test_a_mail_that_fails_is_tried_again_or_given_up(postman: Postman, clock: FakeClock, answer: str) -> None:
+    """After 4xx and a lost connection the same mail comes once more with the same Message-ID; after 5xx it is given up."""
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+    await postman.rounds()
+    clock.advance(seconds=61)
+    postman.post.answers = [answer]
+    await postman.rounds()
+    await postman.rounds()
+    clock.advance(seconds=61)
+    await postman.rounds()
+    known = {mail["Message-ID"] for mail in postman.post.mails}
+    if answer.startswith("5"):
+        assert [("outbid", "the mail server refuses the mail: 550 no")] == await reasons(postman, State.GIVEN_UP)
+        return
+    assert (2 if answer == "drop" else 1, 1) == (len(postman.post.mails), len(known))
+    assert 1 == len(await reasons(postman, State.SENT))

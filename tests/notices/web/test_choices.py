@@ -1,0 +1,139 @@
+"""The pages of notices: what a reader gets by mail, the link that stops it, and the mails of a house to look at."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage import accounts
+from saleroom.http.secret import HouseSecret, Purpose
+from saleroom.notices.service.unsubscribing import stop_token
+from saleroom.storage import secrets
+from tests.bidding.web.seller import Come
+from tests.fixtures_house import House, ServeHouse
+from tests.notices.api.test_choices import give_address
+from tests.notices.api.test_outbox import give_up, number, post
+from tests.patience import SECONDS_MAX
+
+
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite: differences between the databases are tested below the pages."""
+    return sqlite_house
+
+
+def test_a_reader_chooses(come: Come, house: House) -> None:
+    """The form keeps each choice; a wrong time is named beside its field, with all else as it was sent."""
+    user = house.newcomer()
+    give_address(house, user)
+    visitor = come(user)
+    page = visitor.page("/mine/notices")
+    shown = visitor.sent(
+        page, "/mine/notices", mail_outbid=None, begins="22:00", ends="07:00", zone="Europe/Berlin", language="de"
+    )
+    assert "Your choice is saved." in shown.one("main").text
+    found = user.json("GET", "/me/notices")
+    assert {"outbid"} == {kind for kind, wanted in found["mail"].items() if not wanted}
+    assert ({"begins": "22:00", "ends": "07:00", "zone": "Europe/Berlin"}, "de") == (
+        found["quietHours"],
+        found["language"],
+    )
+    wrong = visitor.sent(shown, "/mine/notices", begins="25:00", ends="", zone="Nowhere")
+    assert 400 == wrong.status
+    assert "Enter a time such as 22:30." in wrong.one("main").text
+    assert "Nowhere" == wrong.one("input", name="zone")["value"]
+    assert found == user.json("GET", "/me/notices")
+    visitor.sent(shown, "/mine/notices", begins="", ends="")
+    assert user.json("GET", "/me/notices")["quietHours"] is None
+
+
+def test_a_stranger_logs_in_first(house: House) -> None:
+    """Without a login the page leads to the form to log in."""
+    assert "/login?next=/mine/notices" == house.plain.get("/mine/notices").headers["location"]
+
+
+def token_of(house: House, name: str) -> str:
+    """The token of a user's link."""
+    secret = HouseSecret()
+    secret.learn(str(house.read(secrets.find)))
+    return stop_token(partial(secret.sign, Purpose.MAILS), house.read(lambda tx: number(tx, house.user(name))), "mail")
+
+
+def test_one_click_in_a_mail_program_stops_all_mails(house: House) -> None:
+    """A mail program's request stops all words without a login, a cookie or a form (RFC 8058); a look changes nothing."""
+    user = house.newcomer()
+    link = f"/notices/unsubscribe?token={token_of(house, user.name)}"
+    assert 200 == house.plain.get(link).status_code
+    assert all(user.json("GET", "/me/notices")["mail"].values())
+    for _ in range(2):
+        answer = house.plain.post(link, data={"List-Unsubscribe": "One-Click"})
+        assert 200 == answer.status_code
+        assert "You get no more mails about lots." in answer.text
+    assert not any(user.json("GET", "/me/notices")["mail"].values())
+    other = house.newcomer()
+    assert "Yes, send me no more" in house.plain.get(link).text
+    assert all(other.json("GET", "/me/notices")["mail"].values())
+
+
+def test_a_damaged_link_stops_nothing(house: House) -> None:
+    """A token that the house has not made, for another user or for nobody, is a 404 that says what to do."""
+    user = house.newcomer()
+    token = token_of(house, user.name)
+    user_id, rest = token.split(".", 1)
+    wrong = (token[:-1], token + "x", f"{int(user_id) + 1}.{rest}", "", "0.mail.x", token.replace("mail", "push"))
+    for each in wrong:
+        for answer in (
+            house.plain.get("/notices/unsubscribe", params={"token": each}),
+            house.plain.post("/notices/unsubscribe", params={"token": each}),
+        ):
+            assert 404 == answer.status_code
+            assert "This link is damaged." in answer.text
+    assert all(user.json("GET", "/me/notices")["mail"].values())
+
+
+def test_a_house_to_look_at_shows_its_mails(serve_house: ServeHouse) -> None:
+    """With `show` in place of a mail server, a mail can be read on a page; other houses have no such page."""
+    shown = serve_house(smtp_url="show", notices_gather_seconds=0)
+    ada, ben, cyd = (shown.user(name) for name in ("ada", "ben", "cyd"))
+    give_address(shown, ben)
+    gid = ada.auction(name="<b>Chair</b>")
+    time.sleep(2)
+    ben.bid(gid, amount=20)
+    cyd.bid(gid, amount=30)
+    until = time.monotonic() + SECONDS_MAX
+    while "/mails/1" not in (listed := shown.plain.get("/mails").text) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert "&lt;b&gt;Chair&lt;/b&gt;" in listed
+    mail = shown.plain.get("/mails/1").text
+    assert f"/lots/{gid}" in mail
+    assert "ada@example.org" in mail
+    assert "<b>Chair</b>" not in mail
+    for wrong in ("/mails/2", "/mails/x", "/mails/0"):
+        assert 404 == shown.plain.get(wrong).status_code
+
+
+def test_other_houses_show_no_mails(house: House) -> None:
+    """Where mails are sent, or none are, nobody can read them."""
+    assert [404, 404] == [house.plain.get(path).status_code for path in ("/mails", "/mails/1")]
+
+
+def test_staff_see_the_outbox_and_send_again(come: Come, house: House) -> None:
+    """The back office shows why a word was given up, and lets it be tried again; members see nothing of it."""
+    clerk, receiver = house.newcomer(), house.newcomer()
+    house.write(lambda tx: accounts.set_role(tx, number(tx, clerk), Role.CLERK))
+    post(house, receiver, f"page {receiver.name}")
+    house.write(give_up)
+    visitor = come(clerk)
+    page = visitor.page("/admin/outbox?state=given_up")
+    shown = page.one("main").text
+    assert f"to {receiver.name}" in shown
+    assert "550 no such user" in shown
+    assert 303 == visitor.send(page, "/admin/outbox/again").status_code
+    assert f"to {receiver.name}" in visitor.page("/admin/outbox?state=waiting").one("main").text
+    assert 404 == visitor.send(page, "/admin/outbox/again", id="0").status_code
+    assert 303 == visitor.send(page, "/admin/outbox/again", id="all").status_code
+    assert 403 == come(receiver).http.get("/admin/outbox").status_code
+    assert house.plain.get("/admin/outbox").headers["location"].startswith("/login")
