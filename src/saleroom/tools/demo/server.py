@@ -97,7 +97,12 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 def _environment(folder: Path) -> dict[str, str]:
     """Return this process's environment, with the settings of the demo in place of all others."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
-    settings = {"DATABASE": f"sqlite:///{folder}/demo.db", "MQTT": "embedded", "LOG_LEVEL": "warning"}
+    settings = {
+        "DATABASE": f"sqlite:///{folder}/demo.db",
+        "MQTT": "embedded",
+        "LOG_LEVEL": "warning",
+        "SMTP_URL": "show",
+    }
     return others | {f"SALEROOM_{name}": value for name, value in settings.items()}
 
 
