@@ -236,6 +236,22 @@ async def test_setting_up_needs_the_password_and_a_code(hall: Hall) -> None:
         await hall.codes.begin("no token", PASSWORD, HERE)
 
 
+async def test_a_setup_that_was_left_is_over_after_half_an_hour(hall: Hall) -> None:
+    """A secret that nobody confirms is shown to no later thief of the session, and counts no more; a new one does."""
+    await hall.accounts.add("ada", PASSWORD)
+    token = (await hall.log_in()).value
+    hall.secret = _read((await hall.codes.begin(token, PASSWORD, HERE)).secret)
+    hall.clock.now += rules.SETUP_LIFETIME
+    assert await hall.codes.unconfirmed(token) is None
+    with pytest.raises(CodesOff):
+        await hall.codes.confirm(token, hall.shown)
+    hall.clock.advance(-1)
+    assert await hall.codes.unconfirmed(token) is not None
+    hall.clock.advance(2)
+    hall.secret = _read((await hall.codes.begin(token, PASSWORD, HERE)).secret)
+    await hall.codes.confirm(token, hall.shown)
+
+
 async def test_switching_off_needs_both(hall: Hall) -> None:
     """Codes end by the password and a code, or a recovery code; then a login needs the password alone."""
     recovery = await hall.set_up()

@@ -17,6 +17,8 @@ STEP_SECONDS = 30
 DIGITS = 6
 SKEW_STEPS = 1
 """A code counts for its own step of the clock and for as many steps before and after (RFC 6238, 5.2)."""
+SETUP_LIFETIME = timedelta(minutes=30)
+"""How long a new secret waits for its first code. Its page shows it again, and only who gave the password may see it."""
 RECOVERY_CODES = 10
 RECOVERY_BYTES = 15
 """120 random bits, so that a plain digest keeps a code as well as a slow one would."""
@@ -55,6 +57,11 @@ def matching_step(secret: bytes, code: str, now: datetime, last_step: int) -> in
         if same and step > last_step:
             found = step
     return found
+
+
+def still_waits(made_at: datetime, now: datetime) -> bool:
+    """Return whether a secret that nobody has confirmed still waits for its first code."""
+    return now < made_at + SETUP_LIFETIME
 
 
 def current_code(secret: bytes, now: datetime) -> str:

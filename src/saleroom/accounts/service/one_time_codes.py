@@ -129,7 +129,10 @@ def _confirm(tx: Transaction, token: str, sealing: Sealing, code: str, made: lis
         raise CodesOff
     if found.confirmed_at is not None:
         raise CodesOn
-    secret, sent, now = codes.secret_of(sealing, found), rules.normalised(code), tx.now()
+    now = tx.now()
+    if not rules.still_waits(found.created_at, now):
+        raise CodesOff
+    secret, sent = codes.secret_of(sealing, found), rules.normalised(code)
     is_form = rules.is_app_code(sent)
     step = rules.matching_step(secret, sent, now, found.last_step) if secret is not None and is_form else None
     if step is None:
@@ -143,7 +146,7 @@ def _confirm(tx: Transaction, token: str, sealing: Sealing, code: str, made: lis
 def _unconfirmed(tx: Transaction, token: str, sealing: Sealing) -> tuple[Account, bytes | None]:
     account = authenticate(tx, token, Right.ACCOUNT)
     found = second_factors.find(tx, account.id)
-    waits = found is not None and found.confirmed_at is None
+    waits = found is not None and found.confirmed_at is None and rules.still_waits(found.created_at, tx.now())
     return account, codes.secret_of(sealing, found) if found is not None and waits else None
 
 
