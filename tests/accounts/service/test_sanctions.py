@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+import asyncpg
 import pytest
 
 from saleroom.accounts.domain.errors import LastOwner
@@ -12,9 +15,10 @@ from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import sanctions
 from saleroom.accounts.storage import accounts, people
 from saleroom.bidding.service.bidding import buy_now, place_bids, refusals_at_door
+from saleroom.bidding.service.moderation import hide, void_bid
 from saleroom.kernel.errors import Barred
 from saleroom.storage.database import Database
-from tests.bidding.service.people import bid, person, sells
+from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock
 
 
@@ -62,3 +66,33 @@ async def test_the_command_line_keeps_an_owner_who_can_act(database: Database) -
         await database.write(sanctions.impose, bob.account.username, Sanction.BAN, "Why")
     await database.write(sanctions.pardon, ada.account.username, "A mistake")
     await database.write(sanctions.impose, bob.account.username, Sanction.BAN, "Why")
+
+
+ACTS: list[Callable[[Database, Person, str], Awaitable[bytes]]] = [
+    lambda database, one, gid: database.write(buy_now, one.token, gid, None),
+    lambda database, one, gid: database.write(void_bid, one.token, gid, 2, "Why"),
+    lambda database, one, gid: database.write(hide, one.token, gid, "Why"),
+]
+"""What waits for others who hold the lock of a lot."""
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("act", ACTS)
+async def test_what_waited_for_a_lot_is_refused_after_the_ban(
+    database: Database, database_url: str, act: Callable[[Database, Person, str], Awaitable[bytes]]
+) -> None:
+    """A purchase or an act of staff that began before the ban, and waited for the lot meanwhile, is decided after the ban."""
+    ada, bob = await person(database), await person(database)
+    await database.write(accounts.set_role, bob.account.id, Role.MANAGER)
+    gid = await sells(database, ada, buy_now_price="500")
+    other = await asyncpg.connect(database_url)
+    try:
+        async with other.transaction():
+            await other.execute("SELECT 1 FROM auctions WHERE gid = $1 FOR UPDATE", gid)
+            waiting = asyncio.ensure_future(act(database, bob, gid))
+            await asyncio.sleep(0.5)  # shorter, and the act would begin after the ban, which tries nothing
+            await database.write(sanctions.impose, bob.account.username, Sanction.BAN, "Why")
+        with pytest.raises(Barred):
+            await waiting
+    finally:
+        await other.close()

@@ -125,8 +125,9 @@ def buy_now(
 
     Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, and as `domain.bidding.buy_now` does.
     """
-    buyer = authenticate(tx, token, Right.BID)
+    authenticate(tx, token, Right.BID)
     auction = lock_one(tx, gid)
+    buyer = authenticate(tx, token, Right.BID)  # they may have been banned while others held the lock
 
     def buy() -> bytes:
         now, party = tx.now(), buyer.party
