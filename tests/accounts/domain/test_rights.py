@@ -2,7 +2,7 @@
 
 import pytest
 
-from saleroom.accounts.domain.errors import LastOwner, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
+from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
 from saleroom.accounts.domain.rights import (
     MEANINGS,
     RIGHTS,
@@ -100,10 +100,19 @@ def test_a_role_is_changed_by_those_who_stand_as_high(
 ) -> None:
     """Neither the old nor the new role is above that of whoever changes it, and the last owner stays."""
     if refusal is None:
-        refuse_to_change_role(by, was, now, owners)
+        refuse_to_change_role(by, was, now, other_owners=owners > 1)
         return
     with pytest.raises(refusal):
-        refuse_to_change_role(by, was, now, owners)
+        refuse_to_change_role(by, was, now, other_owners=owners > 1)
+
+
+def test_the_role_of_a_barred_user_is_changed_from_above() -> None:
+    """Those beside a barred user do not change the role, those above and the command line do."""
+    for by, was in ((Role.MANAGER, Role.MANAGER), (Role.OWNER, Role.OWNER), (Role.CLERK, Role.CASHIER)):
+        with pytest.raises(NotAboveThem):
+            refuse_to_change_role(by, was, Role.MEMBER, other_owners=True, barred=True)
+        refuse_to_change_role(None, was, Role.MEMBER, other_owners=True, barred=True)
+    refuse_to_change_role(Role.OWNER, Role.MANAGER, Role.MEMBER, other_owners=False, barred=True)
 
 
 @pytest.mark.parametrize("role", Role)

@@ -8,9 +8,10 @@ from sqlalchemy import Executable, delete, text, update
 from sqlalchemy.exc import DBAPIError
 
 from saleroom.accounts.domain.audit import Act, Entry
-from saleroom.accounts.domain.errors import LastOwner, RoleAboveOwn, UnknownUser
+from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, RoleAboveOwn, UnknownUser
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.service import audit_log, people, roles_of_users
+from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.service import audit_log, people, roles_of_users, sanctions
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage import people as rows
@@ -104,6 +105,26 @@ async def test_the_last_owner_stays(database: Database) -> None:
     other = await staff(database, Role.OWNER)
     await database.write(roles_of_users.give_role, owner.token, name, Role.MEMBER)
     assert [Role.MEMBER, Role.OWNER] == [await role_of(database, one) for one in (owner, other)]
+
+
+async def test_the_last_owner_who_can_act_stays(database: Database) -> None:
+    """An owner who is banned is none to whom the house could be left."""
+    owner, banned = await staff(database, Role.OWNER), await staff(database, Role.OWNER)
+    await database.write(sanctions.impose, banned.account.username, Sanction.BAN, "Why")
+    with pytest.raises(LastOwner):
+        await database.write(roles_of_users.give_role, owner.token, owner.account.username, Role.MEMBER)
+    await database.write(roles_of_users.set_role, banned.account.username, Role.MEMBER)
+    assert [Role.OWNER, Role.MEMBER] == [await role_of(database, one) for one in (owner, banned)]
+
+
+async def test_a_ban_is_not_undone_by_way_of_the_role(database: Database) -> None:
+    """A manager does not make another whom the owner has banned a member for a moment, so as to lift the ban."""
+    owner, banned, manager = [await staff(database, role) for role in (Role.OWNER, Role.MANAGER, Role.MANAGER)]
+    name = banned.account.username
+    await database.write(sanctions.sanction, owner.token, name, Sanction.BAN, "Why")
+    with pytest.raises(NotAboveThem):
+        await database.write(roles_of_users.give_role, manager.token, name, Role.MEMBER)
+    await database.write(roles_of_users.give_role, owner.token, name, Role.MEMBER)
 
 
 async def test_two_owners_do_not_both_lose_their_role(open_database: OpenDatabase) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, Account
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX
-from saleroom.accounts.domain.errors import LastOwner, RoleAboveOwn, UnknownUser
+from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, RoleAboveOwn, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import accounts, people, roles_of_users
@@ -215,7 +215,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         access=Access.TOKEN,
         form=_ROLE,
         answer=PersonView,
-        errors=(UnknownUser, RoleAboveOwn, LastOwner),
+        errors=(UnknownUser, RoleAboveOwn, NotAboveThem, LastOwner),
         about="Needs the right `manage_people`. It counts from the user's next request on. The audit log notes it.",
     ),
     Endpoint(

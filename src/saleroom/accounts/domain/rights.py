@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from saleroom.accounts.domain.errors import LastOwner, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
+from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, OnlyStaffSells, RoleAboveOwn, SellerNotApproved
 from saleroom.kernel.errors import MissingRight
 
 
@@ -141,14 +141,17 @@ def refuse_to_offer(sellers: Sellers, role: Role, *, approved: bool) -> None:
         raise SellerNotApproved
 
 
-def refuse_to_change_role(by: Role | None, was: Role, now: Role, owners: int) -> None:
-    """Raise RoleAboveOwn or LastOwner unless a user with the role `by` may change another's role from `was` to `now`.
+def refuse_to_change_role(by: Role | None, was: Role, now: Role, *, other_owners: bool, barred: bool = False) -> None:
+    """Raise RoleAboveOwn, NotAboveThem or LastOwner unless a user with the role `by` may change another's from `was` to `now`.
 
-    `by` is None for the command line, which stands above all. `owners` are how many there are.
+    `by` is None for the command line, which stands above all. `other_owners` says whether somebody else is an owner and not
+    barred. A `barred` user's role is changed from above alone: otherwise those beside them could lift what those above imposed.
     """
     if by is not None and max(rank(was), rank(now)) > rank(by):
         raise RoleAboveOwn
-    if was is Role.OWNER and now is not Role.OWNER and owners <= 1:
+    if by is not None and barred and rank(by) <= rank(was):
+        raise NotAboveThem
+    if was is Role.OWNER and now is not Role.OWNER and not other_owners:
         raise LastOwner
 
 

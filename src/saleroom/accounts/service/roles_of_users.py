@@ -34,8 +34,9 @@ def _give_role(
     tx: Transaction, by: Account | None, locked: list[Account], username: str, role: Role, reason: str
 ) -> Account:
     user = _known(next((one for one in locked if one.username == username), None))
-    owners = sum(one.role is Role.OWNER for one in locked)
-    refuse_to_change_role(None if by is None else by.role, user.role, role, owners)
+    others = any(one.role is Role.OWNER and one.bar is None and one.id != user.id for one in locked)
+    barred = user.bar is not None
+    refuse_to_change_role(None if by is None else by.role, user.role, role, other_owners=others, barred=barred)
     if user.role is role:
         return user
     accounts.set_role(tx, user.id, role)
