@@ -94,12 +94,14 @@ def test_mosquitto_sub_shows_the_example(example: Example) -> None:
 
 
 def test_the_house_names_its_address_and_exits_with_0(example: Example) -> None:
-    """The start names address, database and broker; SIGTERM ends the house with 0; the log has no error."""
+    """The start names address, database, broker, mails and the way to an owner; SIGTERM ends it with 0, without an error."""
     lines = example.output.splitlines()
-    assert 3 == len(lines)
+    assert 5 == len(lines)
     assert re.match(r"saleroom serves on http://127\.0\.0\.1:[0-9]+;", lines[0])
     assert ["database", "sqlite:///saleroom.db"] == lines[1].split()
     assert re.fullmatch(r" +mqtt +mqtt://127\.0\.0\.1:[0-9]+ \(embedded\)", lines[2])
+    assert ["mails", "off"] == lines[3].split()
+    assert "saleroom users owner-link" in lines[4]
     # Another broker on this machine causes one line.
     expected = ("the usual MQTT port is taken", "somebody registered", "somebody logged in")
     log = [line for line in example.log.splitlines() if not any(words in line for words in expected)]

@@ -45,7 +45,7 @@ def parameters(endpoint: Endpoint[Any], where: str) -> dict[str, dict[str, Any]]
 
 def resolved(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the possible schemas of an answer."""
-    choices = schema.get("oneOf", [schema])
+    choices = schema.get("oneOf") or schema.get("anyOf") or [schema]
     return [DOCUMENT["components"]["schemas"][choice["$ref"].rpartition("/")[2]] for choice in choices]
 
 

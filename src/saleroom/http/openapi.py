@@ -206,7 +206,9 @@ def problem(refusals: Sequence[type[Refusal]], *, bare: bool = False) -> dict[st
     """Return the answer that stands for errors of the same status."""
     lines = [f"`{refused.code}`: {sentence_of(refused).removesuffix('.')}." for refused in refusals]
     choices = [reference(error_name(refused, bare=bare and refused is Invalid)) for refused in refusals]
-    schema = choices[0] if len(choices) == 1 else {"oneOf": choices}
+    # The specification's bare error has no code, so that its schema alone does not exclude the others.
+    several = "anyOf" if any(refused.bare for refused in refusals) else "oneOf"
+    schema = choices[0] if len(choices) == 1 else {several: choices}
     answer = {"description": "\n\n".join(lines), "content": {JSON: {"schema": schema}}}
     headers = _PROBLEM_HEADERS.get(status_of(refusals[0]))
     return answer | ({"headers": headers} if headers else {})
