@@ -70,7 +70,7 @@ def test_a_missing_right_is_named() -> None:
     with pytest.raises(MissingRight) as refused:
         refuse_without(Right.VOID_BIDS, Role.MEMBER)
     assert "You may not void bids here; ask those who run the house." == refused.value.message
-    assert {"right": "void_bids"} == refused.value.facts
+    assert {"right": "void_bids", "needs": None} == refused.value.facts
     with pytest.raises(MissingRight):
         refuse_without(Right.BID, Role.OWNER, frozenset({Scope.READ}))
 

@@ -68,8 +68,8 @@ VOCABULARY = Vocabulary(
         MissingRight: {
             "right": {"enum": list(Right), "description": "The right that is missing."},
             "needs": {
-                "const": "one_time_codes",
-                "description": "What to set up first, to have it; absent if nothing would do.",
+                "enum": ["one_time_codes", None],
+                "description": "What to set up first, to have it; null if nothing would do.",
             },
         },
         Barred: {

@@ -256,6 +256,10 @@ def refused_example(refused: type[Refusal]) -> Any:
         "late_microseconds": 153_421,
         "retry_after": 1,
         "right": "bid",
+        "needs": None,
+        "sanction": "suspension",
+        "reason": "Three lots were not paid",
+        "until": auction.ends_at,
         "version": auction.version,
         "changes": (Change("ends_at", None, auction.ends_at),),
     }
