@@ -157,7 +157,9 @@ def refuse_to_change_role(by: Role | None, was: Role, now: Role, *, other_owners
 
 def missing(right: Right) -> MissingRight:
     """Return the refusal that names the right in words."""
-    return MissingRight(f"You may not {MEANINGS[right]} here; ask those who run the house.", right=right.value, needs=None)
+    return MissingRight(
+        f"You may not {MEANINGS[right]} here; ask those who run the house.", right=right.value, needs=None
+    )
 
 
 def missing_for_want_of_codes(right: Right) -> MissingRight:
