@@ -85,11 +85,11 @@ class Mails:
         mail["Date"] = format_datetime(letter.written_at)
         mail["Message-ID"] = f"<{mail_id}@{self._sender.rpartition('@')[2]}>"
         mail["Auto-Submitted"] = "auto-generated"
-        mail["Content-Language"] = language.tag
         for name, value in more.items():
             mail[name] = value
         mail.set_content(text, cte="quoted-printable")
         mail.add_alternative(html, subtype="html", cte="quoted-printable")
+        mail["Content-Language"] = language.tag  # after the parts, which take such headers away
         return mail
 
     def _lots(self, letter: Letter, language: Language) -> dict[str, Any]:
