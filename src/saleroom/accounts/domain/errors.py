@@ -85,6 +85,12 @@ class InvalidLink(Mismatch):
     code = "invalid_link"
 
 
+class InvalidOwnerLink(Mismatch):
+    """This link has ended, is incomplete, or the house has an owner; ask those who run it for a new one."""
+
+    code = "invalid_owner_link"
+
+
 class MailOff(Forbidden):
     """This house sends no mails; ask those who run it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,15 @@ def tell_at(
         kind=kind,
         key=f"{kind} {given.user_id} {now.isoformat()}",
         address=given.address,
-        facts={"username": account.username, "at": f"{now:%Y-%m-%d %H:%M} UTC", **(facts or {})},
+        facts={"username": account.username, "at": instant_in_words(now), **(facts or {})},
         language=given.language,
     )
     store.post(tx, message)
+
+
+def instant_in_words(at: datetime) -> str:
+    """Return an instant as mails about accounts have it."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def _link(path: str) -> Any:
@@ -85,7 +91,10 @@ MAILS = (
     MailKind(name=Purpose.RESET, folder=FOLDER, template="mail/reset.html", context=_link(RESET_PATH)),
     *(
         MailKind(name=name, folder=FOLDER, template=f"mail/{name}.html", context=_facts)
-        for name in ("password_changed", "new_login", "address_changed", "codes_off")
+        for name in (
+            *("password_changed", "new_login", "address_changed", "codes_off"),
+            *("sanction", "bar_lifted", "seller_approved"),
+        )
     ),
 )
 """The mails about accounts, whatever their receivers chose. A link stands in none that does not need it."""

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.audit import Act
-from saleroom.accounts.domain.errors import InvalidLink
+from saleroom.accounts.domain.errors import InvalidOwnerLink
 from saleroom.accounts.domain.owner_link import Sign, is_owner_code, owner_code
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.service.accounts import authenticate
@@ -28,7 +28,7 @@ def make(tx: Transaction, sign: Sign) -> str | None:
 
 
 def take(tx: Transaction, token: str, code: str, sign: Sign) -> Account:
-    """Make the token's user the owner of a house without one. Raises Unauthenticated, MissingRight, Barred or InvalidLink.
+    """Make the token's user the owner of a house without one. Raises Unauthenticated, MissingRight, Barred or InvalidOwnerLink.
 
     Of several who open a link at the same time one becomes the owner: each waits here for the one before.
     """
@@ -37,7 +37,7 @@ def take(tx: Transaction, token: str, code: str, sign: Sign) -> Account:
         account.bar.refuse(Right.MANAGE_PEOPLE)
     secrets.lock(tx)
     if has_owner(tx) or not is_owner_code(code, tx.now(), sign):
-        raise InvalidLink
+        raise InvalidOwnerLink
     accounts.set_role(tx, account.id, Role.OWNER)
     before, after = {"role": account.role.value}, {"role": Role.OWNER.value}
     note(tx, account, Act.ROLE_CHANGED, account.id, before, after, "by the owner link")

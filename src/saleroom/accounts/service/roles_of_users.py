@@ -8,6 +8,7 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right, Role, refuse_to_change_role
+from saleroom.accounts.service import account_mails
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.storage import accounts, people
@@ -65,6 +66,8 @@ def _approve(tx: Transaction, by: Account | None, username: str, reason: str, *,
     accounts.set_seller(tx, user.id, now)
     act = Act.SELLER_APPROVED if approved else Act.SELLER_WITHDRAWN
     note(tx, by, act, user.id, {"seller": not approved}, {"seller": approved}, reason)
+    if approved:
+        account_mails.tell(tx, user.id, "seller_approved")
     return structs.replace(user, seller_since=now)
 
 

@@ -1,4 +1,4 @@
-"""Sanctions: staff warns, suspends and bans users, and lifts that; users read their own.
+"""Sanctions: staff warns, suspends and bans users, and lifts that, which users are told by mail; users read their own.
 
 What bars a user stands in the row that every transaction reads which decides something for them. So from the commit on, a bar
 stops bids, purchases, lots and questions in every process, over HTTP, MQTT and the pages.
@@ -16,6 +16,7 @@ from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Bar, Person, Sanction
+from saleroom.accounts.service import account_mails
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.storage import accounts, people
@@ -134,6 +135,8 @@ def _impose(tx: Transaction, who: _Parties, kind: Sanction, reason: str, until: 
         rows.bar(tx, who.on.id, kind, reason, by_id, who.now, until)
         user = structs.replace(who.on, bar=Bar(kind, reason, until))
     note(tx, who.by, _ACTS[kind], user.id, _facts(who.on.bar), _facts(user.bar), reason)
+    end = None if until is None else account_mails.instant_in_words(until)
+    account_mails.tell(tx, user.id, "sanction", {"sanction": kind.value, "reason": reason, "until": end})
     return _standing(tx, user)
 
 
@@ -141,6 +144,7 @@ def _lift(tx: Transaction, who: _Parties, reason: str) -> Standing:
     was = rules.refuse_to_lift(who.on.bar)
     rows.lift(tx, who.on.id, None if who.by is None else who.by.id, who.now, reason)
     note(tx, who.by, Act.BAR_LIFTED, who.on.id, _facts(was), _facts(None), reason)
+    account_mails.tell(tx, who.on.id, "bar_lifted", {"sanction": was.kind.value, "reason": reason})
     return _standing(tx, structs.replace(who.on, bar=None))
 
 

@@ -96,6 +96,11 @@ WORDS = Words(
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
         "invalid_link": (N_("This link was used, has ended or is incomplete. Ask for a new mail."),),
+        "invalid_owner_link": (
+            N_(
+                "This link has ended or is incomplete. On the machine of the house, saleroom users owner-link prints a new one."
+            ),
+        ),
         "mail_off": (N_("This house sends no mails. Ask those who run it."),),
         "unknown_session": (N_("This device is logged out already."),),
         "unknown_access_token": (N_("There is no such token; it may have ended already."),),
