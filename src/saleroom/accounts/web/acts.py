@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.accounts.domain.audit import ACTS, Act, Entry
-from saleroom.accounts.web.words import ROLES
+from saleroom.accounts.web.words import ROLES, STATES
 from saleroom.site.language import N_, Language
 
 ACTS_SAID: Mapping[str, str] = {
@@ -26,7 +26,12 @@ ACTS_SAID: Mapping[str, str] = {
     Act.SESSIONS_ENDED: N_("logged a user out everywhere"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
-_CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller")}
+_CHANGED: Mapping[str, str] = {
+    "role": N_("role"),
+    "seller": N_("approved as a seller"),
+    "barred": N_("standing"),
+    "until": N_("until"),
+}
 _YES, _NO = N_("yes"), N_("no")
 
 
@@ -53,4 +58,5 @@ def _value(language: Language, value: str | int | bool | None) -> str | None:
         return None
     if isinstance(value, bool):
         return language.gettext(_YES if value else _NO)
-    return language.gettext(ROLES[value]) if isinstance(value, str) and value in ROLES else str(value)
+    said = ROLES.get(str(value)) or STATES.get(str(value))
+    return str(value) if said is None else language.gettext(said)
