@@ -30,6 +30,7 @@ COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "
 COMMANDS += [["users", "codes-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
+COMMANDS += [["notices"], ["notices", "test"], ["notices", "list"], ["notices", "retry"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"

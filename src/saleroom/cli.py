@@ -13,7 +13,7 @@ from typing import Any
 import rich_click as click
 
 from saleroom import __version__, options
-from saleroom.admin import people_commands
+from saleroom.admin import notice_commands, people_commands
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
 
@@ -211,7 +211,7 @@ def demo_house(**given: Any) -> int:
     return command.run(command.DemoOptions(**given))
 
 
-for _command in people_commands.COMMANDS:
+for _command in (*people_commands.COMMANDS, notice_commands.notices):
     cli.add_command(_command)
 
 

@@ -18,7 +18,7 @@ from saleroom import opening
 from saleroom.admin.findings import Finding, failed, fine, off, warned
 from saleroom.kernel.errors import Refusal
 from saleroom.mqtt.topics import MqttSettings
-from saleroom.outbox.smtp import MailFault, SmtpServer
+from saleroom.outbox.smtp import SHOW, MailFault, SmtpServer
 from saleroom.settings import Settings
 from saleroom.storage import leases
 from saleroom.storage.database import Database, Transaction, parse_url, shown_url
@@ -128,6 +128,8 @@ async def mail(settings: Settings, _: str | None) -> Sequence[Finding]:
     """The mail server takes this house's account."""
     if settings.smtp_url is None:
         return [off("mail", "no smtp_url: no mails go out")]
+    if settings.smtp_url == SHOW:
+        return [off("mail", "smtp_url is show: mails are shown at /mails, and none go out")]
     server = SmtpServer.from_url(settings.smtp_url, ca_file=settings.smtp_ca_file)
     try:
         async with server.connected():

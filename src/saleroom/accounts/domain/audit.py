@@ -42,6 +42,7 @@ class Act(StrEnum):
     USER_BANNED = "user.banned"
     BAR_LIFTED = "bar.lifted"
     SESSIONS_ENDED = "sessions.ended"
+    WORDS_SENT_AGAIN = "words.sent_again"
 
 
 ACTS: Mapping[Act, str] = {
@@ -60,6 +61,7 @@ ACTS: Mapping[Act, str] = {
     Act.USER_BANNED: "banned a user",
     Act.BAR_LIFTED: "lifted the suspension or the ban of a user",
     Act.SESSIONS_ENDED: "logged a user out everywhere",
+    Act.WORDS_SENT_AGAIN: "had mails sent again",
 }
 """Each act in words that go after who did it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.accounts.domain.audit import ACTS, Act, Entry
-from saleroom.accounts.web.words import ROLES, STATES
+from saleroom.accounts.web.words import ROLES
 from saleroom.site.language import N_, Language
 
 ACTS_SAID: Mapping[str, str] = {
@@ -24,14 +24,10 @@ ACTS_SAID: Mapping[str, str] = {
     Act.USER_BANNED: N_("banned a user"),
     Act.BAR_LIFTED: N_("lifted the suspension or the ban of a user"),
     Act.SESSIONS_ENDED: N_("logged a user out everywhere"),
+    Act.WORDS_SENT_AGAIN: N_("had mails sent again"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
-_CHANGED: Mapping[str, str] = {
-    "role": N_("role"),
-    "seller": N_("approved as a seller"),
-    "barred": N_("standing"),
-    "until": N_("until"),
-}
+_CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller"), "words": N_("mails")}
 _YES, _NO = N_("yes"), N_("no")
 
 
@@ -58,5 +54,4 @@ def _value(language: Language, value: str | int | bool | None) -> str | None:
         return None
     if isinstance(value, bool):
         return language.gettext(_YES if value else _NO)
-    said = ROLES.get(str(value)) or STATES.get(str(value))
-    return str(value) if said is None else language.gettext(said)
+    return language.gettext(ROLES[value]) if isinstance(value, str) and value in ROLES else str(value)

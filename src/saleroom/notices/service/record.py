@@ -6,7 +6,10 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.accounts import Holder
+from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.notices.domain.errors import UnknownWord
@@ -43,12 +46,19 @@ def page_of(tx: Transaction, states: Collection[State], limit: int, before: int 
 
 def send_again(tx: Transaction, token: str, number: int) -> None:
     """Try a word at once that waits or was given up. Raises Unauthenticated, MissingRight or UnknownWord."""
-    authenticate(tx, token, Right.READ_OUTBOX)
-    if not store.send_again(tx, [number]):
+    if not again(tx, authenticate(tx, token, Right.READ_OUTBOX), number):
         raise UnknownWord
 
 
 def send_all_again(tx: Transaction, token: str) -> int:
     """Try all words at once that wait or were given up; return how many. Raises Unauthenticated or MissingRight."""
-    authenticate(tx, token, Right.READ_OUTBOX)
-    return store.send_again(tx)
+    return again(tx, authenticate(tx, token, Right.READ_OUTBOX), None)
+
+
+def again(tx: Transaction, by: Holder | None, number: int | None) -> int:
+    """Try a word at once that waits or was given up, or all of them; note it, and return how many. `by` as for `audit.note`."""
+    found = store.send_again(tx, None if number is None else [number])
+    if found:
+        on = "outbox" if number is None else f"word {number}"
+        audit.note(tx, by, Act.WORDS_SENT_AGAIN, on, {}, {"words": found})
+    return found
