@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from saleroom.bidding.service import questions, watching
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage import accounts
+from saleroom.bidding.service import auctions, moderation, questions, watching
 from saleroom.bidding.service.closing import settle_due
 from saleroom.notices.domain.choices import QuietHours, parse_time
 from saleroom.notices.service import choosing, unsubscribing
@@ -102,6 +104,115 @@ async def test_a_watched_lot_is_announced_once(postman: Postman, clock: FakeCloc
         await Postman(postman.database, postman.port, postman.post).rounds()
     assert ["Ends soon: Longcase clock"] == postman.post.subjects
     assert "It ends on 21 November 2026, 13:30:00 CET." in postman.text()
+
+
+def by_receiver(postman: Postman) -> dict[str, str]:
+    """The subjects of the mails that were sent, by receiver; each has had one."""
+    found = dict(zip(postman.post.receivers, postman.post.subjects, strict=True))
+    assert len(found) == len(postman.post.mails)
+    return found
+
+
+def told(postman: Postman, receiver: str) -> str:
+    """All that the mail to a receiver says, as one line."""
+    number = postman.post.receivers.index(receiver)
+    return " ".join(postman.text(number).split()) + postman.html(number)
+
+
+async def test_a_voided_bid_is_told_to_all_bidders(postman: Postman, clock: FakeClock) -> None:
+    """All who bid on the lot are told with the reason, and who leads again is told that in the same mail."""
+    ada, ben, cyd, dee = [
+        await postman.known(name, "de" if name == "cyd" else "en") for name in ("ada", "ben", "cyd", "dee")
+    ]
+    await postman.database.write(accounts.set_role, dee.account.id, Role.AUCTIONEER)
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "500"))
+    await postman.rounds()
+    clock.advance(seconds=61)
+    await postman.rounds()
+    assert {"ben@example.org": "You were outbid: Longcase clock"} == by_receiver(postman)
+    postman.post.mails.clear()
+    postman.post.receivers.clear()
+    await postman.database.write(moderation.void_bid, dee.token, gid, 3, "A slip of the hand.")
+    await postman.rounds()
+    assert {
+        "ben@example.org": "A bid is voided: Longcase clock",
+        "cyd@example.org": "Ein Gebot ist ungültig: Longcase clock",
+    } == by_receiver(postman)
+    assert "You lead again, at €100.00." in told(postman, "ben@example.org")
+    for receiver in postman.post.receivers:
+        assert "A slip of the hand." in told(postman, receiver)
+
+
+async def test_a_hidden_lot_is_told_without_its_name(postman: Postman, clock: FakeClock) -> None:
+    """Bidders and watchers learn it without name and reason, as the pages show neither; the seller learns the reason.
+
+    Nothing is said of a price on a lot that takes no bids. Once it is shown again, all are told.
+    """
+    ada, ben, cyd, dee = [
+        await postman.known(name, "de" if name == "cyd" else "en") for name in ("ada", "ben", "cyd", "dee")
+    ]
+    await postman.database.write(accounts.set_role, dee.account.id, Role.AUCTIONEER)
+    gid = await sells(postman.database, ada, ends_at=T0 + timedelta(minutes=30))
+    await postman.database.write(watching.watch, cyd.token, gid)
+    await postman.database.write(watching.watch, ada.token, gid)
+    await bid(postman.database, ben.bids(gid, "100"), dee.bids(gid, "200"))
+    await postman.rounds()
+    await postman.database.write(moderation.hide, dee.token, gid, "It may be stolen.")
+    clock.advance(minutes=2)
+    await postman.rounds()
+    assert {
+        "ada@example.org": "Taken down: Longcase clock",
+        "ben@example.org": "A lot that the house has taken down",
+        "cyd@example.org": "Ein Los, das das Haus vom Netz genommen hat",
+        "dee@example.org": "A lot that the house has taken down",
+    } == by_receiver(postman)
+    assert "It may be stolen." in told(postman, "ada@example.org")
+    for receiver in ("ben@example.org", "cyd@example.org"):
+        assert [] == [word for word in ("stolen", "Longcase", "€") if word in told(postman, receiver)]
+    assert [("outbid", "It is no longer so.")] == await reasons(postman)
+    postman.post.mails.clear()
+    postman.post.receivers.clear()
+    await postman.database.write(moderation.show, dee.token, gid)
+    await postman.rounds()
+    names = {"ada": "Shown again", "ben": "Shown again", "cyd": "Wieder zu sehen", "dee": "Shown again"}
+    assert {f"{name}@example.org": f"{said}: Longcase clock" for name, said in names.items()} == by_receiver(postman)
+    assert "The price is €200.00 now" in told(postman, "ben@example.org")
+
+
+async def test_a_cancelled_sale_is_told_to_all_who_follow_it(postman: Postman, clock: FakeClock) -> None:
+    """The seller, bidders and watchers are told of a cancellation by the house, with its reason, which is public."""
+    ada, ben, cyd, dee = [
+        await postman.known(name, "de" if name == "cyd" else "en") for name in ("ada", "ben", "cyd", "dee")
+    ]
+    await postman.database.write(accounts.set_role, dee.account.id, Role.AUCTIONEER)
+    gid = await sells(postman.database, ada)
+    await postman.database.write(watching.watch, cyd.token, gid)
+    await bid(postman.database, ben.bids(gid, "100"))
+    await postman.database.write(moderation.cancel, dee.token, gid, "It was broken.")
+    await postman.rounds()
+    names = {"ada": "Cancelled", "ben": "Cancelled", "cyd": "Abgesagt"}
+    assert {f"{name}@example.org": f"{said}: Longcase clock" for name, said in names.items()} == by_receiver(postman)
+    for receiver in postman.post.receivers:
+        assert "It was broken." in told(postman, receiver)
+
+
+async def test_a_seller_hears_nothing_of_their_own_cancellation(postman: Postman, clock: FakeClock) -> None:
+    """Those who watch are told; the seller is told only if the house had hidden the lot until its end."""
+    ada, cyd, dee = [await postman.known(name) for name in ("ada", "cyd", "dee")]
+    await postman.database.write(accounts.set_role, dee.account.id, Role.AUCTIONEER)
+    gid = await sells(postman.database, ada)
+    await postman.database.write(watching.watch, cyd.token, gid)
+    await postman.database.write(auctions.cancel, ada.token, gid)
+    await postman.rounds()
+    assert {"cyd@example.org": "Cancelled: Longcase clock"} == by_receiver(postman)
+    assert "The sale of this lot is cancelled." in told(postman, "cyd@example.org")
+    hidden = await sells(postman.database, ada, ends_at=T0 + timedelta(minutes=5))
+    await postman.database.write(moderation.hide, dee.token, hidden, "It may be stolen.")
+    clock.advance(minutes=6)
+    await postman.database.write(settle_due, reopens=False)
+    await postman.rounds()
+    assert ["ada@example.org", "Cancelled: Longcase clock"] == [postman.post.receivers[-1], postman.post.subjects[-1]]
 
 
 async def test_questions_are_told_to_the_seller_and_answers_to_the_asker(postman: Postman, clock: FakeClock) -> None:

@@ -8,21 +8,33 @@ from typing import Any
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.events import AuctionClosed, BidPlaced, BidVoided, Event
+from saleroom.bidding.domain.events import (
+    AuctionCancelled,
+    AuctionClosed,
+    AuctionHidden,
+    AuctionShown,
+    BidPlaced,
+    BidVoided,
+    Event,
+)
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An event of the log with its number there, and the lot that it is about."""
+    """An event of the log with its number there, and the lot that it is about, which is `hidden` now or not."""
 
     number: int
     auction_id: int
     gid: str
     author_id: int
     event: Event
+    hidden: bool = False
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A word that follows from an event. `receiver` None stands for all who have bid on the lot, but for those in `without`."""
+    """A word that follows from an event.
+
+    `receiver` None stands for all who have bid on the lot, with `watchers` also for all who watch it; but not for `without`.
+    """
 
     kind: str
     number: int
@@ -31,6 +43,7 @@ class Due(Struct, frozen=True, kw_only=True):
     at: datetime
     receiver: int | None
     without: frozenset[int] = frozenset()
+    watchers: bool = False
     facts: Mapping[str, Any] = {}
 
 
@@ -65,6 +78,31 @@ def _after_close(entry: Entry, event: AuctionClosed, leaders: Leaders) -> Iterat
     yield _due(entry, "not_won", None, facts, without=frozenset(() if winner is None else (winner,)))
 
 
+def _after_hide(entry: Entry, event: AuctionHidden, leaders: Leaders) -> Iterator[Due]:
+    """The reason is for the seller alone."""
+    yield _due(entry, "hidden", entry.author_id, {"reason": event.hidden_for})
+    yield _followers_due(entry, "hidden")
+
+
+def _after_show(entry: Entry, event: AuctionShown, leaders: Leaders) -> Iterator[Due]:
+    yield _due(entry, "shown", entry.author_id)
+    yield _followers_due(entry, "shown")
+
+
+def _after_cancel(entry: Entry, event: AuctionCancelled, leaders: Leaders) -> Iterator[Due]:
+    """The seller hears nothing of what they did themselves."""
+    leaders.pop(entry.auction_id, None)
+    facts = {"reason": event.reason}
+    if event.reason is not None or entry.hidden:
+        yield _due(entry, "cancelled", entry.author_id, facts)
+    yield _followers_due(entry, "cancelled", facts)
+
+
+def _followers_due(entry: Entry, kind: str, facts: Mapping[str, Any] | None = None) -> Due:
+    """Return a word for all who bid on the lot or watch it, but for its seller."""
+    return _due(entry, kind, None, facts, without=frozenset((entry.author_id,)), watchers=True)
+
+
 def _due(
     entry: Entry,
     kind: str,
@@ -72,6 +110,7 @@ def _due(
     facts: Mapping[str, Any] | None = None,
     *,
     without: frozenset[int] = frozenset(),
+    watchers: bool = False,
 ) -> Due:
     return Due(
         kind=kind,
@@ -81,6 +120,7 @@ def _due(
         at=entry.event.at,
         receiver=receiver,
         without=without,
+        watchers=watchers,
         facts=facts or {},
     )
 
@@ -89,6 +129,9 @@ CAUSES: Mapping[type[Event], Callable[[Entry, Any, Leaders], Iterator[Due]]] = {
     BidPlaced: _after_bid,
     BidVoided: _after_void,
     AuctionClosed: _after_close,
+    AuctionHidden: _after_hide,
+    AuctionShown: _after_show,
+    AuctionCancelled: _after_cancel,
 }
 """What follows from each kind of event; from the others nothing does."""
 

@@ -18,15 +18,23 @@ Holds = Callable[[Auction, int], bool]
 
 
 def _is_open(auction: Auction, user_id: int) -> bool:
-    return auction.status is Status.OPEN
+    return auction.status is Status.OPEN and auction.taken_down is None
 
 
 def _is_behind(auction: Auction, user_id: int) -> bool:
-    return auction.status is Status.OPEN and auction.leader is not None and auction.leader.id != user_id
+    return _is_open(auction, user_id) and auction.leader is not None and auction.leader.id != user_id
 
 
 def _leads(auction: Auction, user_id: int) -> bool:
-    return auction.status is Status.OPEN and auction.leader is not None and auction.leader.id == user_id
+    return _is_open(auction, user_id) and auction.leader is not None and auction.leader.id == user_id
+
+
+def _is_hidden(auction: Auction, user_id: int) -> bool:
+    return not auction.over and auction.taken_down is not None
+
+
+def _is_shown(auction: Auction, user_id: int) -> bool:
+    return not auction.over and auction.taken_down is None
 
 
 def _always(auction: Auction, user_id: int) -> bool:
@@ -51,6 +59,9 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="outbid", gathers=True, lasts=timedelta(days=1), holds=_is_behind),
         Kind(name="leading", gathers=True, lasts=timedelta(days=1), holds=_leads),
         Kind(name="voided"),
+        Kind(name="hidden", holds=_is_hidden),
+        Kind(name="shown", holds=_is_shown),
+        Kind(name="cancelled"),
         Kind(name="ending", lasts=SOON, holds=_is_open),
         Kind(name="won"),
         Kind(name="not_won"),

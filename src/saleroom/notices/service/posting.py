@@ -104,7 +104,7 @@ def _for_each(tx: Transaction, due: Due, known: Collection[int]) -> Sequence[Due
     """Return a word for each receiver who can be reached."""
     if due.receiver is not None:
         return [due] if due.receiver in known else []
-    others = (one for one in causes.bidders(tx, due.auction_id) if one not in due.without)
+    others = (one for one in causes.followers(tx, due.auction_id, watchers=due.watchers) if one not in due.without)
     return [
         Due(
             kind=due.kind,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import String, cast, func, literal, select
+from sqlalchemy import String, cast, func, literal, or_, select
 
 from saleroom.accounts.storage.tables import mail_addresses
 from saleroom.bidding.domain.auction import Status
@@ -42,6 +42,7 @@ def entries(tx: Transaction, after: int, until: int) -> list[Entry]:
             events.c.auction_id,
             auctions.c.gid,
             auctions.c.author_id,
+            auctions.c.taken_down,
             events.c.type,
             events.c.at,
             events.c.payload,
@@ -57,6 +58,7 @@ def entries(tx: Transaction, after: int, until: int) -> list[Entry]:
             auction_id=row.auction_id,
             gid=row.gid,
             author_id=row.author_id,
+            hidden=row.taken_down is not None,
             event=event_from_parts(
                 row.type, row.at, msgspec.json.decode(row.payload)["data"], msgspec.json.decode(row.private)
             ),
@@ -92,12 +94,12 @@ def leaders_before(tx: Transaction, first: Iterable[Entry]) -> dict[int, int]:
     return found
 
 
-def bidders(tx: Transaction, auction_id: int) -> list[int]:
-    """Return the numbers of all who have bid on an auction and have a verified mail address."""
-    mine = select(bids.c.bidder_id).where(bids.c.auction_id == auction_id)
-    found = select(mail_addresses.c.user_id).where(
-        mail_addresses.c.user_id.in_(mine), mail_addresses.c.verified_at.is_not(None)
-    )
+def followers(tx: Transaction, auction_id: int, *, watchers: bool) -> list[int]:
+    """Return all who have bid on an auction, and with `watchers` all who watch it, with a verified mail address, by number."""
+    bid = mail_addresses.c.user_id.in_(select(bids.c.bidder_id).where(bids.c.auction_id == auction_id))
+    watch = mail_addresses.c.user_id.in_(select(watches.c.user_id).where(watches.c.auction_id == auction_id))
+    who = or_(bid, watch) if watchers else bid
+    found = select(mail_addresses.c.user_id).where(who, mail_addresses.c.verified_at.is_not(None))
     return list(tx.execute(found.order_by(mail_addresses.c.user_id)).scalars())
 
 

@@ -21,7 +21,7 @@ from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Item, Letter
 from saleroom.notices.service.unsubscribing import stop_token
 from saleroom.notices.web.plain_text import plain_text
-from saleroom.notices.web.words import ENDS, NEXT_BID, NO_BID, NO_SALE, PHRASES
+from saleroom.notices.web.words import ENDS, NEXT_BID, NO_BID, NO_SALE, PHRASES, TAKEN_DOWN
 from saleroom.outbox.kinds import Sign
 from saleroom.site import site
 from saleroom.site.language import SOURCE, Language, Languages
@@ -98,18 +98,24 @@ class Mails:
         lots: dict[str, dict[str, Any]] = {}
         for item in letter.items:
             lot = item.lot
-            found = lots.setdefault(
-                lot.gid, {"name": lot.name, "url": f"{self._origin}/lots/{lot.gid}", "sentences": []}
-            )
+            name = lot.name if _is_named(item, letter.receiver) else language.gettext(TAKEN_DOWN)
+            found = lots.setdefault(lot.gid, {"name": name, "url": f"{self._origin}/lots/{lot.gid}", "sentences": []})
             found["sentences"] += _sentences(item, language, zone)
-        return {"lots": list(lots.values()), "subject": _subject(letter.items, len(lots), language)}
+        return {"lots": list(lots.values()), "subject": _subject(letter, len(lots), language)}
 
 
-def _subject(items: Sequence[Item], lots: int, language: Language) -> str | None:
+def _is_named(item: Item, receiver: int | None) -> bool:
+    """Return whether the receiver may see the lot's name: while it is hidden only its seller may, and staff on the pages."""
+    return item.lot.taken_down is None or item.lot.author.id == receiver
+
+
+def _subject(letter: Letter, lots: int, language: Language) -> str | None:
     """Return the subject of a mail about one lot, from its last word; None for several, which the template counts."""
     if lots > 1:
         return None
-    last = items[-1]
+    last = letter.items[-1]
+    if not _is_named(last, letter.receiver):
+        return language.gettext(TAKEN_DOWN)
     return language.gettext(PHRASES[last.kind].subject, lot=_short(last.lot.name))
 
 
@@ -126,7 +132,10 @@ def _sentences(item: Item, language: Language, zone: str) -> list[str]:
     }
     phrase = PHRASES[item.kind]
     unsold = "winner" in facts and facts["winner"] is None
-    found = [language.gettext(NO_SALE if unsold else phrase.sentence, **values)]
+    sentence = phrase.reasoned if phrase.reasoned is not None and facts.get("reason") else phrase.sentence
+    found = [language.gettext(NO_SALE if unsold else sentence, **values)]
+    if item.lot.over or item.lot.taken_down is not None:
+        return found
     if phrase.shows_price:
         found.append(language.gettext(NO_BID if price is None else NEXT_BID, **values))
     if phrase.shows_end and lot.ends_at is not None:

@@ -22,11 +22,15 @@ WORDS = Words(
 
 
 class Phrase(Struct, frozen=True, kw_only=True):
-    """What is said of a kind of word: its `title` where people choose, the `subject` and the `sentence` of its mail."""
+    """What is said of a kind of word: its `title` where people choose, the `subject` and the `sentence` of its mail.
+
+    `reasoned` is the sentence if a reason is told.
+    """
 
     title: str
     subject: str
     sentence: str
+    reasoned: str | None = None
     shows_price: bool = False
     shows_end: bool = False
 
@@ -53,6 +57,29 @@ PHRASES: Mapping[str, Phrase] = {
         ),
         shows_price=True,
         shows_end=True,
+    ),
+    "hidden": Phrase(
+        title=N_("A lot of mine, or one that I watch or bid on, is taken down"),
+        subject=N_("Taken down: %(lot)s"),
+        sentence=N_(
+            "The house has taken down a lot that you watch or bid on. Nobody can bid on it until it is shown again."
+        ),
+        reasoned=N_(
+            "The house has taken your lot down. Nobody can bid on it until it is shown again. It says: %(reason)s"
+        ),
+    ),
+    "shown": Phrase(
+        title=N_("A lot that was taken down is shown again"),
+        subject=N_("Shown again: %(lot)s"),
+        sentence=N_("The house had taken this lot down, and shows it again."),
+        shows_price=True,
+        shows_end=True,
+    ),
+    "cancelled": Phrase(
+        title=N_("The sale of a lot of mine, or of one that I watch or bid on, is cancelled"),
+        subject=N_("Cancelled: %(lot)s"),
+        sentence=N_("The sale of this lot is cancelled. Nobody has bought it."),
+        reasoned=N_("The house has cancelled the sale of this lot. Nobody has bought it. It says: %(reason)s"),
     ),
     "ending": Phrase(
         title=N_("A lot that I watch ends in ten minutes"),
@@ -105,4 +132,6 @@ STATES: Mapping[State, str] = {
 NEXT_BID = N_("The price is %(price)s now; the next bid is %(minimum)s or more.")
 NO_BID = N_("Nobody has bid yet; the first bid is %(minimum)s or more.")
 ENDS = N_("It ends on %(ends)s.")
+TAKEN_DOWN = N_("A lot that the house has taken down")
+"""In place of the name of a hidden lot, which only its seller and staff may see."""
 NO_SALE = N_("This lot has ended without a sale.")
