@@ -215,6 +215,22 @@ async def test_a_seller_hears_nothing_of_their_own_cancellation(postman: Postman
     assert ["ada@example.org", "Cancelled: Longcase clock"] == [postman.post.receivers[-1], postman.post.subjects[-1]]
 
 
+async def test_a_name_stays_text_in_a_mail(postman: Postman, clock: FakeClock) -> None:
+    """No name makes a header, a tag or a word of the template, even one that no form would have let in."""
+    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
+    name = "<img src=x>\r\nBcc: eve@example.org\u202e %(price)s {{ 7*7 }}"
+    gid = await sells(postman.database, ada, name=name)
+    await postman.database.write(watching.watch, ben.token, gid)
+    await postman.database.write(auctions.cancel, ada.token, gid)
+    await postman.rounds()
+    [mail] = postman.post.mails
+    subject = str(mail["Subject"])
+    assert mail["Bcc"] is None and ["ben@example.org"] == postman.post.receivers
+    assert subject.startswith("Cancelled: ") and "%(price)s {{ 7*7 }}" in subject and "\u202e" not in subject
+    assert "<img" not in postman.html() and "&lt;img src=x&gt;" in postman.html()
+    assert "{{ 7*7 }}" in postman.text() and "eve@example.org" not in dict(mail.items()).values()
+
+
 async def test_questions_are_told_to_the_seller_and_answers_to_the_asker(postman: Postman, clock: FakeClock) -> None:
     """The seller learns that somebody asks, the asker that there is an answer; neither mail has a stranger's text."""
     ada, ben = [await postman.known(name) for name in ("ada", "ben")]
