@@ -44,6 +44,7 @@ async def test_an_outbid_user_gets_one_mail_with_the_present_price(postman: Post
     text = postman.text()
     assert "The price is €5,000,000.00 now" in text
     assert f"{ORIGIN}/lots/{gid}" in text
+    assert f"\r\nChoose what you get <{ORIGIN}/mine/notices>" in text
     assert [("outbid", "It is no longer so.")] * 20 == await reasons(postman)
     await postman.rounds()
     assert 1 == len(postman.post.mails)
