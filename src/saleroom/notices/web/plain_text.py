@@ -38,7 +38,9 @@ class _Text(HTMLParser):
     def text(self) -> str:
         found = [block.strip() for block in self._blocks]
         lines = [
-            "\n".join(fill(line, WIDTH, break_long_words=False, break_on_hyphens=False) for line in block.split("\n"))
+            "\n".join(
+                fill(line.strip(), WIDTH, break_long_words=False, break_on_hyphens=False) for line in block.split("\n")
+            )
             for block in found
             if block
         ]
