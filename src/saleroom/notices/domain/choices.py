@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct
@@ -35,7 +35,8 @@ class QuietHours(Struct, frozen=True):
         if not ((past and early) if self.begins <= self.ends else (past or early)):
             return timedelta()
         day = local.date() if at < self.ends else local.date() + timedelta(days=1)
-        return datetime.combine(day, self.ends, local.tzinfo) - local
+        # In UTC, as one of the hours between may be skipped or come twice.
+        return datetime.combine(day, self.ends, local.tzinfo).astimezone(UTC) - now
 
 
 class Choices(Struct, frozen=True):
