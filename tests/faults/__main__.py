@@ -19,14 +19,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tests.faults import table, trial
+from tests.faults import outbox, table, trial
 from tests.faults.judging import faults
+from tests.faults.outbox import OutboxOutcome, OutboxTrial
 from tests.faults.places import place
 from tests.faults.trial import Trial, TrialOutcome
 from tests.fixtures_database import embedded_server
 from tests.needs import need
 
 BIDS = 10_000
+ALL: tuple[Trial | OutboxTrial, ...] = (*table.FULL, outbox.FULL)
 HEADINGS = (
     "deaths",
     "bids",
@@ -55,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     planned = list(_planned(chosen.only, chosen.on))
     if not planned:
-        parser.error(f"no trial is called so; there are: {', '.join(one.name for one in table.FULL)}")
+        parser.error(f"no trial is called so; there are: {', '.join(one.name for one in ALL)}")
     try:
         for program in ("mosquitto", "mosquitto_sub"):
             need(program)
@@ -84,25 +86,36 @@ def main(arguments: list[str] | None = None) -> int:
 class TrialResult:
     """The result of one trial in one place; `outcome` is None if the trial could not be finished."""
 
-    def __init__(self, name: str, where: str, outcome: TrialOutcome | None, faults: list[str], seconds: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        where: str,
+        outcome: TrialOutcome | OutboxOutcome | None,
+        faults: list[str],
+        seconds: float,
+    ) -> None:
         self.name, self.where, self.outcome, self.faults, self.seconds = name, where, outcome, faults, seconds
 
 
-def _planned(only: str, on: str) -> Iterator[tuple[Trial, str]]:
+def _planned(only: str, on: str) -> Iterator[tuple[Trial | OutboxTrial, str]]:
     names, places = ([word.strip() for word in words.split(",") if word.strip()] for words in (only, on))
-    for one in table.FULL:
+    for one in ALL:
         for where in one.on:
             if any(word in one.name for word in names or [""]) and any(word in where for word in places or [""]):
                 yield one, where
 
 
-def _try(one: Trial, where: str, bids: int, server: Any) -> TrialResult:
+def _try(one: Trial | OutboxTrial, where: str, bids: int, server: Any) -> TrialResult:
     started = time.monotonic()
-    outcome, found = None, []
+    outcome: TrialOutcome | OutboxOutcome | None = None
+    found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder:
         try:
             with place(where, Path(folder), server, on_disk=one.on_disk) as there:
-                outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
+                if isinstance(one, OutboxTrial):
+                    outcome = asyncio.run(outbox.run(one, Path(folder), where, there))
+                else:
+                    outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
             found = outcome.faults
         except Exception as error:  # noqa: BLE001  # one that cannot be run is a fault, and the others go on
             found = [f"could not be run: {error}\n{''.join(traceback.format_exception(error))}"]
@@ -132,9 +145,11 @@ def _table(found: list[TrialResult]) -> Table:
     return shown
 
 
-def _row(found: TrialResult, outcome: TrialOutcome | None) -> list[str]:
+def _row(found: TrialResult, outcome: TrialOutcome | OutboxOutcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
+    if isinstance(outcome, OutboxOutcome):
+        return [found.name, found.where, *[""] * len(HEADINGS), str(outcome)]
     told, recorded = outcome.told, outcome.recorded
     missing = sum(one.missing for one in told) + recorded.lost
     disordered = sum(one.disordered for one in told)
