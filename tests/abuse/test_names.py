@@ -198,7 +198,7 @@ def test_topics_and_terminals(house: ServeProcess, people: Client, seller: str, 
     watch.process.wait(SECONDS_MAX)
     assert watch.lines and all(line.isprintable() for line in watch.lines)
     listed = saleroom(tmp_path, "users", "list", database=f"sqlite:///{tmp_path.parent}/names.db").stdout
-    assert all(re.fullmatch(r"[a-z0-9._-]+\t[-0-9T:.Z]+", line) for line in listed.splitlines())
+    assert all(re.fullmatch(r"[a-z0-9._-]+\t[-0-9T:.Z]+\t[a-z]+", line) for line in listed.splitlines())
 
 
 def test_logs_are_lines(house: ServeProcess, people: Client, seller: str) -> None:

@@ -98,7 +98,8 @@ def test_endless_searches_stop_nothing_else(house: House) -> None:
 @pytest.mark.parametrize("endpoint", _ON_DEAD_TOKENS, ids=lambda one: f"{one.method} {one.path}")
 def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], endpoint: Any) -> None:
     """Requests with a dead token are refused by a read, except a bid: many share a transaction of the desk."""
-    path = endpoint.path.replace("{gid}", house.user("seller").gid()).replace("{id}", "7")
+    seller = house.user("seller")
+    path = endpoint.path.replace("{gid}", seller.gid()).replace("{id}", "7").replace("{username}", seller.name)
     written.clear()
     headers = {"Authorization": f"Bearer {_TOKEN}", "X-Requested-With": "test"}
     body: dict[str, Any] = {"json": endpoint.form.example if endpoint.form is not None else {}}

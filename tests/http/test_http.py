@@ -26,8 +26,9 @@ each_form = pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endp
 
 
 def path_of(house: House, endpoint: Endpoint[Any]) -> str:
-    """Return an endpoint's path, on an auction that exists."""
-    return endpoint.path.replace("{gid}", house.user("ada").gid())
+    """Return an endpoint's path, on an auction and a user that exist."""
+    ada = house.user("ada")
+    return endpoint.path.replace("{gid}", ada.gid()).replace("{username}", ada.name)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,18 @@ from decimal import Decimal
 
 import pytest
 
-from saleroom.accounts.domain.errors import InvalidAuthentication, UnknownUser
+from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.bidding.domain.errors import BidTooLow
 from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
 
-INSIDE = {UnknownUser}
-"""Refusals that never reach a client: an error of the command line."""
+class Inside(Refusal):
+    """This is said to nobody over HTTP."""
+
+
+INSIDE = {Inside}
+"""Refusals that never reach a client."""
 
 
 def refusals(kind: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
@@ -107,4 +111,4 @@ def test_retry_after_says_what_the_error_says() -> None:
 
 def test_an_error_that_is_not_meant_to_reach_a_client_is_500() -> None:
     """An error outside the map counts as a fault of the house."""
-    assert 500 == status_of(UnknownUser())
+    assert 500 == status_of(Inside())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import random
+from random import SystemRandom
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -23,6 +23,7 @@ from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 
 COMMENT_SECONDS = 15.0
+_CHANCE = SystemRandom()
 RETRY_MILLISECONDS = (1000, 4000)
 """When a client reconnects after its connection has ended. It is random, so that not all return at the same moment."""
 CHUNK_EVENTS_MAX = 64
@@ -106,7 +107,7 @@ class EventStream(Response):
     async def run(self, connection: ClientConnection, send: Send) -> None:
         """Send all there is, until the follower or the connection ends."""
         follower = self.follower
-        head = f"retry: {random.randint(*RETRY_MILLISECONDS)}\n".encode()
+        head = f"retry: {_CHANCE.randint(*RETRY_MILLISECONDS)}\n".encode()
         await send_more(send, head + await self.opening(follower.origin))
         self._is_due = False
         timer = self._timer(follower)

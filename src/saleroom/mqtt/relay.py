@@ -5,7 +5,7 @@ At least once: after any failure between publishing and marking, the same events
 
 import asyncio
 import os
-import random
+from random import SystemRandom
 import secrets
 import socket
 
@@ -37,6 +37,7 @@ BACKOFF_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 3.0
 
 _log = structlog.get_logger(__name__)
+_CHANCE = SystemRandom()
 
 
 class Relay:
@@ -214,7 +215,7 @@ class Relay:
             _log.warning(fault, broker=self._settings.url, reason=str(error))
         limit = min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_MIN * 2 ** min(self._attempts, 10))
         self._attempts += 1
-        await self._pause(random.uniform(0, limit))
+        await self._pause(_CHANCE.uniform(0, limit))
 
     def _recovered(self) -> None:
         self._attempts = 0

@@ -28,7 +28,7 @@ async def test_a_bid_without_the_right_is_refused_alone(database: Database) -> N
     assert isinstance(refused, MissingRight) and other is None
     assert ["missing_right", "accepted"] == await bid(database, *commands)
     [again] = await database.write(place_bids, commands[:1])
-    assert isinstance(again, MissingRight) and {"right": "bid"} == again.facts
+    assert isinstance(again, MissingRight) and {"right": "bid", "needs": None} == again.facts
     with pytest.raises(MissingRight):
         await database.write(buy_now, bob.token, gid, None)
 

@@ -64,6 +64,7 @@ class OneTimeCodes:
         Raises Unauthenticated, CodesOff, CodesOn or WrongCode.
         """
         made = _new_recovery_codes()
+        await self._database.read(authenticate, token, Right.ACCOUNT)  # a dead token takes no turn to write
         account = await self._database.write(_confirm, token, self._sealing, code, made)
         log.info("one-time codes were switched on", user=account.username)
         return made

@@ -7,7 +7,7 @@ a task looks up, at an instant that does not depend on the request.
 from __future__ import annotations
 
 import asyncio
-import random
+from random import SystemRandom
 from contextlib import suppress
 
 import structlog
@@ -28,6 +28,7 @@ from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
 log = structlog.get_logger()
+_CHANCE = SystemRandom()
 
 ROUND_SECONDS = 2.0
 ANSWERED_AT_ONCE = 20
@@ -85,7 +86,7 @@ async def run(database: Database) -> None:
         with suppress(DatabaseUnavailable):
             while await database.read(mail_links.asked, 1) and await database.write(answer_some) >= ANSWERED_AT_ONCE:
                 pass
-        await asyncio.sleep(random.uniform(ROUND_SECONDS / 2, ROUND_SECONDS))
+        await asyncio.sleep(_CHANCE.uniform(ROUND_SECONDS / 2, ROUND_SECONDS))
 
 
 @ranked(Rank.LOGIN)

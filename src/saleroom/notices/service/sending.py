@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
+from random import SystemRandom
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +35,7 @@ SWEEP_SECONDS = 600.0
 SWEPT_AT_ONCE = 500
 
 _log = structlog.get_logger()
+_CHANCE = SystemRandom()
 
 Write = Callable[[Letter], EmailMessage]
 
@@ -132,7 +133,7 @@ class Sender:
         """
         mail = self._write(letter)
         try:
-            if not await self._database.write(store.claim, letter.words, random.random()):
+            if not await self._database.write(store.claim, letter.words, _CHANCE.random()):
                 return True
         except store.LetterChanged:
             return True
@@ -158,7 +159,7 @@ class Sender:
             _log.warning("the mail server cannot be used; mails wait", reason=str(fault))
         self._away += 1
         limit = min(AWAY_SECONDS_MAX, AWAY_SECONDS_MIN * 2 ** min(self._away - 1, 10))
-        seconds = random.uniform(limit / 2, limit)
+        seconds = _CHANCE.uniform(limit / 2, limit)
         self._not_before = time.monotonic() + seconds
         return seconds
 
