@@ -5,7 +5,9 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -38,9 +40,18 @@ ALL_ADDRESSES = [("0.0.0.0", "mqtt://127.0.0.1"), ("::", "mqtt://[::1]")]  # noq
 
 
 @pytest.fixture
-def listening() -> Iterator[BrokerAddress]:
+def pages() -> Iterator[str]:
+    """The origin of a server whose pages may connect to the broker."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def listening(pages: str) -> Iterator[BrokerAddress]:
     """An embedded broker with a listener for WebSocket."""
-    broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0)
+    broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0, origins=[pages])
     yield broker.start()
     broker.stop()
 
@@ -173,7 +184,7 @@ async def test_a_proper_client_over_websocket(listening: BrokerAddress, subscrib
     assert [("saleroom/auctions/x/state", b"s" * 100_000)] == received
 
 
-async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
+async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress, pages: str) -> None:
     """A script in Chromium opens the WebSocket by the subprotocol `mqtt`, connects, and gets the retained messages."""
     program = need("chromium")
     publish(as_service(listening), "saleroom/status", "seen in a browser", "-r", as_service=True)
@@ -193,6 +204,7 @@ async def test_a_real_browser_speaks_mqtt(listening: BrokerAddress) -> None:
     async with async_playwright() as playwright, asyncio.timeout(SECONDS_MAX):
         browser = await playwright.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox"])
         page = await browser.new_page()
+        await page.goto(f"{pages}/nothing")
         protocol, *received = await page.evaluate(script, [f"ws://127.0.0.1:{listening.websocket_port}/", sent])
         await browser.close()
     assert ("mqtt", CONNACK + raw.packet(9, 0, b"\0\1\0") + retained) == (protocol, bytes(received))

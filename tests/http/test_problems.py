@@ -12,6 +12,7 @@ from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
 
+
 class Inside(Refusal):
     """This is said to nobody over HTTP."""
 

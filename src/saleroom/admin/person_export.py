@@ -38,6 +38,7 @@ from saleroom.bidding.storage.tables import (
 )
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
+from saleroom.notices.storage.tables import notice_choices, quiet_hours
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
 from saleroom.settings import Settings
@@ -85,6 +86,8 @@ watch_list.json     the lots that you watch
 drafts.json         forms of lots that you have saved
 photos.json         your photos; their pictures are in the folder photos
 notices.json        what the house has written to you, and when
+notice_choices.json which words by mail you want, as far as you have chosen
+quiet_hours.json    the hours in which you get no mails
 sanctions.json      warnings, suspensions and bans, with their reasons
 acts.json           what staff has done about your account; not who of them
 
@@ -172,6 +175,8 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("drafts", drafts.c.id, drafts.c.owner_id == user_id),
         Part("photos", photos.c.id, photos.c.owner_id == user_id),
         Part("notices", outbox.c.id, or_(outbox.c.receiver == user_id, outbox.c.address == given)),
+        Part("notice_choices", notice_choices.c.kind, notice_choices.c.user_id == user_id),
+        Part("quiet_hours", quiet_hours.c.user_id, quiet_hours.c.user_id == user_id),
         Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
         Part("acts", audit.c.id, audit.c.user_id == user_id),
     ]

@@ -24,7 +24,7 @@ import structlog
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Subprotocol
 
 from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
@@ -89,14 +89,15 @@ class EmbeddedBroker:
     ) -> None:
         """`prefix` is that of all topics; port 0 is a free one. `falls_back`: if `port` is in use, take a free one.
 
-        Only pages of `origins` may connect by WebSocket. A program sends no Origin, and is let in.
+        Only pages of `origins` may connect by WebSocket. A program sends no Origin, or like paho-mqtt the broker's own address,
+        and is let in.
         """
         self._prefix = prefix
         self._host = host
         self._port = port
         self._websocket_port = websocket_port
         self._falls_back = falls_back
-        self._origins = [None, *(Origin(one) for one in origins)]
+        self._origins = frozenset(origins)
         self._started: Future[BrokerAddress] = Future()
         self._stop: Callable[[], object] | None = None
         self._links: set[Link] = set()
@@ -202,17 +203,20 @@ class EmbeddedBroker:
         async def connected(connection: ServerConnection) -> None:
             await self._welcome(broker, tally, WebSocketLink(connection, tally, lambda: broker.waiting))
 
-        def refused(_: ServerConnection, __: Request, response: Response) -> None:
-            if response.status_code == HTTPStatus.FORBIDDEN:
-                tally.count("a page of another origin")
+        def check(connection: ServerConnection, request: Request) -> Response | None:
+            origins = request.headers.get_all("Origin")
+            own = {f"http://{host}" for host in request.headers.get_all("Host")}
+            if all(origin in self._origins | own for origin in origins) and len(origins) < 2:
+                return None
+            tally.count("a page of another origin")
+            return connection.respond(HTTPStatus.FORBIDDEN, "Pages of this origin may not connect.\n")
 
         logger = logging.getLogger("saleroom.websocket")
         logger.setLevel(logging.CRITICAL)  # a traceback for each client that is not WebSocket
         return await serve(
             connected,
             sock=listener,
-            origins=self._origins,
-            process_response=refused,
+            process_request=check,
             subprotocols=[Subprotocol("mqtt")],  # [MQTT-6.0.0-3]
             compression=None,
             max_size=2 * DEVICE_PACKET_BYTES_MAX,

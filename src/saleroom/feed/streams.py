@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from random import SystemRandom
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from random import SystemRandom
 
 import msgspec
 from starlette.responses import Response

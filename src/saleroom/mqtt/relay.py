@@ -5,9 +5,9 @@ At least once: after any failure between publishing and marking, the same events
 
 import asyncio
 import os
-from random import SystemRandom
 import secrets
 import socket
+from random import SystemRandom
 
 import aiomqtt
 import structlog

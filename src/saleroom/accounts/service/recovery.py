@@ -7,8 +7,8 @@ a task looks up, at an instant that does not depend on the request.
 from __future__ import annotations
 
 import asyncio
-from random import SystemRandom
 from contextlib import suppress
+from random import SystemRandom
 
 import structlog
 

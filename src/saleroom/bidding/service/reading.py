@@ -123,7 +123,8 @@ def shown_history(
     tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
 ) -> tuple[list[BidView], int | None]:
     """Return the same of an auction that the caller may see. Raises TakenDown too."""
-    one, viewer = get_one(tx, gid), _viewer(tx, token)
+    viewer = _viewer(tx, token)
+    one = get_one(tx, gid)
     refuse_unless_seen(one, viewer)
     return history(tx, one, viewer, limit, before)
 

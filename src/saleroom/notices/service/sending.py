@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from random import SystemRandom
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from email.message import EmailMessage
+from random import SystemRandom
 from typing import Protocol
 
 import structlog
