@@ -218,7 +218,7 @@ def _without_chance(world: World) -> Iterator[None]:
         patch.object(relay, "POLL_SECONDS", POLL_SECONDS),
         patch.object(feed, "POLL_SECONDS", POLL_SECONDS),
         patch.object(feed, "time", clock),
-        patch.object(relay, "random", Random(f"{world.plan.seed} back-off")),
+        patch.object(relay, "_CHANCE", Random(f"{world.plan.seed} back-off")),
         patch.object(relay, "connect", world.broker.connect),
         patch.object(relay, "secrets", _Secrets(chance)),
         patch.object(auctions, "secrets", _Secrets(chance)),
