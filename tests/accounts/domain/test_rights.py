@@ -81,11 +81,12 @@ CHANGES: list[tuple[Role | None, Role, Role, int, type[Exception] | None]] = [
     (Role.OWNER, Role.OWNER, Role.MEMBER, 1, LastOwner),
     (Role.OWNER, Role.OWNER, Role.OWNER, 1, None),
     (Role.MANAGER, Role.MEMBER, Role.MANAGER, 1, None),
-    (Role.MANAGER, Role.MANAGER, Role.MEMBER, 1, None),
     (Role.MANAGER, Role.MEMBER, Role.OWNER, 1, RoleAboveOwn),
     (Role.MANAGER, Role.OWNER, Role.MEMBER, 2, RoleAboveOwn),
     (Role.CLERK, Role.MEMBER, Role.CASHIER, 1, None),
     (Role.CLERK, Role.MANAGER, Role.MEMBER, 1, RoleAboveOwn),
+    (Role.MANAGER, Role.MANAGER, Role.MEMBER, 1, NotAboveThem),
+    (Role.CLERK, Role.CASHIER, Role.MEMBER, 1, NotAboveThem),
     (Role.MEMBER, Role.MEMBER, Role.CLERK, 1, RoleAboveOwn),
     (None, Role.MEMBER, Role.OWNER, 0, None),
     (None, Role.OWNER, Role.MEMBER, 1, LastOwner),
@@ -95,15 +96,22 @@ CHANGES: list[tuple[Role | None, Role, Role, int, type[Exception] | None]] = [
 
 
 @pytest.mark.parametrize(("by", "was", "now", "owners", "refusal"), CHANGES)
-def test_a_role_is_changed_by_those_who_stand_as_high(
+def test_a_role_is_changed_by_those_who_stand_above(
     by: Role | None, was: Role, now: Role, owners: int, refusal: type[Exception] | None
 ) -> None:
-    """Neither the old nor the new role is above that of whoever changes it, and the last owner stays."""
+    """The old role is below that of whoever changes it, the new one is not above it, and the last owner stays."""
     if refusal is None:
         refuse_to_change_role(by, was, now, other_owners=owners > 1)
         return
     with pytest.raises(refusal):
         refuse_to_change_role(by, was, now, other_owners=owners > 1)
+
+
+def test_staff_may_give_up_their_own_role() -> None:
+    """A manager may become a member by their own act; nobody beside them can do that to them."""
+    refuse_to_change_role(Role.MANAGER, Role.MANAGER, Role.MEMBER, other_owners=True, own=True)
+    with pytest.raises(RoleAboveOwn):
+        refuse_to_change_role(Role.MANAGER, Role.MANAGER, Role.OWNER, other_owners=True, own=True)
 
 
 def test_the_role_of_a_barred_user_is_changed_from_above() -> None:

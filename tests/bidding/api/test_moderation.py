@@ -82,6 +82,18 @@ def test_voiding_is_refused(house: House, staff: User) -> None:
     assert (409, "auction_closed") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
 
 
+def test_staff_void_no_bid_where_they_bid(house: House, staff: User) -> None:
+    """Staff who have bid on a lot cannot void a rival's bid, nor their own: others of the staff do."""
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    staff.bid(gid, amount=10)
+    bob.bid(gid, amount=50)
+    for version in (2, 3):
+        said = {"bid": version, "reason": SLIP}
+        assert (403, "bids_there") == refusal(staff.post(f"/auctions/{gid}/voids", json=said))
+    assert "bob" == house.anyone.json("GET", f"/auctions/{gid}")["currentBidder"]
+
+
 def test_hide_and_show(house: House, staff: User) -> None:
     """A hidden auction is in no list and 410 for others; its author sees it with the reason; shown again, it is as before."""
     ada, bob = house.newcomer(), house.user("bob")

@@ -141,15 +141,20 @@ def refuse_to_offer(sellers: Sellers, role: Role, *, approved: bool) -> None:
         raise SellerNotApproved
 
 
-def refuse_to_change_role(by: Role | None, was: Role, now: Role, *, other_owners: bool, barred: bool = False) -> None:
-    """Raise RoleAboveOwn, NotAboveThem or LastOwner unless a user with the role `by` may change another's from `was` to `now`.
+def refuse_to_change_role(
+    by: Role | None, was: Role, now: Role, *, other_owners: bool, own: bool = False, barred: bool = False
+) -> None:
+    """Raise RoleAboveOwn, NotAboveThem or LastOwner unless a user with the role `by` may change a role from `was` to `now`.
 
-    `by` is None for the command line, which stands above all. `other_owners` says whether somebody else is an owner and not
-    barred. A `barred` user's role is changed from above alone: otherwise those beside them could lift what those above imposed.
+    `by` is None for the command line, which stands above all. `own` says whether it is the user's own role. `other_owners` says
+    whether somebody else is an owner and not barred. Staff change the roles of those below them; owners, whom nobody stands
+    above, also those of other owners. The role of a `barred` user is changed from above alone: otherwise those beside them
+    could lift what those above imposed.
     """
     if by is not None and max(rank(was), rank(now)) > rank(by):
         raise RoleAboveOwn
-    if by is not None and barred and rank(by) <= rank(was):
+    beside = by is not None and rank(by) <= rank(was)
+    if beside and (barred or not (own or by is Role.OWNER)):
         raise NotAboveThem
     if was is Role.OWNER and now is not Role.OWNER and not other_owners:
         raise LastOwner

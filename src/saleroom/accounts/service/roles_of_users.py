@@ -36,8 +36,9 @@ def _give_role(
 ) -> Account:
     user = _known(next((one for one in locked if one.username == username), None))
     others = any(one.role is Role.OWNER and one.bar is None and one.id != user.id for one in locked)
+    own = by is not None and by.id == user.id
     barred = user.bar is not None
-    refuse_to_change_role(None if by is None else by.role, user.role, role, other_owners=others, barred=barred)
+    refuse_to_change_role(None if by is None else by.role, user.role, role, other_owners=others, own=own, barred=barred)
     if user.role is role:
         return user
     accounts.set_role(tx, user.id, role)

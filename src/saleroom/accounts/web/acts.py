@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.accounts.domain.audit import ACTS, Act, Entry
-from saleroom.accounts.web.words import ROLES
+from saleroom.accounts.web.words import ROLES, STATES
 from saleroom.site.language import N_, Language
 
 ACTS_SAID: Mapping[str, str] = {
@@ -54,4 +54,5 @@ def _value(language: Language, value: str | int | bool | None) -> str | None:
         return None
     if isinstance(value, bool):
         return language.gettext(_YES if value else _NO)
-    return language.gettext(ROLES[value]) if isinstance(value, str) and value in ROLES else str(value)
+    said = ROLES.get(str(value)) or STATES.get(str(value))
+    return str(value) if said is None else language.gettext(said)

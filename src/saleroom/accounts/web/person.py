@@ -150,12 +150,13 @@ def _may(viewer: Viewer | None, found: Standing) -> dict[str, Any]:
     rights = () if viewer is None else viewer.rights
     own = rank(viewer.role) if viewer is not None else 0  # type: ignore[attr-defined]  # the viewer is an account
     above = own > rank(found.user.role)
+    beside = found.user.role is Role.OWNER or (viewer is not None and viewer.username == found.user.username)
     return {
         "sanction": Right.SANCTION_PEOPLE in rights and above,
         "end_sessions": Right.MANAGE_PEOPLE in rights and above,
         "approve": Right.APPROVE_SELLERS in rights,
         "roles": [one for one in Role if rank(one) <= own]
-        if Right.MANAGE_PEOPLE in rights and rank(found.user.role) <= own
+        if Right.MANAGE_PEOPLE in rights and (above or (beside and own == rank(found.user.role)))
         else [],
         "audit": Right.READ_AUDIT in rights,
     }

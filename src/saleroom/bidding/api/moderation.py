@@ -10,6 +10,7 @@ from saleroom.bidding.domain.errors import (
     AlreadyHidden,
     AlreadyVoided,
     AuctionOver,
+    BidsThere,
     NotHidden,
     UnknownAuction,
     UnknownBid,
@@ -102,7 +103,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=VOID,
         status=201,
         answer=AuctionView,
-        errors=(UnknownAuction, UnknownBid, AuctionOver, AlreadyVoided, IdempotencyMismatch),
+        errors=(UnknownAuction, UnknownBid, AuctionOver, AlreadyVoided, BidsThere, IdempotencyMismatch),
         once=True,
         about="What stood before the bid stands again: the price and the leader are decided again from the bids that were not "
         "voided, in their order. This needs the right `void_bids`.",

@@ -95,6 +95,12 @@ class NotHidden(Conflict):
     code = "not_hidden"
 
 
+class BidsThere(Forbidden):
+    """You bid on this lot yourself, so you void no bid on it; somebody of the staff who does not bid there can."""
+
+    code = "bids_there"
+
+
 class AlreadyVoided(Conflict):
     """The bid has been voided already."""
 

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, refuse_if_over
 from saleroom.bidding.domain.bidding import BidRequest, decide_again, soft_close
-from saleroom.bidding.domain.errors import AlreadyVoided, UnknownBid
+from saleroom.bidding.domain.errors import AlreadyVoided, BidsThere, UnknownBid
 from saleroom.bidding.domain.events import BidPlaced, BidVoided, Event, MaximumRaised
 from saleroom.kernel.parties import Party
 
@@ -101,6 +101,11 @@ class BidBook:
         if version in self.voided:
             raise AlreadyVoided
         return self._bids[version]
+
+    def refuse_bidder(self, user_id: int) -> None:
+        """Raise BidsThere if this user has bid: nobody decides against their rivals."""
+        if any(bid.bidder_id == user_id for bid in self._bids.values()):
+            raise BidsThere
 
     def open_bids(self) -> Iterator[tuple[int, BidPlaced]]:
         """Yield each bidder's own bid that stands, with its version."""

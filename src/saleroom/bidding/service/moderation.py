@@ -50,7 +50,7 @@ def void_bid(
 ) -> bytes:
     """Void the bid at `version` of an open auction, and return the JSON of the auction. Other bids wait for its lock.
 
-    Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, and as `domain.voiding.void`.
+    Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, BidsThere, and as `domain.voiding.void`.
     """
     authenticate(tx, token, Right.VOID_BIDS)
     auction = lock_one(tx, gid)
@@ -58,6 +58,7 @@ def void_bid(
 
     def act() -> bytes:
         book = BidBook(event_log.read(tx, auction.id))
+        book.refuse_bidder(staff.id)
         after = advance(tx, auction, voiding.void(auction, book, version, reason, tx.now()))
         bids.void(tx, auction.id, book.numbers[version], reason)
         audit.note(tx, staff, Act.BID_VOIDED, gid, _standing(auction), {"voided": version, **_standing(after)}, reason)

@@ -47,6 +47,9 @@ WORDS = Words(
         "taken_down": (N_("The house has taken this lot down. It is not shown, and nobody can bid on it."),),
         "already_hidden": (N_("This lot is taken down already."),),
         "not_hidden": (N_("This lot is not taken down."),),
+        "bids_there": (
+            N_("You bid on this lot yourself. Somebody of the staff who does not bid here can void a bid."),
+        ),
         "already_voided": (N_("This bid has been voided already."),),
         "buy_now_unavailable": (
             N_("This lot can no longer be bought at a fixed price. You can bid %(minimum_bid)s or more."),
