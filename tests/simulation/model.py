@@ -171,7 +171,11 @@ class Model:
         if person != STAFF:
             return "missing_right"
         standing = self.auctions.get(gid)
-        return "unknown_auction" if standing is None else standing.do(Void(version), now)
+        if standing is None:
+            return "unknown_auction"
+        if any(row.who == standing.who(person) and not row.automatic for row in standing.oracle.rows):
+            return "bids_there"
+        return standing.do(Void(version), now)
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""

@@ -20,7 +20,7 @@ BURSTS = 0.4
 REUSES = 0.06
 """The share of bids that come with the Idempotency-Key of an earlier one."""
 STAFF = 4
-"""Who of `PEOPLE` may void bids; they bid as well."""
+"""Who of `PEOPLE` may void bids. In some seeds they bid as well."""
 LASTS = 36.0
 """Seconds in which entries begin."""
 
@@ -168,9 +168,17 @@ def plan(seed: int) -> Plan:
             at = _within(chance, lot)
         entries.append(_step(chance, policies, at, lot))
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
-    entries += _voids(seed, lots)
+    if voids := list(_voids(seed, lots)):
+        entries = [*(entries if seed % 4 == 0 else map(_not_by_staff, entries)), *voids]
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
+
+
+def _not_by_staff(entry: Entry) -> Entry:
+    """Return the entry with another bidder than those who may void bids: on a lot on which they bid they may not."""
+    if isinstance(entry, PlannedRequest) and entry.what in ("bid", "buy") and entry.who == STAFF:
+        return replace(entry, who=STAFF - 1)
+    return entry
 
 
 def _reusing(seed: int, entries: list[Entry]) -> Iterator[Entry]:
