@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 import pytest
@@ -159,13 +159,13 @@ class Hall:
         self._read = max(self._read, version)
         return {GID: self._read}
 
-    async def visit(self, version: int | None = None) -> Visit:
-        """Open a page that shows the lot at `version`, otherwise as it is now."""
+    async def visit(self, version: int | None = None, first: Callable[[], Awaitable[str]] | None = None) -> Visit:
+        """Open a page that shows the lot at `version`, otherwise as it is now. `first` is as for a stream."""
         shown = len(self.log.events) if version is None else version
         follower = Follower(cast("Feed", self.log), GID)
         follower.begin(EventId(GID, shown), shown, over=False)
         line, page = Line(), VersionPage()
-        stream = PageStream(follower, self.audiences, page)
+        stream = PageStream(follower, self.audiences, page, first)
         stream.shorten(cast("Any", line))
         visit = Visit(page, line, follower, asyncio.create_task(stream.run(cast("Any", line), line.send)))
         self.visits.append(visit)
@@ -345,6 +345,23 @@ async def test_the_end_ends_the_pages(hall: Hall) -> None:
         await visit.task
         assert [1] == visit.line.told
         assert live.OVER in b"".join(visit.line.texts)
+
+
+async def test_an_end_while_a_page_begins_comes_with_its_state(hall: Hall) -> None:
+    """If the lot ends while the beginning of a stream is made, `over` waits for the last state: the page closes with it."""
+
+    async def first() -> str:
+        hall.log.append(last=True)
+        hall.log.hand_out(hall.log.events)
+        await settled()
+        return "v0"
+
+    visit = await hall.visit(first=first)
+    await visit.task
+    text = b"".join(visit.line.texts)
+    assert [0, 1] == visit.line.told
+    assert text.endswith(live.OVER)
+    assert 1 == text.count(live.OVER)
 
 
 async def test_all_audiences_share_one_pace(monkeypatch: pytest.MonkeyPatch) -> None:

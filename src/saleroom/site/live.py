@@ -252,10 +252,11 @@ class PageStream(EventStream, Generic[N, D]):
         """Return the HTML for the beginning, and the message `over` if the page is over already.
 
         The event of the time has the id to resume after, so that a page that is cut off before anything happens misses
-        nothing.
+        nothing. An end that comes meanwhile is sent after its state, which `first` may not have seen.
         """
         html = "" if self._first is None else await self._first()
-        return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if self._over else b"")
+        over = self._over and not self._owes
+        return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if over else b"")
 
     def note(self, news: N) -> bool:
         """Note what changes on the page; return whether that is anything."""
