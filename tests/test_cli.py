@@ -30,6 +30,7 @@ COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "
 COMMANDS += [["users", "codes-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
+COMMANDS += [["users", "invite"]]
 COMMANDS += [["notices"], ["notices", "test"], ["notices", "list"], ["notices", "retry"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
@@ -173,7 +174,7 @@ def test_roles_are_shown(run: Run) -> None:
     rows = [line.split("\t") for line in run("roles").out.splitlines()]
     assert list(Right) == [row[0] for row in rows]
     assert "owner manager auctioneer" == next(row[2] for row in rows if row[0] == "void_bids")
-    assert tuple(Role) == commands._ROLE.choices
+    assert tuple(Role) == commands.ROLE.choices
 
 
 @pytest.mark.parametrize(
@@ -281,6 +282,13 @@ def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
     ):
         done = run("users", *args)
         assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+
+
+def test_an_invitation_is_a_link(run: Run) -> None:
+    """The command prints a link with its code in the fragment, also while the house has nobody."""
+    link = run("users", "invite", "owner").out
+    assert re.fullmatch(r"http://127\.0\.0\.1:9000/join#1\.[A-Za-z0-9_-]{22}\n", link)
+    assert 2 == run("users", "invite", "king").code
 
 
 def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:

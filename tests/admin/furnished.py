@@ -11,7 +11,7 @@ from sqlalchemy import func, insert, select
 from saleroom.accounts.domain.mails import Purpose
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import accounts, contacts, roles_of_users, sanctions
+from saleroom.accounts.service import accounts, contacts, invitations, roles_of_users, sanctions
 from saleroom.accounts.storage import mail_addresses, mail_links, rate_limits, second_factors
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
@@ -83,6 +83,7 @@ async def furnish_it(url: str) -> str:
         await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(mail_links.add, cyd.account.id, Purpose.RESET, "cyd@xn--bcher-kva.example", clock.now)
         await database.write(mail_links.ask, "cyd", "de", clock.now)
+        await database.write(invitations.invite_by_house, Role.CASHIER, str)
         await database.write(sanctions.impose, "cyd", Sanction.WARNING, "Be polite.")
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)

@@ -14,6 +14,7 @@ from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
+from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
@@ -55,6 +56,8 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         accounts=accounts,
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
         recovery=Recovery(database, passwords, sign, mails),
+        invitations=Invitations(database, passwords, sign),
+        origin=platform.origin,
         tokens=platform.tokens,
         cursors=platform.cursors,
         sign=sign,

@@ -10,6 +10,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import addresses
 from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.addresses import MailState
+from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.throttle import AccountMails
@@ -26,10 +27,13 @@ class AccountServices:
     accounts: Accounts
     codes: OneTimeCodes
     recovery: Recovery
+    invitations: Invitations
     tokens: Tokens
     cursors: Cursors
     sign: Sign
     """Computes the secrets of the links in mails."""
+    origin: str
+    """The address of the house in links."""
     mails: AccountMails | None
     """Counts the mails that each network causes; None if the house sends none."""
     load_key: str | None = field(default=None, repr=False)

@@ -34,7 +34,7 @@ class _Roles(click.Choice[str]):
         return ""
 
 
-_ROLE = _Roles(("owner", "manager", "auctioneer", "clerk", "cashier", "cataloguer", "member"))
+ROLE = _Roles(("owner", "manager", "auctioneer", "clerk", "cashier", "cataloguer", "member"))
 """The roles of the domain, which is not imported before a command runs. A test compares them."""
 _reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log.")
 force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
@@ -78,7 +78,7 @@ def users() -> None:
 
 @users.command("add", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
-@click.option("--role", type=_ROLE, default="member", help="Role in the house. Default: member.")
+@click.option("--role", type=ROLE, default="member", help="Role in the house. Default: member.")
 @options.house
 def add_user(settings: Settings, name: str, role: str) -> None:
     """Add a user, even while registration is closed.
@@ -98,7 +98,7 @@ def add_user(settings: Settings, name: str, role: str) -> None:
 
 @users.command("list", cls=options.Command, epilog=EXIT_CODES)
 @click.option("--search", "text", default="", metavar="TEXT", help="Only users with this text in their name.")
-@click.option("--role", type=_ROLE, help="Only users with this role.")
+@click.option("--role", type=ROLE, help="Only users with this role.")
 @options.house
 def list_users(settings: Settings, text: str, role: str | None) -> None:
     """List users.
@@ -119,7 +119,7 @@ def list_users(settings: Settings, text: str, role: str | None) -> None:
 
 @users.command("role", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
-@click.argument("role", metavar="ROLE", type=_ROLE)
+@click.argument("role", metavar="ROLE", type=ROLE)
 @_reason
 @options.house
 def give_role(settings: Settings, name: str, role: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""The commands of `saleroom users` that warn, suspend and ban people, lift that, make the first owner, and export one."""
+"""The commands of `saleroom users` on standing and staff: sanctions, invitations, the first owner; and the export of a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from saleroom import options
-from saleroom.admin.commands import COMMANDS, file_or_stream, force_option, or_stream, users
+from saleroom.admin.commands import COMMANDS, ROLE, file_or_stream, force_option, or_stream, users
 from saleroom.options import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -128,3 +128,20 @@ def owner_link(settings: Settings) -> None:
     from saleroom.admin import users as accounts
 
     click.echo(accounts.owner_link(settings))
+
+
+@users.command("invite", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("role", metavar="ROLE", type=ROLE)
+@options.house
+def invite(settings: Settings, role: str) -> None:
+    """Print a link that gives a role to whoever takes it, with a new account or the one they have.
+
+    Examples:
+
+        saleroom users invite clerk
+
+    It is good for 7 days and for one person, also if registration is closed. The back office lists and revokes it.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.invite(settings, role))

@@ -18,6 +18,7 @@ from saleroom.accounts.storage.tables import (
     audit,
     auth_tokens,
     contacts,
+    invitations,
     mail_addresses,
     mail_links,
     one_time_codes,
@@ -89,6 +90,7 @@ notices.json        what the house has written to you, and when
 notice_choices.json which words by mail you want, as far as you have chosen
 quiet_hours.json    the hours in which you get no mails
 sanctions.json      warnings, suspensions and bans, with their reasons
+invitations.json    invitations that you have made or taken
 acts.json           what staff has done about your account; not who of them
 
 Ledgers of lots are public and name bidders and buyers: GET /auctions/GID/ledger.
@@ -178,6 +180,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("notice_choices", notice_choices.c.kind, notice_choices.c.user_id == user_id),
         Part("quiet_hours", quiet_hours.c.user_id, quiet_hours.c.user_id == user_id),
         Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
+        Part("invitations", invitations.c.id, or_(invitations.c.by_id == user_id, invitations.c.used_by_id == user_id)),
         Part("acts", audit.c.id, audit.c.user_id == user_id),
     ]
 

@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
 from saleroom.accounts.domain.audit import parse_reason
+from saleroom.accounts.domain.invitations import PATH as INVITATION
+from saleroom.accounts.domain.mails import Sign
 from saleroom.accounts.domain.owner_link import PATH
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import one_time_codes, roles_of_users, sanctions
+from saleroom.accounts.service import invitations, one_time_codes, roles_of_users, sanctions
 from saleroom.accounts.service import owner_link as owner_links
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
@@ -124,15 +126,32 @@ def owner_link(settings: Settings) -> str:
     code = _write(settings, new_owner_code)
     if code is None:
         raise Refusal("the house has an owner; who has the role says saleroom users list --role owner")
+    return _link(settings, PATH, code)
+
+
+def _link(settings: Settings, path: str, code: str) -> str:
     house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
-    return f"{house.rstrip('/')}{PATH}#{code}"
+    return f"{house.rstrip('/')}{path}#{code}"
+
+
+def _sign(tx: Transaction) -> Sign:
+    secret = HouseSecret()
+    secret.learn(secrets.find_or_make(tx))
+    return partial(secret.sign, Purpose.MAILS)
+
+
+def invite(settings: Settings, role: str) -> str:
+    """Return the link of a new invitation to a role. Raises Refusal."""
+
+    def code(tx: Transaction) -> str:
+        return invitations.invite_by_house(tx, Role(role), _sign(tx))
+
+    return _link(settings, INVITATION, _write(settings, code))
 
 
 def new_owner_code(tx: Transaction) -> str | None:
     """Return the code of a new owner link; None if the house has an owner."""
-    secret = HouseSecret()
-    secret.learn(secrets.find_or_make(tx))
-    return owner_links.make(tx, partial(secret.sign, Purpose.MAILS))
+    return owner_links.make(tx, _sign(tx))
 
 
 def roles() -> Sequence[tuple[str, str, str]]:

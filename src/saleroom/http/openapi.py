@@ -69,13 +69,23 @@ def document(endpoints: Sequence[Endpoint[Any]], vocabulary: Vocabulary, pages: 
         "tags": [{"name": name, "description": about} for name, about in {**vocabulary.tags, **_PAGES}.items()],
         "paths": paths,
         "components": {
-            "schemas": schemas.components(endpoints, vocabulary),
+            "schemas": _used(schemas.components(endpoints, vocabulary), paths),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "The token that `POST /login` gave."}
             },
         },
     }
     return msgspec.json.encode(whole)
+
+
+def _used(components: Mapping[str, Any], paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schemas without those of refusals that pages alone give."""
+    text = msgspec.json.encode(paths)
+    return {
+        name: found
+        for name, found in components.items()
+        if not name.endswith("Error") or f'"{reference(name)["$ref"]}"'.encode() in text
+    }
 
 
 def _operation(endpoint: Endpoint[Any]) -> dict[str, Any]:

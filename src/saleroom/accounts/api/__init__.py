@@ -6,6 +6,7 @@ from saleroom.accounts.api import (
     access_tokens,
     accounts,
     audit,
+    invitations,
     mail_addresses,
     people,
     recovery,
@@ -23,5 +24,6 @@ ENDPOINTS = (
     *recovery.ENDPOINTS,
     *people.ENDPOINTS,
     *sanctions.ENDPOINTS,
+    *invitations.ENDPOINTS,
     *audit.ENDPOINTS,
 )

@@ -65,21 +65,15 @@ def any_string(name: str, to: str) -> Field:
 
 
 _EXAMPLE = {"username": "ada", "password": "correct horse"}
-_REGISTRATION = Form(
-    name="Registration",
-    example=_EXAMPLE,
-    fields=(
-        Field(
-            name="username",
-            to="username",
-            parse=checked(parse_username),
-            schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
-            required=True,
-            about="Not case-sensitive; stored in lower case.",
-        ),
-        new_password("password", "password"),
-    ),
+NEW_USERNAME = Field(
+    name="username",
+    to="username",
+    parse=checked(parse_username),
+    schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+    required=True,
+    about="Not case-sensitive; stored in lower case.",
 )
+_REGISTRATION = Form(name="Registration", example=_EXAMPLE, fields=(NEW_USERNAME, new_password("password", "password")))
 _LOGIN = Form(
     name="Login",
     example=_EXAMPLE,
@@ -108,7 +102,7 @@ async def register(call: Call[AccountServices]) -> Response:
     """POST /users."""
     address = client_address(call.request)
     account = await call.services.accounts.register(call.values["username"], call.values["password"], address)
-    return json_response(_view(account), 201, PRIVATE)
+    return json_response(account_view(account), 201, PRIVATE)
 
 
 async def log_in(call: Call[AccountServices]) -> Response:
@@ -129,7 +123,7 @@ async def log_out(call: Call[AccountServices]) -> Response:
 async def me(call: Call[AccountServices]) -> Response:
     """GET /me."""
     account = await call.services.database.read(accounts.authenticate, call.token, Right.READ)
-    return json_response(_view(account), 200, PRIVATE)
+    return json_response(account_view(account), 200, PRIVATE)
 
 
 async def change_password(call: Call[AccountServices]) -> Response:
@@ -139,7 +133,8 @@ async def change_password(call: Call[AccountServices]) -> Response:
     return Response(status_code=204)
 
 
-def _view(account: Account) -> AccountView:
+def account_view(account: Account) -> AccountView:
+    """Return an account as its owner sees it."""
     return AccountView(account.username, instant(account.created_at))
 
 

@@ -35,7 +35,8 @@ class VerifiedView(Struct, frozen=True, rename="camel"):
     mail_address: str
 
 
-def _address(raw: bytes) -> str | Fault:
+def parse_address(raw: bytes) -> str | Fault:
+    """Return a mail address from JSON, or its fault."""
     sent = string(raw)
     return sent if isinstance(sent, Fault) else parse_mail_address(sent)
 
@@ -55,7 +56,7 @@ _CHANGE = Form(
         Field(
             name="mailAddress",
             to="address",
-            parse=_address,
+            parse=parse_address,
             schema={"type": "string", "maxLength": ADDRESS_MAX},
             required=True,
             nullable=True,

@@ -43,6 +43,8 @@ class Act(StrEnum):
     BAR_LIFTED = "bar.lifted"
     SESSIONS_ENDED = "sessions.ended"
     WORDS_SENT_AGAIN = "words.sent_again"
+    INVITATION_MADE = "invitation.made"
+    INVITATION_REVOKED = "invitation.revoked"
 
 
 ACTS: Mapping[Act, str] = {
@@ -62,6 +64,8 @@ ACTS: Mapping[Act, str] = {
     Act.BAR_LIFTED: "lifted the suspension or the ban of a user",
     Act.SESSIONS_ENDED: "logged a user out everywhere",
     Act.WORDS_SENT_AGAIN: "had mails sent again",
+    Act.INVITATION_MADE: "invited somebody to a role",
+    Act.INVITATION_REVOKED: "revoked an invitation",
 }
 """Each act in words that go after who did it."""
 

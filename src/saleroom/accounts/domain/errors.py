@@ -91,6 +91,30 @@ class InvalidOwnerLink(Mismatch):
     code = "invalid_owner_link"
 
 
+class InvalidInvitation(Mismatch):
+    """This invitation was taken or revoked, has ended or is incomplete; ask who invited you for a new one."""
+
+    code = "invalid_invitation"
+
+
+class HigherRole(Conflict):
+    """Your role stands above that of the invitation, which would take it from you."""
+
+    code = "higher_role"
+
+
+class TooManyInvitations(Conflict):
+    """You have invited as many people as one user may in a day; wait until tomorrow."""
+
+    code = "too_many_invitations"
+
+
+class UnknownInvitation(Unknown):
+    """There is no such invitation that could still be taken."""
+
+    code = "unknown_invitation"
+
+
 class MailOff(Forbidden):
     """This house sends no mails; ask those who run it."""
 

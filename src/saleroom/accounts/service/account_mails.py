@@ -7,8 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from saleroom.accounts.domain.invitations import LIFETIME as INVITATION_LIFETIME
+from saleroom.accounts.domain.invitations import PATH as JOIN_PATH
+from saleroom.accounts.domain.invitations import Invitation
 from saleroom.accounts.domain.mails import LIFETIMES, MAILBOX_LIMITS, MailLink, Purpose, Sign
-from saleroom.accounts.storage import accounts, mail_addresses, mail_links
+from saleroom.accounts.storage import accounts, invitations, mail_addresses, mail_links
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind
 from saleroom.outbox.message import Message, Word
@@ -30,6 +33,19 @@ def post_link(tx: Transaction, link: MailLink, language: str | None) -> None:
         facts={"link": link.id},
         language=language,
         lasts=LIFETIMES[link.purpose],
+    )
+    store.post(tx, message)
+
+
+def post_invitation(tx: Transaction, invitation: Invitation, language: str | None) -> None:
+    """Post the mail with an invitation."""
+    message = Message(
+        kind="invitation",
+        key=f"invitation {invitation.id} {invitation.made_at.isoformat()}",
+        address=invitation.address,
+        facts={"invitation": invitation.id},
+        language=language,
+        lasts=INVITATION_LIFETIME,
     )
     store.post(tx, message)
 
@@ -80,6 +96,14 @@ def _link(path: str) -> Any:
     return context
 
 
+def _invitation(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    found = invitations.find(tx, word.facts["invitation"])
+    if found is None or found.address != word.address or not found.is_good(tx.now()):
+        return None
+    code, ends = found.code(sign), instant_in_words(found.expires_at)
+    return {"by": found.by, "role": found.role.value, "ends": ends, "code": code, "path": f"{JOIN_PATH}#{code}"}
+
+
 def _facts(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     return word.facts
 
@@ -89,6 +113,7 @@ MAILS = (
         name=Purpose.VERIFICATION, folder=FOLDER, template="mail/verification.html", context=_link(VERIFICATION_PATH)
     ),
     MailKind(name=Purpose.RESET, folder=FOLDER, template="mail/reset.html", context=_link(RESET_PATH)),
+    MailKind(name="invitation", folder=FOLDER, template="mail/invitation.html", context=_invitation),
     *(
         MailKind(name=name, folder=FOLDER, template=f"mail/{name}.html", context=_facts)
         for name in (

@@ -15,6 +15,7 @@ from saleroom.accounts.storage.tables import (
     auth_tokens,
     contacts,
     idempotency,
+    invitations,
     mail_addresses,
     mail_links,
     one_time_codes,
@@ -80,6 +81,7 @@ TABLES = AreaTables(
         mail_addresses,
         audit,
         mail_links,
+        invitations,
         password_requests,
         sanctions,
         one_time_codes,
@@ -106,6 +108,8 @@ TABLES = AreaTables(
         mail_addresses.c.folded: lambda value: None if folded_address(value) == value else FORMAT,
         mail_links.c.address: _mail_address_fault,
         mail_links.c.mailbox: lambda value: None if mailbox(value) == value else FORMAT,
+        invitations.c.role: _role_fault,
+        invitations.c.address: _mail_address_fault,
         password_requests.c.typed: lambda _: None,  # what a stranger typed; it is shown to nobody
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },

@@ -90,6 +90,23 @@ mail_links = Table(
 `mailbox` is what limits count by. The rows are kept for as long as the limits count them."""
 
 
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("role", String, nullable=False),
+    Column("by_id", BigInteger, ForeignKey("users.id")),
+    Column("address", String),
+    Column("made_at", Instant, nullable=False, index=True),
+    Column("expires_at", Instant, nullable=False),
+    Column("used_at", Instant),
+    Column("used_by_id", BigInteger, ForeignKey("users.id")),
+    Column("revoked_at", Instant),
+)
+"""Invitations to roles, without their secrets (`domain/invitations.py`). `by_id` is null for the command line; `address`
+is null if the inviter hands the link on. Rows are kept for some weeks after they were made."""
+
+
 password_requests = Table(
     "password_requests",
     metadata,

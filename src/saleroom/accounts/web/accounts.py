@@ -45,7 +45,7 @@ class AccountPages:
         sent = await fields(request)
         try:
             username, password = _texts(sent, "username", "password")
-            return await self._start_session(request, username, password, sent.get("next"))
+            return await self.start_session(request, username, password, sent.get("next"))
         except CodeRequired as required:
             ticket = base64.urlsafe_b64encode(required.ticket).decode()
             return await self._code_form(request, {"ticket": ticket, "next": sent.get("next", "/")})
@@ -71,12 +71,12 @@ class AccountPages:
         """POST /register: make the account, log in, set the session's cookie, and go to the next page."""
         sent = await fields(request)
         try:
-            username, password = _credentials(sent)
+            username, password = credentials(sent)
             await self._services.accounts.register(username, password, client_address(request))
         except Refusal as refused:
             return await self._form(request, "register.html", sent, refused)
         try:
-            return await self._start_session(request, username, password, sent.get("next"))
+            return await self.start_session(request, username, password, sent.get("next"))
         except Refusal as refused:
             # The account exists now, so the reader goes on with the form to log in.
             return await self._form(request, "login.html", sent, refused)
@@ -154,7 +154,8 @@ class AccountPages:
         context = {"changed": changed, **self._refusal(request, shown)}
         return self._site.page(request, "password.html", viewer, context, refused=refused)
 
-    async def _start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
+    async def start_session(self, request: Request, username: str, password: str, then: str | None) -> Response:
+        """Log in, set the session's cookie, and go to the page `then`. Raises as `Accounts.log_in` does."""
         issued = await self._services.accounts.log_in(
             username, password, client_address(request), agent(request.headers.get("user-agent", ""))
         )
@@ -228,7 +229,7 @@ def _ticket(sent: dict[str, str]) -> bytes:
         raise LoginExpired from None
 
 
-def _credentials(sent: dict[str, str]) -> tuple[str, str]:
+def credentials(sent: dict[str, str]) -> tuple[str, str]:
     """Return a username and a password fit for a new account. Raises Invalid with the faults of both."""
     username, password = parse_username(sent.get("username", "")), parse_password(sent.get("password", ""))
     if isinstance(username, Fault) or isinstance(password, Fault):

@@ -25,6 +25,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.BAR_LIFTED: N_("lifted the suspension or the ban of a user"),
     Act.SESSIONS_ENDED: N_("logged a user out everywhere"),
     Act.WORDS_SENT_AGAIN: N_("had mails sent again"),
+    Act.INVITATION_MADE: N_("invited somebody to a role"),
+    Act.INVITATION_REVOKED: N_("revoked an invitation"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller"), "words": N_("mails")}

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.accounts.domain.invitations import PATH as JOIN
 from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web import back_office
 from saleroom.accounts.web.access_tokens import AccessTokenPages
 from saleroom.accounts.web.accounts import AccountPages
 from saleroom.accounts.web.contacts import ContactPages
+from saleroom.accounts.web.joining import JoiningPages
 from saleroom.accounts.web.mail_addresses import MailAddressPages
 from saleroom.accounts.web.owner import OwnerPages
 from saleroom.accounts.web.recovery import RecoveryPages
@@ -30,7 +32,7 @@ def area_pages(services: AccountServices, *, registration_open: bool = True, sen
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({"/register", "/session", "/session/code", "/session/end", "/address/confirm", OWNER}),
+        paths=frozenset({"/register", "/session", "/session/code", "/session/end", "/address/confirm", OWNER, JOIN}),
         below=("/mine/", "/password/"),
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
@@ -50,6 +52,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         AccessTokenPages(site, services),
     )
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
+    joining = JoiningPages(site, services, accounts.start_session)
     standing, owner = StandingPages(site, services), OwnerPages(site, services)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
@@ -74,6 +77,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/password/new", Address(GET=recovery.link, POST=recovery.reset)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         Route(OWNER, Address(GET=owner.form, POST=owner.take)),
+        Route(JOIN, Address(GET=joining.form, POST=joining.join)),
         Route("/mine/standing", Address(GET=standing.show)),
         Route("/mine/standing/read", Address(POST=standing.read)),
         *back_office.routes(site, services),

@@ -96,6 +96,12 @@ WORDS = Words(
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
         "invalid_link": (N_("This link was used, has ended or is incomplete. Ask for a new mail."),),
+        "invalid_invitation": (
+            N_("This invitation was taken or revoked, has ended or is incomplete. Ask who invited you for a new one."),
+        ),
+        "higher_role": (N_("Your role stands above that of the invitation, which would take it from you."),),
+        "too_many_invitations": (N_("You have invited as many people as one user may in a day. Wait until tomorrow."),),
+        "unknown_invitation": (N_("This invitation has ended already."),),
         "invalid_owner_link": (
             N_(
                 "This link has ended or is incomplete. On the machine of the house, saleroom users owner-link prints a new one."
