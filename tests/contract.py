@@ -17,7 +17,7 @@ for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
         _schema.setdefault("additionalProperties", False)
 PAGES = re.compile(
-    r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|imprint|privacy|results.csv|rules|register|session|session/end)?"
+    r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|imprint|privacy|results.csv|rules|register|service-worker.js|session|session/end)?"
 )
 """The addresses of people's pages; they are not the API's (docs/pages.md, "Addresses")."""
 SECURITY_HEADERS = {

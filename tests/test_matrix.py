@@ -193,6 +193,7 @@ PAGES: dict[str, Right | None] = {
     "GET /sell/drafts/{draft}/preview": Right.READ,
     "GET /sell/{gid}": Right.SELL,
     "GET /sell/{gid}/preview": Right.READ,
+    "GET /service-worker.js": None,
     "POST /address/confirm": Right.READ,
     "POST /lots/{gid}/answers": Right.SELL,
     "POST /lots/{gid}/bid": Right.BID,

@@ -18,7 +18,8 @@ class BrowserVisitor:
     """A person with a separate browser, whose console must be without errors when they `leave`."""
 
     def __init__(self, chromium: Browser, base: str, **options: Any) -> None:
-        self._context = chromium.new_context(**{"base_url": base, **options})
+        # Requests of a service worker pass a test's own routes by; only tests of the worker have one.
+        self._context = chromium.new_context(**{"base_url": base, "service_workers": "block", **options})
         self._context.set_default_timeout(WAIT_MS_MAX)
         self.page: Page = self._context.new_page()
         self._complaints: list[str] = []

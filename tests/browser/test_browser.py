@@ -26,7 +26,7 @@ def open_page(chromium: Browser, sqlite_house: House) -> Iterator[OpenPage]:
     complaints: list[str] = []
 
     def another(path: str = "/", **options: Any) -> Page:
-        contexts.append(chromium.new_context(base_url=sqlite_house.base, **options))
+        contexts.append(chromium.new_context(base_url=sqlite_house.base, service_workers="block", **options))
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)

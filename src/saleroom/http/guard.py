@@ -30,7 +30,7 @@ _FIRST_FIELD = re.compile(rb'(?i:content-disposition: *form-data; *name=)"csrfTo
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    b"connect-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 SECURITY_HEADERS = (
     (b"content-security-policy", _POLICY),

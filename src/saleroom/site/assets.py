@@ -28,7 +28,7 @@ COMPRESSED_AT_START_BYTES_MAX = 64 * 1024
 """Larger files are compressed when the package is built (`.br` and `.gz` beside them), so that the start does not wait."""
 
 _SUFFIXES = {"br": ".br", "gzip": ".gz"}
-_TEXT = ("text/", "application/json", "image/svg+xml")
+_TEXT = ("text/", "application/json", "application/manifest+json", "image/svg+xml")
 _ENTITY_TAG = re.compile(r'(?:W/)?("[^"]*")')
 _RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", re.IGNORECASE)
 _QUALITY = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)
@@ -61,9 +61,17 @@ class Assets:
 
     def add(self, file: Path, name: str) -> None:
         """Add a file by its path below the public folder."""
-        assert name not in self._urls, f"two folders have a file {name}"
         media_type = _media_type(name)
-        representations = _representations(file, media_type)
+        self._add(name, media_type, _representations(file, media_type))
+
+    def put(self, name: str, content: bytes) -> str:
+        """Add what is made at the start, as if it were a file of that name; return its lasting address."""
+        media_type = _media_type(name)
+        self._add(name, media_type, _compressed({"identity": content}, media_type))
+        return self._urls[name]
+
+    def _add(self, name: str, media_type: str, representations: dict[str, Representation]) -> None:
+        assert name not in self._urls, f"two folders have a file {name}"
         hashed = _hashed_name(name, representations["identity"].body)
         self._urls[name] = PREFIX + hashed
         self._found[name] = Asset(media_type, BRIEFLY, representations)
@@ -132,19 +140,31 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _media_type(name: str) -> str:
     # The machine's own table, which `mimetypes` reads, may have an old type for scripts or none.
-    known = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json"}
+    known = {
+        ".js": "text/javascript",
+        ".css": "text/css",
+        ".svg": "image/svg+xml",
+        ".json": "application/json",
+        ".webmanifest": "application/manifest+json",
+    }
     found = known.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     return f"{found}; charset=utf-8" if found.startswith(_TEXT) else found
 
 
 def _representations(file: Path, media_type: str) -> dict[str, Representation]:
-    plain = file.read_bytes()
-    bodies = {"identity": plain}
+    bodies = {"identity": file.read_bytes()}
     for coding, suffix in _SUFFIXES.items():
         twin = file.with_name(file.name + suffix)
         if twin.is_file() and not twin.is_symlink():
             bodies[coding] = twin.read_bytes()
-        elif media_type.startswith(_TEXT) and len(plain) <= COMPRESSED_AT_START_BYTES_MAX:
+    return _compressed(bodies, media_type)
+
+
+def _compressed(bodies: dict[str, bytes], media_type: str) -> dict[str, Representation]:
+    """Return a small text in all content codings, anything else in those that there are."""
+    plain = bodies["identity"]
+    for coding in _SUFFIXES:
+        if coding not in bodies and media_type.startswith(_TEXT) and len(plain) <= COMPRESSED_AT_START_BYTES_MAX:
             bodies[coding] = brotli.compress(plain) if coding == "br" else gzip.compress(plain, mtime=0)
     return {
         coding: Representation(body, f'"{_digest(body)}"')

@@ -20,10 +20,12 @@ PAGES = ("imprint", "privacy", "rules")
 AFTER_SALE = "after-sale"
 """The text that the winner and the seller of a lot see after the sale."""
 LOGOS = ("logo.svg", "logo.png", "logo.webp")
+ICON = "icon.png"
+"""The picture of the house as an app, for a logo that is no good as a small square."""
 TEXT_BYTES_MAX = 256 * 1024
 LOGO_BYTES_MAX = 256 * 1024
 _TEXT = re.compile(rf"({'|'.join((*PAGES, AFTER_SALE))})(?:\.([a-z]{{2,3}}))?\.md")
-_REMEDY = f"a folder has {', '.join(LOGOS)}, and texts such as imprint.md and imprint.de.md: " + ", ".join(
+_REMEDY = f"a folder has {', '.join(LOGOS)}, {ICON}, and texts such as imprint.md and imprint.de.md: " + ", ".join(
     (*PAGES, AFTER_SALE)
 )
 # Neither HTML nor pictures: the pages' policy allows none of other sites, and a text cannot break a page.
@@ -43,6 +45,7 @@ class HouseProfile(Struct, frozen=True):
 
     name: str = DEFAULT_NAME
     logo: Path | None = None
+    icon: Path | None = None
     texts: Mapping[str, Mapping[str | None, HouseText]] = MappingProxyType({})
 
     def text(self, name: str, language: str) -> HouseText | None:
@@ -54,7 +57,7 @@ class HouseProfile(Struct, frozen=True):
 def read(name: str, folder: Path | None) -> HouseProfile:
     """Return the profile of a house. Raises Refusal, with all faults, if the folder cannot be used."""
     texts: dict[str, dict[str | None, HouseText]] = {}
-    logo: Path | None = None
+    pictures: dict[str, Path] = {}
     faults: list[str] = []
     for file in () if folder is None else _files(folder):
         named = _TEXT.fullmatch(file.name)
@@ -63,15 +66,15 @@ def read(name: str, folder: Path | None) -> HouseProfile:
                 texts.setdefault(named[1], {})[named[2]] = _text(_content(file, TEXT_BYTES_MAX), named[2])
             except ValueError as error:
                 faults.append(f"house_folder: {file.name} {error}")
-        elif file.name in LOGOS:
-            logo = file
+        elif file.name in LOGOS or file.name == ICON:
+            pictures["icon" if file.name == ICON else "logo"] = file
             if file.stat().st_size > LOGO_BYTES_MAX:
                 faults.append(f"house_folder: {file.name} is larger than {LOGO_BYTES_MAX} bytes")
-        elif file.suffix == ".md" or file.stem == "logo":
+        elif file.suffix == ".md" or file.stem in ("logo", "icon"):
             faults.append(f"house_folder: nobody reads {file.name}; {_REMEDY}")
     if faults:
         raise Refusal("\n".join(faults))
-    return HouseProfile(name, logo, texts)
+    return HouseProfile(name, pictures.get("logo"), pictures.get("icon"), texts)
 
 
 def _files(folder: Path) -> list[Path]:

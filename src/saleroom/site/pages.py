@@ -14,6 +14,7 @@ from saleroom.http.problems import ForgeryRefusal, NotFound, status_of
 from saleroom.http.requests import SAFE_METHODS, bearer_token, header, session_token
 from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.site import house_profile
+from saleroom.site.app import WORKER_PATH
 from saleroom.site.assets import PREFIX
 from saleroom.site.language import COOKIE, COOKIE_SECONDS, N_
 from saleroom.site.rendering import here_of
@@ -46,6 +47,7 @@ class Pages:
             Route("/admin", Address(GET=self.back_office)),
             *(Route(f"/{name}", Address(GET=self.house_text)) for name in self._texts),
             Route("/language/{tag}", Address(GET=self.choose_language)),
+            Route(WORKER_PATH, Address(GET=self.worker)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._site.assets.answer)),
         ]
 
@@ -89,6 +91,10 @@ class Pages:
         secure = self._site.https
         response.set_cookie(COOKIE, tag, COOKIE_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
         return response
+
+    async def worker(self, _: Request) -> Response:
+        """GET /service-worker.js: browsers ask for it now and then, and take another one in its place at once."""
+        return Response(self._site.worker, headers={"Cache-Control": "no-cache"}, media_type="text/javascript")
 
     @property
     def proven(self) -> frozenset[str]:

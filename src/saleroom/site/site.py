@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.site.app import SURFACE, App
 from saleroom.site.assets import Assets
 from saleroom.site.house_profile import HouseProfile
 from saleroom.site.language import Language, Languages
@@ -130,10 +131,14 @@ class Site:
         if profile.logo is not None:
             self.assets.add(profile.logo, f"house/{profile.logo.name}")
         self.languages = Languages(currency)
+        self.app = App(self.assets, self.languages, profile)
+        logo = self.assets.url("logo.svg" if profile.logo is None else f"house/{profile.logo.name}")
         names: dict[str, Any] = {
+            "app": self.app,
             "asset": self.assets.url,
+            "bars": SURFACE,
             "house": profile,
-            "logo": self.assets.url("logo.svg" if profile.logo is None else f"house/{profile.logo.name}"),
+            "logo": logo,
             "languages": tuple(self.languages),
             "sections_of": self.sections_of,
             "menus": [area.menu for area in areas if area.menu],
@@ -145,6 +150,9 @@ class Site:
             names |= area.names
             filters |= area.filters
         self.renderer = Renderer([folder / "templates" for folder in folders], names, filters)
+        self.worker = self.app.worker(
+            logo, lambda language: self.renderer.fragment(language, "offline.html", {"path": "/", "here": "/"})
+        )
         self._authenticate = authenticate
         self._login = login
         self._public_url = None if public_url is None else public_url.rstrip("/")

@@ -117,3 +117,6 @@ let leaving = false;
 addEventListener("pagehide", () => { leaving = true; });
 document.addEventListener("htmx:sse:error", () => { if (!leaving && !document.hidden) tellOffline(true); });
 document.addEventListener("htmx:sse:after:connection", () => tellOffline(false));
+
+// Only where the house is reached by https, or on the same machine, may it have a service worker.
+navigator.serviceWorker?.register("/service-worker.js", { updateViaCache: "none" }).catch(() => {});

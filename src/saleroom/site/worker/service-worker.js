@@ -1,0 +1,67 @@
+// The service worker (docs/pages.md, "As an app"). It shows a page of its own where the house cannot be reached, and keeps
+// nothing but that page and its files: no page of a lot or of a person, no bid, nothing to be sent later.
+// `HOUSE` stands before this file: `version`, which changes with everything that is kept; `pages`, the offline page by
+// language; `files`, what these pages need.
+const CACHE = `saleroom-${HOUSE.version}`;
+const LANGUAGE = "/service-worker.js?language"; // a key in the cache, and no address of the house
+let told; // the language of the last page that the house has sent
+
+async function keep() {
+  const cache = await caches.open(CACHE);
+  const paths = [...Object.values(HOUSE.pages), ...HOUSE.files];
+  await cache.addAll(paths.map((path) => new Request(path, { credentials: "omit" })));
+  await self.skipWaiting();
+}
+
+async function replace() {
+  for (const name of await caches.keys()) if (name !== CACHE) await caches.delete(name);
+  await self.registration.navigationPreload?.enable();
+  await self.clients.claim();
+}
+
+async function stored(path) {
+  return (await caches.open(CACHE)).match(path, { ignoreVary: true });
+}
+
+// The pages are in languages such as `de`, or `pt-BR`; the house and the browser also name the region of a reader.
+const known = (tag) => [tag, tag.split("-")[0]].find((one) => one in HOUSE.pages);
+
+async function note(language) {
+  if (!language || language === told) return;
+  told = language;
+  await (await caches.open(CACHE)).put(LANGUAGE, new Response(language));
+}
+
+async function offline() {
+  const last = await (await stored(LANGUAGE))?.text();
+  const language = last ?? navigator.languages.map(known).find(Boolean) ?? Object.keys(HOUSE.pages)[0];
+  return (await stored(HOUSE.pages[language])) ?? Response.error();
+}
+
+async function page(event) {
+  try {
+    const answer = (await event.preloadResponse) ?? (await fetch(event.request));
+    event.waitUntil(note(known(answer.headers.get("Content-Language") ?? "")));
+    return answer;
+  } catch {
+    return offline();
+  }
+}
+
+async function file(request) {
+  try {
+    return await fetch(request);
+  } catch {
+    return (await stored(new URL(request.url).pathname)) ?? Response.error();
+  }
+}
+
+self.addEventListener("install", (event) => event.waitUntil(keep()));
+self.addEventListener("activate", (event) => event.waitUntil(replace()));
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  // A form that is sent goes its own way: what the browser says of a lost answer is true, and this page would not know.
+  if (request.method !== "GET") return;
+  if (request.mode === "navigate") event.respondWith(page(event));
+  else if (HOUSE.files.includes(new URL(request.url).pathname)) event.respondWith(file(request));
+});
