@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0027"
+NEWEST = "0028"
 ADDED = {
     "cleared_at",
     "agent",
@@ -49,6 +49,7 @@ ADDED = {
     "barred_until",
     "barred_reason",
     "warning",
+    "mail_verified",
     "voided",
     "taken_down",
     "cancelled_for",

@@ -24,7 +24,7 @@ from saleroom.accounts.service.throttle import AccountMails, FailedLogins, Regis
 from saleroom.accounts.service.tickets import LoginKeys
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.settings import AccountSettings
-from saleroom.accounts.storage.accounts import ACCESS_TOKENS_USED, SESSIONS_USED
+from saleroom.accounts.storage.accounts import ACCESS_TOKENS_USED, MAIL_REQUIRED, SESSIONS_USED
 from saleroom.accounts.storage.area_tables import TABLES
 from saleroom.accounts.web.operations import OPERATIONS
 from saleroom.accounts.web.pages import LOGIN, area_pages
@@ -73,6 +73,8 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
 
     if settings.staff_one_time_codes:
         database.switch_on(STAFF_NEEDS_CODES)
+    if settings.mail_required:
+        database.switch_on(MAIL_REQUIRED)
 
     async def begin() -> Mapping[str, Task]:
         await uses.begin(database)

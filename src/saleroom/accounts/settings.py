@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from saleroom.platform_settings import Number, PlatformSettings
 
@@ -40,9 +40,19 @@ class AccountSettings(PlatformSettings):
     staff_one_time_codes: bool = Field(
         False, description="Whether staff has the rights of its roles only after setting up one-time codes."
     )
+    mail_required: bool = Field(
+        False, description="Whether people bid, buy and offer lots only after they have verified a mail address."
+    )
     load_key: SecretStr | None = Field(
         None, description="Key with which `saleroom load` gets test users; 16 characters or more. Without it: none."
     )
+
+    @field_validator("mail_required")
+    @classmethod
+    def _can_be_met(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and "smtp_url" in info.data and info.data["smtp_url"] is None:
+            raise ValueError("it needs smtp_url too: nobody can verify an address in a house that sends no mails")
+        return value
 
     @field_validator("load_key")
     @classmethod

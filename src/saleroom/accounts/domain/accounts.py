@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from saleroom.accounts.domain.errors import MailRequired
 from saleroom.accounts.domain.rights import (
     STAFF_RIGHTS,
     Right,
@@ -47,6 +48,8 @@ class Holder(Struct, frozen=True, kw_only=True):
     bar: Bar | None = None
     needs_codes: bool = False
     """Whether the user is staff, and a member only until they have set up one-time codes."""
+    needs_mail: bool = False
+    """Whether the house asks for a verified mail address, and the user has none."""
 
     @property
     def party(self) -> Party:
@@ -56,15 +59,18 @@ class Holder(Struct, frozen=True, kw_only=True):
     @property
     def rights(self) -> frozenset[Right]:
         """What the token lets the user do."""
-        return rights_of(self.role, self.scopes) - (frozenset() if self.bar is None else BARRED_RIGHTS)
+        without_mail = frozenset({Right.BID} if self.needs_mail else ())
+        return rights_of(self.role, self.scopes) - (frozenset() if self.bar is None else BARRED_RIGHTS) - without_mail
 
     def refuse_without(self, right: Right) -> None:
-        """Raise MissingRight if the token does not have this right, or Barred if a suspension or a ban takes it."""
+        """Raise MissingRight if the token does not have this right, Barred if a bar takes it, or MailRequired."""
         if self.bar is not None:
             self.bar.refuse(right)
         if self.needs_codes and right in STAFF_RIGHTS:
             raise missing_for_want_of_codes(right)
         refuse_without(right, self.role, self.scopes)
+        if self.needs_mail and right is Right.BID:
+            raise MailRequired
 
 
 class Account(Holder, frozen=True, kw_only=True):
@@ -78,8 +84,10 @@ class Account(Holder, frozen=True, kw_only=True):
     warning: str | None = None
 
     def refuse_to_offer(self, sellers: Sellers) -> None:
-        """Raise SellerNotApproved or OnlyStaffSells unless the user may offer lots in a house with these sellers."""
+        """Raise SellerNotApproved, OnlyStaffSells or MailRequired unless the user may offer lots where these sell."""
         refuse_to_offer(sellers, self.role, approved=self.seller_since is not None)
+        if self.needs_mail:
+            raise MailRequired
 
 
 def parse_username(text: str) -> str | Fault:

@@ -91,6 +91,12 @@ class InvalidOwnerLink(Mismatch):
     code = "invalid_owner_link"
 
 
+class MailRequired(Forbidden):
+    """This house asks for a verified mail address before you bid or sell; give yours by `PUT /me/mail-address`."""
+
+    code = "mail_required"
+
+
 class InvalidInvitation(Mismatch):
     """This invitation was taken or revoked, has ended or is incomplete; ask who invited you for a new one."""
 

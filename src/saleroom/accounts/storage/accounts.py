@@ -17,11 +17,13 @@ from saleroom.accounts.domain.sanctions import Bar, Sanction, in_force
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup
-from saleroom.storage.database import Note, Transaction, brief, ranked
+from saleroom.storage.database import Note, Switch, Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
 SESSIONS_USED: Note[str] = Note()
 """Digests of live tokens, as transactions find them; those of programs may be among them."""
+MAIL_REQUIRED = Switch()
+"""Whether somebody who bids or sells needs a verified mail address."""
 ACCESS_TOKENS_USED: Note[str] = Note()
 """Digests of live tokens of programs."""
 
@@ -57,11 +59,11 @@ def add_user(tx: Transaction, username: str, digest: str | None, now: datetime) 
 def add_users_with_tokens(
     tx: Transaction, usernames: Sequence[str], digests: Sequence[str], now: datetime
 ) -> list[Account] | None:
-    """Store a user without a password for each name, with a token by its digest; None if a name or a token is taken.
+    """Store a test user without a password for each name, with a token by its digest; None if a name or a token is taken.
 
-    `digests` go with `usernames` one by one. Two statements, however many users.
+    `digests` go with `usernames` one by one. Two statements, however many users. No house asks them for a mail address.
     """
-    rows = [{"username": username, "created_at": now} for username in usernames]
+    rows = [{"username": username, "created_at": now, "mail_verified": True} for username in usernames]
     try:
         with tx.connection.begin_nested():
             # The rows come back in any order. To keep their order, SQLAlchemy would insert them one by one on SQLite.
@@ -182,6 +184,7 @@ def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
 
 def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Holder]:
     """Return the users of live tokens by digest. A token is dead from the instant `expires_at`."""
+    asked = tx.is_on(MAIL_REQUIRED)
     found = {
         digest: Holder(
             id=user_id,
@@ -189,8 +192,11 @@ def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> 
             role=_ROLES[role],
             scopes=scopes_of(scopes),
             bar=None if barred is None else _bar(barred, _until(until), reason, now),
+            needs_mail=asked and not mail_verified,
         )
-        for digest, user_id, name, role, scopes, barred, until, reason in _LIVE_TOKENS(tx, set(digests), now=now)
+        for digest, user_id, name, role, scopes, barred, until, reason, mail_verified in _LIVE_TOKENS(
+            tx, set(digests), now=now
+        )
     }
     tx.note(SESSIONS_USED, found)
     if programs := [digest for digest, holder in found.items() if holder.scopes is not None]:
@@ -201,7 +207,7 @@ def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
     """Return the account of a live token, as `holders_by_token` does."""
     statement = (
-        select(*ACCOUNT, auth_tokens.c.scopes)
+        select(*ACCOUNT, users.c.mail_verified, auth_tokens.c.scopes)
         .join_from(auth_tokens, users)
         .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
     )
@@ -210,7 +216,7 @@ def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | N
         return None
     scopes = scopes_of(row.scopes)
     tx.note(SESSIONS_USED if scopes is None else ACCESS_TOKENS_USED, [digest])
-    return account_of(row, now, scopes)
+    return account_of(row, now, scopes, needs_mail=tx.is_on(MAIL_REQUIRED) and not row.mail_verified)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:
@@ -230,7 +236,9 @@ def scopes_of(text: str | None) -> frozenset[Scope] | None:
     return None if text is None else frozenset(map(Scope, text.split()))
 
 
-def account_of(row: Row[Any], now: datetime | None = None, scopes: frozenset[Scope] | None = None) -> Account:
+def account_of(
+    row: Row[Any], now: datetime | None = None, scopes: frozenset[Scope] | None = None, *, needs_mail: bool = False
+) -> Account:
     """Return the account of a row that has the columns `ACCOUNT`, as it is at `now`; without it, an ended bar counts."""
     return Account(
         scopes=scopes,
@@ -241,6 +249,7 @@ def account_of(row: Row[Any], now: datetime | None = None, scopes: frozenset[Sco
         created_at=row.created_at,
         seller_since=row.seller_since,
         warning=row.warning,
+        needs_mail=needs_mail,
     )
 
 
@@ -280,6 +289,7 @@ _LIVE_TOKENS = BulkLookup(
         users.c.barred,
         users.c.barred_until,
         users.c.barred_reason,
+        users.c.mail_verified,
     )
     .join_from(auth_tokens, users)
     .where(auth_tokens.c.expires_at > bindparam("now")),

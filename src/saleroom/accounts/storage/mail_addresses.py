@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.accounts.storage.tables import mail_addresses
+from saleroom.accounts.storage.tables import mail_addresses, users
 from saleroom.kernel.mail import folded_address
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -41,6 +41,7 @@ def give(tx: Transaction, user_id: int, address: str, language: str | None, now:
         "given_at": now,
         "verified_at": None,
     }
+    _mark(tx, user_id, verified=False)
     mine = update(mail_addresses).where(mail_addresses.c.user_id == user_id)
     if tx.execute(mine.values(values)).rowcount:
         return
@@ -54,7 +55,10 @@ def give(tx: Transaction, user_id: int, address: str, language: str | None, now:
 def verify(tx: Transaction, user_id: int, address: str, now: datetime) -> bool:
     """Note that a user has shown to read mails to `address`; False if theirs is another one by now."""
     mine = (mail_addresses.c.user_id == user_id, mail_addresses.c.address == address)
-    return tx.execute(update(mail_addresses).where(*mine).values(verified_at=now)).rowcount == 1
+    done = tx.execute(update(mail_addresses).where(*mine).values(verified_at=now)).rowcount == 1
+    if done:
+        _mark(tx, user_id, verified=True)
+    return done
 
 
 def users_with(tx: Transaction, address: str) -> list[MailAddress]:
@@ -66,6 +70,7 @@ def users_with(tx: Transaction, address: str) -> list[MailAddress]:
 def take_away(tx: Transaction, user_id: int) -> None:
     """Delete a user's mail address."""
     tx.execute(delete(mail_addresses).where(mail_addresses.c.user_id == user_id))
+    _mark(tx, user_id, verified=False)
 
 
 def speak(tx: Transaction, user_id: int, language: str) -> None:
@@ -80,6 +85,11 @@ def verified(tx: Transaction, user_ids: Collection[int]) -> Mapping[int, MailAdd
         return {}
     which = (bulk.among(tx, mail_addresses.c.user_id, user_ids), mail_addresses.c.verified_at.is_not(None))
     return {row.user_id: _address(row) for row in tx.execute(select(mail_addresses).where(*which))}
+
+
+def _mark(tx: Transaction, user_id: int, *, verified: bool) -> None:
+    """Note on the user, whose row every decision reads, whether they have a verified address."""
+    tx.execute(update(users).where(users.c.id == user_id).values(mail_verified=verified))
 
 
 def _address(row: Row[Any]) -> MailAddress:

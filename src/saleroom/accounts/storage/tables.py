@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     Integer,
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from saleroom.storage.schema import Instant, Number, metadata
@@ -29,9 +31,11 @@ users = Table(
     Column("barred_until", Instant),
     Column("barred_reason", Text),
     Column("warning", Text),
+    Column("mail_verified", Boolean, nullable=False, server_default=false()),
 )
 """`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller. `barred` is `suspension`
-or `ban`, also once `barred_until` has passed. `warning` is the reason of the last warning, until the user has read it."""
+or `ban`, also once `barred_until` has passed. `warning` is the reason of the last warning, until the user has read it.
+`mail_verified` is whether `mail_addresses` has a verified one: so the statement that reads tokens knows it."""
 
 
 auth_tokens = Table(

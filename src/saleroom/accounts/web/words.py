@@ -60,6 +60,7 @@ WORDS = Words(
         "missing_right": N_("You may not do this"),
         "seller_not_approved": N_("You may not sell here yet"),
         "only_staff_sells": N_("You may not sell here"),
+        "mail_required": N_("Verify your mail address first"),
     },
     refusals={
         "invalid_authentication": (N_("The username or the password is wrong. Check both and try again."),),
@@ -89,6 +90,12 @@ WORDS = Words(
             N_("In this house only approved sellers offer lots. Ask those who run it to approve you."),
         ),
         "only_staff_sells": (N_("In this house only its staff offers lots. Ask those who run it to offer yours."),),
+        "mail_required": (
+            N_(
+                "This house asks for a verified mail address before you bid or sell. Follow “Verify a mail address” at the "
+                "top of the page, then come back."
+            ),
+        ),
         "breached_password": (
             N_("This password stands in a list of stolen passwords, which thieves try first. Choose another."),
         ),

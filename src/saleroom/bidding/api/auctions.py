@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
-from saleroom.accounts.domain.errors import IdempotencyMismatch, OnlyStaffSells, SellerNotApproved
+from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired, OnlyStaffSells, SellerNotApproved
 from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.api.preconditions import precondition
@@ -219,7 +219,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         headers=(
             ResponseHeader("Location", "The address of the new auction.", {"type": "string", "pattern": "^/auctions/"}),
         ),
-        errors=(SellerNotApproved, OnlyStaffSells, TooManyAuctions, IdempotencyMismatch),
+        errors=(SellerNotApproved, OnlyStaffSells, MailRequired, TooManyAuctions, IdempotencyMismatch),
         once=True,
         about="It is `scheduled` until `startsAt`, or open at once without it. The answer shows it as its author sees it.",
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
-from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired
 from saleroom.bidding.api.fields import AUCTION, money_field
 from saleroom.bidding.api.lists import BID_ON, BIDS
 from saleroom.bidding.api.preconditions import SEEN_VERSION, precondition
@@ -118,7 +118,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
 
 
-_REFUSALS = (UnknownAuction, TakenDown, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+_REFUSALS = (MailRequired, UnknownAuction, TakenDown, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
