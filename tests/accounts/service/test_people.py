@@ -72,14 +72,16 @@ async def test_a_role_is_given_and_noted(clocked_database: Database, clock: Fake
 
 
 async def test_nobody_gives_or_takes_a_role_above_their_own(database: Database) -> None:
-    """A manager makes managers and clerks, but no owner, and takes nothing from one; others give no role at all."""
+    """A manager makes clerks and managers, but no owner, and takes nothing from either; others give no role at all."""
     owner, manager, clerk, bob = [
         await staff(database, role) for role in (Role.OWNER, Role.MANAGER, Role.CLERK, Role.MEMBER)
     ]
     name = bob.account.username
-    for role in (Role.CLERK, Role.MANAGER, Role.MEMBER):
+    for role in (Role.CLERK, Role.MEMBER, Role.MANAGER):
         await database.write(roles_of_users.give_role, manager.token, name, role)
         assert role is await role_of(database, bob)
+    with pytest.raises(NotAboveThem):
+        await database.write(roles_of_users.give_role, manager.token, name, Role.MEMBER)
     with pytest.raises(RoleAboveOwn):
         await database.write(roles_of_users.give_role, manager.token, name, Role.OWNER)
     with pytest.raises(RoleAboveOwn):
