@@ -69,6 +69,9 @@ class Contract:
         if "application/x-ndjson" in content:
             assert "application/x-ndjson" == response.headers.get("content-type"), about
             return
+        if "application/zip" in content:
+            assert "application/zip" == response.headers.get("content-type"), about
+            return
         assert "application/json" == response.headers.get("content-type"), about
         schema = _absolute(content["application/json"]["schema"])
         faults = [error.message for error in self._validator(schema).iter_errors(response.json())]

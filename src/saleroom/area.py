@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Endpoint, Rows
@@ -30,7 +30,8 @@ Task = Callable[[], Awaitable[None]]
 class Platform:
     """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off.
 
-    `mails` are the kinds of mails of all areas, by name. `origin` is the address of the house in them.
+    `mails` are the kinds of mails of all areas, by name. `origin` is the address of the house in them. `archive` writes all
+    that the house holds about a user, by name, to a file; it blocks, and raises Refusal.
     """
 
     database: Database
@@ -39,6 +40,7 @@ class Platform:
     secret: HouseSecret
     mails: Mapping[str, MailKind]
     origin: str
+    archive: Callable[[str, BinaryIO], object]
     broker: MqttSettings | None
 
 

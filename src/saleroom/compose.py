@@ -27,7 +27,7 @@ from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
-from saleroom.admin.users import new_owner_code
+from saleroom.admin import person_export, users
 from saleroom.area import Area, Platform, Task
 from saleroom.areas import AREAS
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
@@ -93,14 +93,13 @@ def application(
     share; None if there is one process. On the `board` the process publishes its figures; without one it shows none.
     """
     database = database or opening.database(settings)
-    connections = _connections(settings, folder)
-    secret, tokens, outcomes = HouseSecret(), Tokens(database, token_owners), Outcomes()
+    connections, outcomes = _connections(settings, folder), Outcomes()
+    secret, tokens = HouseSecret(), Tokens(database, token_owners)
     platform = _platform(settings, areas, secret, broker, database=database, tokens=tokens)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
     relay = next((part.relay for part in parts if part.relay is not None), None)
     documents = tuple(declare for area in areas for declare in area.messages)
-
     endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
     health = HealthServices(
         broker=lambda: "off" if relay is None else relay.status,
@@ -158,7 +157,8 @@ def _platform(
     settings: Settings, areas: Sequence[Area[Settings]], secret: HouseSecret, broker: MqttSettings | None, **parts: Any
 ) -> Platform:
     parts |= {"mails": {kind.name: kind for area in areas for kind in area.mails}, "origin": _origin(settings)}
-    return Platform(**parts, secret=secret, broker=broker, cursors=Cursors(secret))
+    archive = partial(person_export.write, settings)
+    return Platform(**parts, archive=archive, secret=secret, broker=broker, cursors=Cursors(secret))
 
 
 def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:
@@ -357,7 +357,7 @@ def _start_lines(
 
 def _owner_lines(settings: Settings) -> list[str]:
     """Return the owner link of a house without an owner. It is for a terminal alone: other outputs may be kept and shipped."""
-    code = opening.run(settings, lambda database: database.write(new_owner_code))
+    code = opening.run(settings, lambda database: database.write(users.new_owner_code))
     if code is None:
         return []
     if not sys.stdout.isatty():

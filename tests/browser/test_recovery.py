@@ -75,7 +75,7 @@ def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(page: Page, m
     user = mail_house.newcomer()
     given(mail_house, user)
     page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": mail_house.base}])
-    for path in ("/join", "/owner", "/notices/unsubscribe", *PATHS):
+    for path in ("/join", "/owner", "/notices/unsubscribe", "/mine/data", *PATHS):
         if path == "/login":
             page.context.clear_cookies()
         page.goto(path)

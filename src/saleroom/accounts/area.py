@@ -18,6 +18,7 @@ from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.person_archives import PersonArchives
 from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import AccountMails, FailedLogins, Registrations
@@ -57,6 +58,7 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
         recovery=Recovery(database, passwords, sign, mails),
         invitations=Invitations(database, passwords, sign),
+        archives=PersonArchives(accounts, platform.archive),
         origin=platform.origin,
         tokens=platform.tokens,
         cursors=platform.cursors,

@@ -12,6 +12,7 @@ from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.addresses import MailState
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
+from saleroom.accounts.service.person_archives import PersonArchives
 from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.throttle import AccountMails
 from saleroom.http.cursors import Cursors
@@ -28,6 +29,7 @@ class AccountServices:
     codes: OneTimeCodes
     recovery: Recovery
     invitations: Invitations
+    archives: PersonArchives
     tokens: Tokens
     cursors: Cursors
     sign: Sign

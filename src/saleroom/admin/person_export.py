@@ -118,22 +118,28 @@ def export(settings: Settings, name: str, file: Path | BinaryIO, *, force: bool)
     if isinstance(username, Fault):
         raise UnknownUser
 
-    def write(target: BinaryIO) -> int:
-        def work(tx: Transaction) -> int:
-            freeze_newest(tx)
-            return archive(tx, username, target)
-
-        return run(settings, lambda database: database.read(work))
-
     if isinstance(file, Path):
         refuse_place(file, force=force)
         with beside(file) as part:
             with part.open("wb") as target:
-                written = write(target)
+                written = write(settings, username, target)
             publish(part, file, force=force)
     else:
-        written = write(file)
+        written = write(settings, username, file)
     return f"Exported {username}: {written} rows and pictures."
+
+
+def write(settings: Settings, username: str, target: BinaryIO) -> int:
+    """Write the archive of a user, with connections and an event loop of its own; return how many rows and pictures.
+
+    A process that serves calls it in a thread, so that no request waits for the compressing. Raises Refusal.
+    """
+
+    def work(tx: Transaction) -> int:
+        freeze_newest(tx)
+        return archive(tx, username, target)
+
+    return run(settings, lambda database: database.read(work))
 
 
 def archive(tx: Transaction, username: str, target: BinaryIO) -> int:

@@ -104,7 +104,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     `form` is that of its JSON body. `once` takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if
     the condition does not hold. `conditional` takes an If-None-Match. `answer` is the JSON of the good answer, `headers` its
     headers, and `unavailable` the JSON while the database cannot be reached. `stream` answers with events as they happen,
-    `lines` with NDJSON. `bare`: a refusal for its fields shows its message alone.
+    `lines` with NDJSON, `file` with bytes of that media type. `bare`: a refusal for its fields shows its message alone.
     """
 
     method: str
@@ -130,6 +130,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     bare: bool = False
     stream: bool = False
     lines: bool = False
+    file: str = ""
     about: str = ""
 
     @property

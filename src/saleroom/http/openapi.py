@@ -178,6 +178,8 @@ def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
         answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
     if endpoint.lines:
         good["content"] = {NDJSON: {"schema": {"type": "string"}}}
+    if endpoint.file:
+        good["content"] = {endpoint.file: {"schema": BINARY}}
     if endpoint.conditional:
         answers["304"] = {"description": "It has not changed.", "headers": headers}
     by_status: dict[int, list[type[Refusal]]] = {}

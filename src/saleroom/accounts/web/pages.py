@@ -16,6 +16,7 @@ from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.joining import JoiningPages
 from saleroom.accounts.web.mail_addresses import MailAddressPages
 from saleroom.accounts.web.owner import OwnerPages
+from saleroom.accounts.web.person_data import PersonDataPages
 from saleroom.accounts.web.recovery import RecoveryPages
 from saleroom.accounts.web.security import SecurityPages
 from saleroom.accounts.web.standing import StandingPages
@@ -54,6 +55,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
     joining = JoiningPages(site, services, accounts.start_session)
     standing, owner = StandingPages(site, services), OwnerPages(site, services)
+    data = PersonDataPages(site, services)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
@@ -75,6 +77,8 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/address/confirm", Address(GET=mail_addresses.link, POST=mail_addresses.confirm)),
         Route("/password/forgotten", Address(GET=recovery.form, POST=recovery.ask)),
         Route("/password/new", Address(GET=recovery.link, POST=recovery.reset)),
+        Route("/mine/data", Address(GET=data.show)),
+        Route("/mine/data/export", Address(POST=data.export)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         Route(OWNER, Address(GET=owner.form, POST=owner.take)),
         Route(JOIN, Address(GET=joining.form, POST=joining.join)),
