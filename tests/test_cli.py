@@ -27,7 +27,7 @@ from tests.process import ending
 from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
-COMMANDS += [["users", "codes-off"], ["users", "export"]]
+COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
 COMMANDS += [["users", "invite"]]
@@ -127,6 +127,7 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\tmember\n", run("users", "list").out)
     assert 0 == run("users", "password", "ada", stdin="another horse").code
     assert "ada has no one-time codes.\n" == run("users", "codes-off", "ada").out
+    assert "ada has no passkeys.\n" == run("users", "passkeys-off", "ada").out
 
 
 def test_roles_are_given_and_sellers_approved(run: Run) -> None:

@@ -64,6 +64,7 @@ NEEDED: dict[str, Right | None] = {
     "myBids": Right.READ,
     "myMailAddress": Right.ACCOUNT,
     "myNotices": Right.READ,
+    "myPasskeys": Right.ACCOUNT,
     "myRights": Right.READ,
     "mySanctions": Right.READ,
     "mySecurity": Right.ACCOUNT,
@@ -72,6 +73,7 @@ NEEDED: dict[str, Right | None] = {
     "outbox": Right.READ_OUTBOX,
     "placeBid": Right.BID,
     "readWarnings": Right.ACCOUNT,
+    "removePasskey": Right.ACCOUNT,
     "renewRecoveryCodes": Right.ACCOUNT,
     "revokeAccessToken": Right.ACCOUNT,
     "revokeInvitation": Right.MANAGE_PEOPLE,
@@ -126,6 +128,9 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /mine/contact": {"contact": "ada@example.org"},
     "POST /mine/security/codes": {"password": "not the password"},
     "POST /mine/security/codes/confirmation": {"code": "000000"},
+    "POST /mine/security/passkeys": {"name": "Phone", "password": "not the password"},
+    "POST /mine/security/passkeys/new": {"ticket": "none", "credential": "none"},
+    "POST /mine/security/passkeys/remove": {"id": "1"},
     "POST /mine/security/codes/recovery": {"password": "not the password", "code": "000000"},
     "POST /mine/security/codes/end": {"password": "not the password", "code": "000000"},
 }
@@ -220,6 +225,9 @@ PAGES: dict[str, Right | None] = {
     "POST /mine/security/codes/confirmation": Right.ACCOUNT,
     "POST /mine/security/codes/end": Right.ACCOUNT,
     "POST /mine/security/codes/recovery": Right.ACCOUNT,
+    "POST /mine/security/passkeys": Right.ACCOUNT,
+    "POST /mine/security/passkeys/new": Right.ACCOUNT,
+    "POST /mine/security/passkeys/remove": Right.ACCOUNT,
     "POST /mine/sessions/end": Right.ACCOUNT,
     "POST /mine/sessions/end-all": Right.ACCOUNT,
     "POST /notices/unsubscribe": None,
@@ -237,6 +245,8 @@ PAGES: dict[str, Right | None] = {
     "POST /session": Right.READ,
     "POST /session/code": None,
     "POST /session/end": Right.READ,
+    "GET /session/passkey": None,
+    "POST /session/passkey": Right.READ,
 }
 """The right of each page, by method and path."""
 

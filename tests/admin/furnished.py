@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import time, timedelta
 from decimal import Decimal
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from sqlalchemy import func, insert, select
 
@@ -12,7 +13,7 @@ from saleroom.accounts.domain.mails import Purpose
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import accounts, contacts, invitations, roles_of_users, sanctions
-from saleroom.accounts.storage import mail_addresses, mail_links, rate_limits, second_factors
+from saleroom.accounts.storage import mail_addresses, mail_links, passkeys, rate_limits, second_factors
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
@@ -74,6 +75,10 @@ async def furnish_it(url: str) -> str:
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
         await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])
+        key: dict[str, Any] = {"credential_id": b"\x00credential", "public_key": b"key", "handle": b"handle", "sign_count": 7}
+        add = partial(passkeys.add, **key, party="bids.example", name=HOSTILE[:40], now=clock.now)
+        await database.write(add, cyd.account.id)
+        await database.write(passkeys.use_challenge, "digest", clock.now)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))

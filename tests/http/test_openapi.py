@@ -10,7 +10,14 @@ from openapi_spec_validator import validate
 from starlette.routing import Route
 
 from saleroom import __version__, compose
-from saleroom.accounts.domain.errors import InvalidAuthentication, InvalidOwnerLink
+from saleroom.accounts.domain.errors import (
+    InvalidAuthentication,
+    InvalidOwnerLink,
+    InvalidPasskey,
+    PasskeyNotAdded,
+    PasskeysOff,
+    TooManyPasskeys,
+)
 from saleroom.compose import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
@@ -24,7 +31,7 @@ PAGES = re.compile(
     r"/(address|admin|docs|join|language|live|lots|mails|mine|notices|owner|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
-ON_PAGES = (InvalidOwnerLink,)
+ON_PAGES = (InvalidOwnerLink, InvalidPasskey, PasskeyNotAdded, PasskeysOff, TooManyPasskeys)
 """Refusals of pages alone, which no operation answers with."""
 OPERATIONS = {
     (method.upper(), path): operation
@@ -180,7 +187,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 49 == len(views)
+    assert 51 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from saleroom.accounts.service import accounts
+from saleroom.accounts.service import accounts, sessions
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.service import auctions, bidding, moderation
 from saleroom.bidding.service.bidding import BidCommand
@@ -95,7 +95,7 @@ class PendingRequest:
     async def _log_out(self, entry: PlannedRequest) -> None:
         """End the session, or all of them; a request under way may find its token dead. Then log in again."""
         token = self._tokens[entry.who]
-        use_case = accounts.log_out if entry.what == "log out" else accounts.end_all
+        use_case = accounts.log_out if entry.what == "log out" else sessions.end_all
         self._key = request_key(use_case.__name__, (token,))
         await self._ask(lambda process: process.database.write(use_case, token))
         if self._tokens[entry.who] == token:

@@ -11,7 +11,7 @@ from hypothesis import given
 from sqlalchemy import inspect, select, text
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.service import accounts, roles_of_users
+from saleroom.accounts.service import roles_of_users, sessions
 from saleroom.accounts.storage import audit, people
 from saleroom.admin.ledger_check import faults_of
 from saleroom.areas import TABLES
@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0028"
+NEWEST = "0029"
 ADDED = {
     "cleared_at",
     "agent",
@@ -53,6 +53,7 @@ ADDED = {
     "voided",
     "taken_down",
     "cancelled_for",
+    "passkey_id",
 }
 """Columns that the first tables did not have."""
 LATER = {
@@ -80,6 +81,8 @@ LATER = {
     "notice_choices",
     "quiet_hours",
     "invitations",
+    "passkeys",
+    "used_challenges",
 }
 """Tables that were not among the first."""
 
@@ -165,7 +168,7 @@ async def test_a_house_with_photos_goes_down_and_up(database: Database) -> None:
     assert before == await database.read(_rows)
     assert [] == await database.read(photos.of_lot, gid)
     assert not await database.read(watching.is_watched, ada.token, gid)
-    assert "" == (await database.read(accounts.sessions, ada.token))[0].agent
+    assert "" == (await database.read(sessions.sessions, ada.token))[0].agent
 
 
 async def test_copies_of_photos_keep_their_files(database: Database) -> None:

@@ -17,6 +17,7 @@ from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
+from saleroom.accounts.service.passkeys import Passkeys
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.person_archives import PersonArchives
 from saleroom.accounts.service.recovery import Recovery
@@ -56,6 +57,14 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         database=database,
         accounts=accounts,
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
+        passkeys=Passkeys(
+            database,
+            accounts,
+            failed_logins,
+            keys.tickets,
+            settings.house_name,
+            tells_of_devices=settings.new_login_mails,
+        ),
         recovery=Recovery(database, passwords, sign, mails),
         invitations=Invitations(database, passwords, sign),
         archives=PersonArchives(accounts, platform.archive),

@@ -12,6 +12,7 @@ from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.addresses import MailState
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
+from saleroom.accounts.service.passkeys import Passkeys
 from saleroom.accounts.service.person_archives import PersonArchives
 from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.throttle import AccountMails
@@ -27,6 +28,7 @@ class AccountServices:
     database: Database
     accounts: Accounts
     codes: OneTimeCodes
+    passkeys: Passkeys
     recovery: Recovery
     invitations: Invitations
     archives: PersonArchives

@@ -174,25 +174,6 @@ def set_password(settings: Settings, name: str) -> None:
     click.echo(accounts.set_password(settings, name, password))
 
 
-@users.command("codes-off", cls=options.Command, epilog=EXIT_CODES)
-@click.argument("name")
-@options.house
-def switch_codes_off(settings: Settings, name: str) -> None:
-    """Switch a user's one-time codes off.
-
-    Examples:
-
-        saleroom users codes-off ada
-        saleroom users codes-off ada --database postgresql://ada:pw@db/saleroom
-
-    For a user who has lost the app and the recovery codes. Make sure that it is the user who asks: afterwards the password
-    alone logs in.
-    """
-    from saleroom.admin import users as accounts
-
-    click.echo(accounts.switch_codes_off(settings, name))
-
-
 def _password() -> str:
     """Ask for a new password twice, or read one line of standard input if that is no terminal."""
     if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The commands of `saleroom users` on standing and staff: sanctions, invitations, the first owner; and the export of a user."""
+"""The commands of `saleroom users` on standing and staff: second factors, sanctions, invitations, owner, export."""
 
 from __future__ import annotations
 
@@ -19,6 +19,44 @@ __all__ = ["COMMANDS"]
 
 _why = click.option("--reason", required=True, metavar="TEXT", help="Why. The user reads it.")
 _DAYS = click.IntRange(1, 36500)
+
+
+@users.command("codes-off", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@options.house
+def switch_codes_off(settings: Settings, name: str) -> None:
+    """Switch a user's one-time codes off.
+
+    Examples:
+
+        saleroom users codes-off ada
+        saleroom users codes-off ada --database postgresql://ada:pw@db/saleroom
+
+    For a user who has lost the app and the recovery codes. Make sure that it is the user who asks: afterwards the password
+    alone logs in.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.switch_codes_off(settings, name))
+
+
+@users.command("passkeys-off", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@options.house
+def remove_passkeys(settings: Settings, name: str) -> None:
+    """Remove all passkeys of a user.
+
+    Examples:
+
+        saleroom users passkeys-off ada
+        saleroom users passkeys-off ada --database postgresql://ada:pw@db/saleroom
+
+    For a user who has lost a device with a passkey and cannot log in to remove it. Where the device is logged in, it stays
+    so: `saleroom users password` logs out everywhere.
+    """
+    from saleroom.admin import users as accounts
+
+    click.echo(accounts.remove_passkeys(settings, name))
 
 
 @users.command("warn", cls=options.Command, epilog=EXIT_CODES)

@@ -22,6 +22,7 @@ from saleroom.accounts.storage.tables import (
     mail_addresses,
     mail_links,
     one_time_codes,
+    passkeys,
     sanctions,
     users,
 )
@@ -63,6 +64,9 @@ LEFT_OUT = {
     "bidder_id": "the person",
     "current_bidder_id": "somebody else",
     "maximum": "of a lot: somebody else's limit",
+    "credential_id": "the device has it",
+    "public_key": "the device has it",
+    "handle": "the device has it",
     "mailbox": "follows from the address",
     "folded": "follows from the address",
 }
@@ -77,6 +81,7 @@ mail_address.json   your mail address
 mail_links.json     links that were sent to you by mail in the last days, without their codes
 logins.json         where you are logged in, and access tokens of your programs, without the tokens
 one_time_codes.json whether a login needs a code, without the secret
+passkeys.json       your passkeys, by name
 bids.json           your bids, with your limits
 limits.json         the limits by which you lead, or have bought, as you raised them last
 lots.json           the lots that you have offered
@@ -167,6 +172,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("mail_links", mail_links.c.id, mail_links.c.user_id == user_id),
         Part("logins", auth_tokens.c.id, auth_tokens.c.user_id == user_id),
         Part("one_time_codes", one_time_codes.c.user_id, one_time_codes.c.user_id == user_id),
+        Part("passkeys", passkeys.c.id, passkeys.c.user_id == user_id),
         Part("bids", bids.c.id, bids.c.bidder_id == user_id, frozenset({"maximum"})),
         Part(
             "limits",

@@ -1,4 +1,4 @@
-"""`saleroom users` and `saleroom roles`: users added, listed, given passwords and roles, warned, banned; codes switched off."""
+"""`saleroom users` and `saleroom roles`: users added, listed, given roles, banned; second factors taken off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from saleroom.accounts.domain.mails import Sign
 from saleroom.accounts.domain.owner_link import PATH
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import invitations, one_time_codes, roles_of_users, sanctions
+from saleroom.accounts.service import invitations, one_time_codes, passkeys, roles_of_users, sanctions
 from saleroom.accounts.service import owner_link as owner_links
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
@@ -66,6 +66,15 @@ def switch_codes_off(settings: Settings, name: str) -> str:
     if run(settings, work):
         return f"{username} logs in without one-time codes now."
     return f"{username} has no one-time codes."
+
+
+def remove_passkeys(settings: Settings, name: str) -> str:
+    """Remove all passkeys of a user and return a line that says so. Raises Refusal."""
+    username = _well_formed("username", parse_username(name))
+    removed = _write(settings, lambda tx: passkeys.remove_all(tx, username))
+    if removed:
+        return f"Nobody logs in as {username} by a passkey any more: {removed} removed."
+    return f"{username} has no passkeys."
 
 
 def everyone(settings: Settings, text: str = "", role: str | None = None) -> Sequence[tuple[str, str, str]]:

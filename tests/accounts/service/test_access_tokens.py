@@ -12,9 +12,10 @@ from saleroom.accounts.domain.errors import TooManyAccessTokens, UnknownAccessTo
 from saleroom.accounts.domain.rights import Right, Role, Scope, rights_of
 from saleroom.accounts.service import access_tokens
 from saleroom.accounts.service.access_tokens import NewAccessToken
-from saleroom.accounts.service.accounts import Accounts, authenticate, end_session, log_out, sessions, token_digest
+from saleroom.accounts.service.accounts import Accounts, authenticate, log_out, token_digest
 from saleroom.accounts.service.last_uses import COARSE, SLACK, LastUses
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.sessions import end_session, sessions
 from saleroom.accounts.storage.accounts import ACCESS_TOKENS_USED, SESSIONS_USED
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.bidding.service.bidding import place_bids

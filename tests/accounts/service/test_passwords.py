@@ -14,11 +14,10 @@ from saleroom.accounts.service.accounts import (
     Accounts,
     IssuedToken,
     authenticate,
-    end_all,
-    sessions,
     start_session,
 )
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.sessions import end_all, sessions
 from saleroom.accounts.service.test_users import make_test_users
 from saleroom.accounts.service.throttle import FREE_FAILURES, FailedLogins, Registrations
 from saleroom.accounts.storage import accounts as rows

@@ -8,16 +8,9 @@ import pytest
 from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
 from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service.accounts import (
-    AGENT_MAX,
-    Accounts,
-    authenticate,
-    end_all,
-    end_session,
-    issue_token,
-    sessions,
-)
+from saleroom.accounts.service.accounts import AGENT_MAX, Accounts, authenticate, issue_token
 from saleroom.accounts.service.passwords import Passwords
+from saleroom.accounts.service.sessions import end_all, end_session, sessions
 from saleroom.accounts.service.throttle import Registrations
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database

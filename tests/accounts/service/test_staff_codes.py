@@ -57,10 +57,10 @@ def test_staff_is_told(serve_house: ServeHouse) -> None:
     assert (403, "missing_right") == refusal(answer)
     assert "one_time_codes" == answer.json()["needs"]
     visitor = Visitor(house, ada)
-    assert "Until you have set them up" in visitor.page("/mine/security").main
+    assert "Until then, you can do" in visitor.page("/mine/security").main
     assert "/mine/security" in visitor.page("/").links
     assert "asks its staff for one-time codes" in visitor.http.get("/admin/people").text
     set_up(ada)
     assert 200 == ada.get("/staff/users").status_code
     assert 200 == visitor.http.get("/admin/people").status_code
-    assert "Until you have set them up" not in visitor.page("/mine/security").main
+    assert "Until then, you can do" not in visitor.page("/mine/security").main

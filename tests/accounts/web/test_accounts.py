@@ -101,7 +101,11 @@ def test_over_https_the_cookie_never_leaves_it(serve_house: ServeHouse) -> None:
     [forgery] = cookies(form, "__Host-saleroom_csrf")
     assert {"Path=/", "HttpOnly", "SameSite=Lax", "Secure"} == set(forgery.split("; ")[1:])
     # The test speaks plain http, over which a client sends no Secure cookie: the test sends it itself.
-    fields = {"username": "ada", "password": PASSWORD, "csrfToken": Page(form).one("input", name="csrfToken")["value"]}
+    fields = {
+        "username": "ada",
+        "password": PASSWORD,
+        "csrfToken": Page(form).all("input", name="csrfToken")[0]["value"],
+    }
     response = httpx.post(f"{served.base}/session", data=fields, headers={"Cookie": forgery.split(";")[0]})
     assert 303 == response.status_code
     [session] = cookies(response, "__Host-saleroom_session")

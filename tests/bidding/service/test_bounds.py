@@ -12,7 +12,8 @@ from saleroom.accounts.domain import accounts as rules
 from saleroom.accounts.domain.accounts import SESSIONS_MAX
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
-from saleroom.accounts.service.accounts import IssuedToken, authenticate, issue_token, sessions, start_session
+from saleroom.accounts.service.accounts import IssuedToken, authenticate, issue_token, start_session
+from saleroom.accounts.service.sessions import sessions
 from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, watching

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.domain.errors import UnknownSession
-from saleroom.accounts.service import accounts
+from saleroom.accounts.service import sessions
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.responses import json_response
@@ -42,7 +42,7 @@ class SessionsView(Struct, frozen=True):
 
 async def list_sessions(call: Call[AccountServices]) -> Response:
     """GET /me/sessions."""
-    found = await call.services.database.read(accounts.sessions, call.token)
+    found = await call.services.database.read(sessions.sessions, call.token)
     views = [
         SessionView(one.id, instant(one.created_at), instant(one.expires_at), one.agent, one.current) for one in found
     ]
@@ -51,13 +51,13 @@ async def list_sessions(call: Call[AccountServices]) -> Response:
 
 async def end_session(call: Call[AccountServices]) -> Response:
     """DELETE /me/sessions/{id}."""
-    await call.services.tokens.write(accounts.end_session, call.token, int(call.identifier))
+    await call.services.tokens.write(sessions.end_session, call.token, int(call.identifier))
     return Response(status_code=204)
 
 
 async def end_all(call: Call[AccountServices]) -> Response:
     """DELETE /me/sessions."""
-    await call.services.tokens.write(accounts.end_all, call.token)
+    await call.services.tokens.write(sessions.end_all, call.token)
     return Response(status_code=204)
 
 

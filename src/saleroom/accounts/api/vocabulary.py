@@ -51,6 +51,7 @@ VOCABULARY = Vocabulary(
         "mailAddress": ({"maxLength": ADDRESS_MAX}, "The verified mail address; null without one."),
         "oneTimeCodes": ({}, "Whether a login needs a one-time code."),
         "oneTimeCodesSince": (INSTANT, "Since when; null if it needs none."),
+        "passkeys": ({}, "The passkeys."),
         "recoveryCodes": ({}, "Each stands in for one code of a lost app."),
         "recoveryCodesLeft": ({}, "How many recovery codes are not used yet."),
         "secret": ({"pattern": "^[A-Z2-7]{32}$"}, "In Base32, to type into an app."),

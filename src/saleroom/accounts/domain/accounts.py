@@ -47,7 +47,7 @@ class Holder(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope] | None = None
     bar: Bar | None = None
     needs_codes: bool = False
-    """Whether the user is staff, and a member only until they have set up one-time codes."""
+    """Whether the user is staff, and a member only until they have a second factor."""
     needs_mail: bool = False
     """Whether the house asks for a verified mail address, and the user has none."""
 
@@ -76,12 +76,14 @@ class Holder(Struct, frozen=True, kw_only=True):
 class Account(Holder, frozen=True, kw_only=True):
     """A user as those who run the house know them. `seller_since` is when staff approved them as a seller, if they did.
 
-    `warning` is the reason of the last warning, until the user has read it.
+    `warning` is the reason of the last warning, until the user has read it. `passkey_id` is the passkey that opened the
+    session, if one did.
     """
 
     created_at: datetime
     seller_since: datetime | None = None
     warning: str | None = None
+    passkey_id: int | None = None
 
     def refuse_to_offer(self, sellers: Sellers) -> None:
         """Raise SellerNotApproved, OnlyStaffSells or MailRequired unless the user may offer lots where these sell."""

@@ -30,6 +30,7 @@ class Act(StrEnum):
     USER_ADDED = "user.added"
     PASSWORD_SET = "password.set"  # the name of an act
     CODES_SWITCHED_OFF = "codes.switched_off"
+    PASSKEYS_REMOVED = "passkeys.removed"
     ROLE_CHANGED = "role.changed"
     SELLER_APPROVED = "seller.approved"
     SELLER_WITHDRAWN = "seller.withdrawn"
@@ -51,6 +52,7 @@ ACTS: Mapping[Act, str] = {
     Act.USER_ADDED: "added a user",
     Act.PASSWORD_SET: "set a user's password",
     Act.CODES_SWITCHED_OFF: "switched off a user's one-time codes",
+    Act.PASSKEYS_REMOVED: "removed a user's passkeys",
     Act.ROLE_CHANGED: "gave a user another role",
     Act.SELLER_APPROVED: "approved a seller",
     Act.SELLER_WITHDRAWN: "took back the approval of a seller",

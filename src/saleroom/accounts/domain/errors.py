@@ -145,6 +145,36 @@ class LastOwner(Conflict):
     code = "last_owner"
 
 
+class InvalidPasskey(InvalidAuthentication):
+    """This passkey is not known here, or its answer is wrong, too late or was used before; try again, or use the password."""
+
+    code = "invalid_passkey"
+
+
+class PasskeyNotAdded(Mismatch):
+    """This passkey was not added: the answer of the device is wrong, too late or was used before; begin again."""
+
+    code = "passkey_not_added"
+
+
+class PasskeysOff(Forbidden):
+    """This house has no passkeys: browsers have them only for an address by https with a name."""
+
+    code = "passkeys_off"
+
+
+class TooManyPasskeys(Conflict):
+    """You have as many passkeys as one user may have; remove one first."""
+
+    code = "too_many_passkeys"
+
+
+class UnknownPasskey(Unknown):
+    """You have no passkey with this id; it may have been removed."""
+
+    code = "unknown_passkey"
+
+
 class UnknownSession(Unknown):
     """You have no session with this id; it may have ended."""
 

@@ -65,5 +65,5 @@ def _make(
     if access_tokens.count(tx, account.id, now) >= rules.ACCESS_TOKENS_MAX:
         return TooManyAccessTokens(limit=rules.ACCESS_TOKENS_MAX)
     value, expires_at = rules.access_token(secrets.token_bytes(rules.SECRET_BYTES)), now + timedelta(days=days)
-    number = access_tokens.add(tx, account.id, token_digest(value), name, scopes, now, expires_at)
+    number = access_tokens.add(tx, account, token_digest(value), name, scopes, now, expires_at)
     return NewAccessToken(value, AccessToken(number, name, scopes, now, expires_at, None))

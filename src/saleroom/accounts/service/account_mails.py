@@ -118,6 +118,7 @@ MAILS = (
         MailKind(name=name, folder=FOLDER, template=f"mail/{name}.html", context=_facts)
         for name in (
             *("password_changed", "new_login", "address_changed", "codes_off"),
+            *("passkey_added", "passkey_removed"),
             *("sanction", "bar_lifted", "seller_approved"),
         )
     ),

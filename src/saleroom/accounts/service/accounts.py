@@ -1,4 +1,4 @@
-"""Accounts and sessions: register, log in, log out, identify a token, list and end sessions, change passwords."""
+"""Accounts: register, log in, log out, identify a token, change passwords."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from saleroom.accounts.domain.errors import (
     InvalidAuthentication,
     LoginExpired,
     RegistrationClosed,
-    UnknownSession,
     UnknownUser,
     UsernameTaken,
     WrongPassword,
@@ -53,16 +52,6 @@ class IssuedToken(Struct, frozen=True):
     value: str
     created_at: datetime
     expires_at: datetime
-
-
-class Session(Struct, frozen=True):
-    """A live token without its value. `agent` is the name of its device, or empty; `current` marks the asker's own."""
-
-    id: int
-    created_at: datetime
-    expires_at: datetime
-    agent: str
-    current: bool
 
 
 class Accounts:
@@ -264,8 +253,7 @@ def start_session(
     """Store and return a new token for the user whose password belongs to the digest `verified`.
 
     Return None if `verified` is no longer the user's digest: an old password no longer works. `newer` replaces the digest, if
-    given. Return the refusal of `code` if the user has one-time codes. Of more than `SESSIONS_MAX` sessions the oldest ends.
-    With `tells` the user is told if no device of this name is logged in.
+    given. Return the refusal of `code` if the user has one-time codes. For `tells` see `open_session`.
     """
     if accounts.lock_digest(tx, user_id) != verified:
         return None
@@ -274,9 +262,19 @@ def start_session(
         return refused
     if newer is not None:
         accounts.set_digest(tx, user_id, newer)
+    return open_session(tx, user_id, agent, tells=tells)
+
+
+def open_session(
+    tx: Transaction, user_id: int, agent: str, *, tells: bool = False, passkey_id: int | None = None
+) -> IssuedToken:
+    """Store and return a new token for a locked user who has proven who they are, by this passkey if one is given.
+
+    Of more than `SESSIONS_MAX` sessions the oldest ends. With `tells` the user is told if no device of this name is logged in.
+    """
     if tells and not accounts.has_session_of(tx, user_id, agent[:AGENT_MAX] or None, tx.now()):
         account_mails.tell(tx, user_id, "new_login", {"agent": agent[:AGENT_MAX]})
-    token = issue_token(tx, user_id, agent=agent)
+    token = issue_token(tx, user_id, agent=agent, passkey_id=passkey_id)
     accounts.delete_oldest_sessions(tx, user_id, SESSIONS_MAX)
     return token
 
@@ -328,12 +326,13 @@ def issue_token(
     make: Callable[[], str] = new_token_value,
     *,
     agent: str = "",
+    passkey_id: int | None = None,
 ) -> IssuedToken:
     """Store a new token for the user and return it. Raises TryAgain if three values in a row are taken."""
     now = tx.now()
     for _ in range(3):
         value = make()
-        if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None):
+        if accounts.add_token(tx, user_id, token_digest(value), now, agent[:AGENT_MAX] or None, passkey_id):
             return IssuedToken(value, now, expiry(now))
     raise TryAgain("three tokens in a row were taken")
 
@@ -372,26 +371,3 @@ def log_out(tx: Transaction, token: str) -> None:
     """End the session of `token`, at once and in every process. Raises Unauthenticated."""
     authenticate(tx, token, Right.READ)
     accounts.delete_token(tx, token_digest(token))
-
-
-def sessions(tx: Transaction, token: str) -> list[Session]:
-    """Return the sessions of the token's user, the latest login first. Raises Unauthenticated."""
-    account, digest = authenticate(tx, token, Right.ACCOUNT), token_digest(token)
-    return [
-        Session(one.id, one.created_at, one.expires_at, one.agent or "", current=one.digest == digest)
-        for one in accounts.sessions(tx, account.id, tx.now())
-    ]
-
-
-@ranked(Rank.LOGIN)
-def end_session(tx: Transaction, token: str, session_id: int) -> None:
-    """End a session of the token's user, at once and in every process. Raises Unauthenticated or UnknownSession."""
-    account = authenticate(tx, token, Right.ACCOUNT)
-    if not accounts.delete_session(tx, account.id, session_id, tx.now()):
-        raise UnknownSession
-
-
-@ranked(Rank.LOGIN)
-def end_all(tx: Transaction, token: str) -> None:
-    """End all sessions of the token's user, at once and in every process. Raises Unauthenticated."""
-    accounts.delete_sessions(tx, authenticate(tx, token, Right.ACCOUNT).id)

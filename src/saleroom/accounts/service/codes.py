@@ -61,7 +61,12 @@ def _app_code_refusal(tx: Transaction, sealing: Sealing | None, codes: OneTimeCo
 
 
 def with_role(tx: Transaction, account: Account) -> Account:
-    """Return the account with the role that counts: where staff needs one-time codes, a member until they are set up."""
+    """Return the account with the role that counts: where staff needs one-time codes, a member until they are set up.
+
+    A session that a passkey has opened needs none: the device had the passkey, and has verified its user.
+    """
+    if account.passkey_id is not None:
+        return account
     if is_staff(account.role) and tx.is_on(STAFF_NEEDS_CODES) and not second_factors.are_on(tx, account.id):
         return structs.replace(account, role=Role.MEMBER, needs_codes=True)
     return account

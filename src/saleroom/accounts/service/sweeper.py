@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from saleroom.accounts.storage import accounts, idempotency, invitations, mail_links, rate_limits
+from saleroom.accounts.storage import accounts, idempotency, invitations, mail_links, passkeys, rate_limits
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
@@ -15,9 +15,10 @@ SWEPT_AT_ONCE = 1000
 
 
 def sweep(tx: Transaction) -> int:
-    """Delete some expired tokens, idempotency keys and counts that are of no use any more; return how many."""
+    """Delete some expired tokens, idempotency keys, challenges and counts that are of no use any more; return how many."""
     now = tx.now()
-    sweeps = (accounts.sweep_tokens, idempotency.sweep, invitations.sweep, mail_links.sweep, rate_limits.sweep)
+    people = (accounts.sweep_tokens, invitations.sweep, mail_links.sweep, passkeys.sweep)
+    sweeps = (*people, idempotency.sweep, rate_limits.sweep)
     return sum(one(tx, now, SWEPT_AT_ONCE) for one in sweeps)
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
 from saleroom.accounts.domain.access_tokens import scopes_text
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.rights import Scope
 from saleroom.accounts.storage.accounts import scopes_of
 from saleroom.accounts.storage.tables import auth_tokens
@@ -27,11 +28,18 @@ class AccessToken(Struct, frozen=True):
 
 
 def add(
-    tx: Transaction, user_id: int, digest: str, name: str, scopes: frozenset[Scope], now: datetime, expires_at: datetime
+    tx: Transaction,
+    user: Account,
+    digest: str,
+    name: str,
+    scopes: frozenset[Scope],
+    now: datetime,
+    expires_at: datetime,
 ) -> int:
-    """Store an access token by its digest, and return its number."""
+    """Store an access token of a user by its digest, and return its number."""
     row = {
-        "user_id": user_id,
+        "user_id": user.id,
+        "passkey_id": user.passkey_id,
         "token": digest,
         "created_at": now,
         "expires_at": expires_at,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -139,9 +139,23 @@ def list_users(tx: Transaction) -> list[Account]:
     return [account_of(row) for row in tx.execute(select(*ACCOUNT).order_by(users.c.username))]
 
 
-def add_token(tx: Transaction, user_id: int, digest: str, now: datetime, agent: str | None = None) -> bool:
+def add_token(
+    tx: Transaction,
+    user_id: int,
+    digest: str,
+    now: datetime,
+    agent: str | None = None,
+    passkey_id: int | None = None,
+) -> bool:
     """Store a token issued at `now` by its digest; False if another token has the same value."""
-    row = {"user_id": user_id, "token": digest, "created_at": now, "expires_at": expiry(now), "agent": agent}
+    row = {
+        "user_id": user_id,
+        "token": digest,
+        "created_at": now,
+        "expires_at": expiry(now),
+        "agent": agent,
+        "passkey_id": passkey_id,
+    }
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(auth_tokens), row)
@@ -207,7 +221,7 @@ def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> 
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
     """Return the account of a live token, as `holders_by_token` does."""
     statement = (
-        select(*ACCOUNT, users.c.mail_verified, auth_tokens.c.scopes)
+        select(*ACCOUNT, users.c.mail_verified, auth_tokens.c.scopes, auth_tokens.c.passkey_id)
         .join_from(auth_tokens, users)
         .where(auth_tokens.c.token == digest, auth_tokens.c.expires_at > now)
     )
@@ -216,7 +230,8 @@ def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | N
         return None
     scopes = scopes_of(row.scopes)
     tx.note(SESSIONS_USED if scopes is None else ACCESS_TOKENS_USED, [digest])
-    return account_of(row, now, scopes, needs_mail=tx.is_on(MAIL_REQUIRED) and not row.mail_verified)
+    account = account_of(row, now, scopes, needs_mail=tx.is_on(MAIL_REQUIRED) and not row.mail_verified)
+    return account if row.passkey_id is None else structs.replace(account, passkey_id=row.passkey_id)
 
 
 def delete_token(tx: Transaction, digest: str) -> bool:

@@ -7,6 +7,7 @@ from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.audit import parse_reason
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.mails import mailbox
+from saleroom.accounts.domain.passkeys import is_party
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.storage.audit import is_facts
@@ -19,10 +20,12 @@ from saleroom.accounts.storage.tables import (
     mail_addresses,
     mail_links,
     one_time_codes,
+    passkeys,
     password_requests,
     rate_limits,
     recovery_codes,
     sanctions,
+    used_challenges,
     users,
 )
 from saleroom.kernel.errors import Fault
@@ -86,10 +89,12 @@ TABLES = AreaTables(
         sanctions,
         one_time_codes,
         recovery_codes,
+        passkeys,
         idempotency,
         rate_limits,
+        used_challenges,
     ),
-    not_exported=(rate_limits,),
+    not_exported=(rate_limits, used_challenges),
     text_rules={
         users.c.username: _username_fault,
         users.c.role: _role_fault,
@@ -103,6 +108,8 @@ TABLES = AreaTables(
         audit.c.after: _facts_fault,
         auth_tokens.c.label: _name_fault,
         auth_tokens.c.scopes: _scopes_fault,
+        passkeys.c.name: _name_fault,
+        passkeys.c.party: lambda value: None if is_party(value) else Fault("party", "must be the name of a host"),
         contacts.c.contact: _contact_fault,
         mail_addresses.c.address: _mail_address_fault,
         mail_addresses.c.folded: lambda value: None if folded_address(value) == value else FORMAT,

@@ -50,9 +50,11 @@ auth_tokens = Table(
     Column("label", String),
     Column("scopes", String),
     Column("used_at", Instant),
+    Column("passkey_id", BigInteger),
 )
 """`agent` is the name of the device that logged in, if it gave one. Access tokens of programs have a `label` and
-`scopes`, and the end that their user chose. `used_at` is coarse, and null where nobody asks for it."""
+`scopes`, and the end that their user chose. `used_at` is coarse, and null where nobody asks for it. `passkey_id` is the
+passkey that opened the session, until it is removed; access tokens have that of the session that made them."""
 
 
 contacts = Table(
@@ -146,6 +148,33 @@ recovery_codes = Table(
     UniqueConstraint("user_id", "digest"),
 )
 """The digests of recovery codes that are not used yet."""
+
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey("users.id"), nullable=False, index=True),
+    Column("credential_id", LargeBinary, nullable=False, unique=True),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("handle", LargeBinary, nullable=False),
+    Column("party", String, nullable=False),
+    Column("sign_count", BigInteger, nullable=False),
+    Column("name", String, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("used_at", Instant),
+)
+"""Passkeys of users (WebAuthn). `party` is the name of the house that the device bound the passkey to, `handle` the number
+by which devices know the user, `sign_count` the counter that some devices send with each signature."""
+
+
+used_challenges = Table(
+    "used_challenges",
+    metadata,
+    Column("digest", String, primary_key=True),
+    Column("expires_at", Instant, nullable=False, index=True),
+)
+"""Challenges for passkeys that a device has answered, until they would have expired: each counts once in all processes."""
 
 
 audit = Table(

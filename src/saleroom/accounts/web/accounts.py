@@ -6,15 +6,28 @@ import base64
 from contextlib import suppress
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, TOKEN_LIFETIME, parse_password, parse_username
 from saleroom.accounts.domain.agents import agent
-from saleroom.accounts.domain.errors import CodeRequired, LoginExpired, UnknownSession, WrongCode, WrongPassword
-from saleroom.accounts.service import accounts
+from saleroom.accounts.domain.errors import (
+    CodeRequired,
+    InvalidPasskey,
+    LoginExpired,
+    UnknownSession,
+    WrongCode,
+    WrongPassword,
+)
+from saleroom.accounts.domain.passkeys import Party
+from saleroom.accounts.service import accounts, sessions
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web.parties import decoded, party_at, party_of
+from saleroom.http.forgery import forgery_cookie
 from saleroom.http.requests import client_address, session_cookie_name, session_token
+from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
 from saleroom.site.language import N_
@@ -23,6 +36,13 @@ from saleroom.storage.database import Transaction
 
 SESSION_DIGITS_MAX = 18
 _EXPIRED = N_("Too much time has passed since you entered the password, or it was changed. Log in again.")
+
+
+class _Question(Struct, frozen=True):
+    """A question to a browser about its passkeys, and the sealed challenge in it."""
+
+    ticket: str
+    options: msgspec.Raw
 
 
 class AccountPages:
@@ -65,6 +85,28 @@ class AccountPages:
             return await self._form(request, "login.html", sent, refused, _EXPIRED)
         except Refusal as refused:
             return await self._code_form(request, sent, refused)
+        return self._logged_in(issued, sent.get("next"))
+
+    async def passkey_question(self, request: Request) -> Response:
+        """GET /session/passkey: what this browser is asked for a login by passkey, as JSON for the script of the form."""
+        asked = await self._services.passkeys.ask(_browser(request), party_of(self._site, request))
+        question = _Question(base64.urlsafe_b64encode(asked.ticket).decode(), msgspec.Raw(asked.options.encode()))
+        return json_response(question, 200, {"Cache-Control": "no-store"})
+
+    async def log_in_by_passkey(self, request: Request) -> Response:
+        """POST /session/passkey: log in by the answer of a passkey, and go to the next page."""
+        sent = await fields(request)
+        try:
+            issued = await self._services.passkeys.log_in(
+                decoded(sent.get("ticket", "")),
+                _browser(request),
+                sent.get("credential", ""),
+                party_of(self._site, request),
+                client_address(request),
+                agent(request.headers.get("user-agent", "")),
+            )
+        except Refusal as refused:
+            return await self._form(request, "login.html", sent, refused)
         return self._logged_in(issued, sent.get("next"))
 
     async def register(self, request: Request) -> Response:
@@ -126,13 +168,13 @@ class AccountPages:
             raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
         # It may have ended already, and so may the reader's own. The list, or the form to log in, then says so.
         with suppress(UnknownSession, Unauthenticated):
-            await self._services.tokens.write(accounts.end_session, token or "", int(sent))
+            await self._services.tokens.write(sessions.end_session, token or "", int(sent))
         return go_to("/mine/sessions")
 
     async def end_all(self, request: Request) -> Response:
         """POST /mine/sessions/end-all: log out everywhere, here too."""
         try:
-            await self._services.tokens.write(accounts.end_all, session_token(request) or "")
+            await self._services.tokens.write(sessions.end_all, session_token(request) or "")
         except Unauthenticated:
             # This session has ended already, so this browser may no longer end the others.
             return go_to(self._site.login_address("/mine/sessions"))
@@ -185,6 +227,7 @@ class AccountPages:
         context = {
             "username": sent.get("username", ""),
             "next": local(sent.get("next")),
+            "passkeys": isinstance(party_at(self._site, request), Party),
             **self._refusal(request, refused),
         }
         if words:
@@ -221,6 +264,14 @@ def _texts(sent: dict[str, str], *names: str) -> list[str]:
     return [sent[name] for name in names]
 
 
+def _browser(request: Request) -> str:
+    """Return the secret that this browser alone has. Raises InvalidPasskey if it has none: no page of the house was open."""
+    found = forgery_cookie(request.scope)
+    if found is None:
+        raise InvalidPasskey
+    return found
+
+
 def _ticket(sent: dict[str, str]) -> bytes:
     """Return the ticket of a login's second step. Raises LoginExpired if it has not even the form of one."""
     try:
@@ -249,5 +300,5 @@ def _passwords(sent: dict[str, str]) -> tuple[str, str]:
     return sent["currentPassword"], new
 
 
-def _sessions(tx: Transaction, token: str | None) -> list[accounts.Session]:
-    return [] if token is None else accounts.sessions(tx, token)
+def _sessions(tx: Transaction, token: str | None) -> list[sessions.Session]:
+    return [] if token is None else sessions.sessions(tx, token)

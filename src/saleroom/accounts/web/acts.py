@@ -12,6 +12,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.USER_ADDED: N_("added a user"),
     Act.PASSWORD_SET: N_("set a user's password"),
     Act.CODES_SWITCHED_OFF: N_("switched off a user's one-time codes"),
+    Act.PASSKEYS_REMOVED: N_("removed a user's passkeys"),
     Act.ROLE_CHANGED: N_("gave a user another role"),
     Act.SELLER_APPROVED: N_("approved a seller"),
     Act.SELLER_WITHDRAWN: N_("took back the approval of a seller"),
@@ -29,7 +30,12 @@ ACTS_SAID: Mapping[str, str] = {
     Act.INVITATION_REVOKED: N_("revoked an invitation"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
-_CHANGED: Mapping[str, str] = {"role": N_("role"), "seller": N_("approved as a seller"), "words": N_("mails")}
+_CHANGED: Mapping[str, str] = {
+    "passkeys": N_("passkeys"),
+    "role": N_("role"),
+    "seller": N_("approved as a seller"),
+    "words": N_("mails"),
+}
 _YES, _NO = N_("yes"), N_("no")
 
 

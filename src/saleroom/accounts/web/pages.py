@@ -16,6 +16,7 @@ from saleroom.accounts.web.contacts import ContactPages
 from saleroom.accounts.web.joining import JoiningPages
 from saleroom.accounts.web.mail_addresses import MailAddressPages
 from saleroom.accounts.web.owner import OwnerPages
+from saleroom.accounts.web.passkeys import PasskeyPages
 from saleroom.accounts.web.person_data import PersonDataPages
 from saleroom.accounts.web.recovery import RecoveryPages
 from saleroom.accounts.web.security import SecurityPages
@@ -33,7 +34,12 @@ def area_pages(services: AccountServices, *, registration_open: bool = True, sen
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({"/register", "/session", "/session/code", "/session/end", "/address/confirm", OWNER, JOIN}),
+        paths=frozenset(
+            (
+                *("/register", "/session", "/session/code", "/session/passkey", "/session/end"),
+                *("/address/confirm", OWNER, JOIN),
+            )
+        ),
         below=("/mine/", "/password/"),
         form_paths=frozenset({LOGIN}),
         menu="parts/account_menu.html",
@@ -52,6 +58,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         SecurityPages(site, services),
         AccessTokenPages(site, services),
     )
+    passkeys = PasskeyPages(site, services, security)
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
     joining = JoiningPages(site, services, accounts.start_session)
     standing, owner = StandingPages(site, services), OwnerPages(site, services)
@@ -60,6 +67,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
         Route("/session/code", Address(POST=accounts.log_in_by_code)),
+        Route("/session/passkey", Address(GET=accounts.passkey_question, POST=accounts.log_in_by_passkey)),
         Route("/session/end", Address(POST=accounts.log_out)),
         Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),
         Route("/mine/sessions", Address(GET=accounts.sessions)),
@@ -71,6 +79,9 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/mine/security/codes/confirmation", Address(POST=security.confirm)),
         Route("/mine/security/codes/recovery", Address(POST=security.renew)),
         Route("/mine/security/codes/end", Address(POST=security.end)),
+        Route("/mine/security/passkeys", Address(POST=passkeys.begin)),
+        Route("/mine/security/passkeys/new", Address(POST=passkeys.add)),
+        Route("/mine/security/passkeys/remove", Address(POST=passkeys.remove)),
         Route("/mine/access-tokens", Address(GET=tokens.show, POST=tokens.make)),
         Route("/mine/access-tokens/revoke", Address(POST=tokens.revoke)),
         Route("/mine/mail-address", Address(GET=mail_addresses.form, POST=mail_addresses.save)),

@@ -1,4 +1,4 @@
-"""The reader's security: one-time codes set up, switched off, and recovery codes made anew."""
+"""The reader's security: one-time codes set up, switched off, recovery codes made anew; and the list of passkeys."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.access_tokens import NAME_MAX
 from saleroom.accounts.domain.errors import WrongCode, WrongPassword
-from saleroom.accounts.service import one_time_codes
+from saleroom.accounts.domain.passkeys import Lacks, Party
+from saleroom.accounts.service import one_time_codes, passkeys
 from saleroom.accounts.service.one_time_codes import Enrolment, Security
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.storage.passkeys import Passkey
+from saleroom.accounts.web.parties import party_at
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.kernel.instants import maybe_instant
+from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.site import qr_codes
 from saleroom.site.site import Site, fields
 from saleroom.storage.database import Transaction
 
+PATH = "/mine/security"
 PRIVATE = {"Cache-Control": "no-store"}
 
 
@@ -32,18 +37,18 @@ class SecurityPages:
 
     async def overview(self, request: Request) -> Response:
         """GET /mine/security: what secures the account, with a form for each change."""
-        return await self._overview(request)
+        return await self.show(request)
 
     async def begin(self, request: Request) -> Response:
         """POST /mine/security/codes: show a new secret, as a QR code and as text."""
         sent = await fields(request)
         try:
-            password = _filled(sent, "password")["password"]
+            password = filled(sent, "password")["password"]
             made = await self._services.codes.begin(session_token(request) or "", password, client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request, "/mine/security")
+            return self._site.to_log_in(request, PATH)
         except Refusal as refused:
-            return await self._overview(request, refused=refused)
+            return await self.show(request, refused=refused)
         return await self._setup(request, made)
 
     async def confirm(self, request: Request) -> Response:
@@ -52,52 +57,69 @@ class SecurityPages:
         try:
             made = await self._services.codes.confirm(token, sent.get("code", ""))
         except Unauthenticated:
-            return self._site.to_log_in(request, "/mine/security")
+            return self._site.to_log_in(request, PATH)
         except WrongCode as refused:
             waits = await self._services.codes.unconfirmed(token)
             if waits is None:
-                return await self._overview(request, refused=refused)
+                return await self.show(request, refused=refused)
             return await self._setup(request, waits, refused=refused)
         except Refusal as refused:
-            return await self._overview(request, refused=refused)
+            return await self.show(request, refused=refused)
         return await self._recovery_codes(request, made, begun=True)
 
     async def renew(self, request: Request) -> Response:
         """POST /mine/security/codes/recovery: show new recovery codes in place of the old ones."""
         sent, token = await fields(request), session_token(request) or ""
         try:
-            both = _filled(sent, "password", "code")
+            both = filled(sent, "password", "code")
             address = client_address(request)
             made = await self._services.codes.renew_recovery_codes(token, both["password"], both["code"], address)
         except Unauthenticated:
-            return self._site.to_log_in(request, "/mine/security")
+            return self._site.to_log_in(request, PATH)
         except Refusal as refused:
-            return await self._overview(request, refused=refused, form="renew")
+            return await self.show(request, refused=refused, form="renew")
         return await self._recovery_codes(request, made)
 
     async def end(self, request: Request) -> Response:
         """POST /mine/security/codes/end: switch one-time codes off."""
         sent, token = await fields(request), session_token(request) or ""
         try:
-            both = _filled(sent, "password", "code")
+            both = filled(sent, "password", "code")
             await self._services.codes.end(token, both["password"], both["code"], client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request, "/mine/security")
+            return self._site.to_log_in(request, PATH)
         except Refusal as refused:
-            return await self._overview(request, refused=refused, form="end")
-        return await self._overview(request, ended=True)
+            return await self.show(request, refused=refused, form="end")
+        return await self.show(request, ended=True)
 
-    async def _overview(
-        self, request: Request, *, refused: Refusal | None = None, form: str = "begin", ended: bool = False
+    async def show(
+        self,
+        request: Request,
+        *,
+        refused: Refusal | None = None,
+        form: str = "begin",
+        ended: bool = False,
+        added: str = "",
+        name: str = "",
     ) -> Response:
-        """Return the page; `refused` is shown in the `form` that was sent."""
-        viewer, found = await self._site.read(request, _security)
-        if viewer is None or found is None:
-            return self._site.to_log_in(request)
+        """Return the page; `refused` is shown in the `form` that was sent.
+
+        `added` is the name of a passkey that has just been added, `name` what was typed as one.
+        """
+        viewer, read = await self._site.read(request, _security)
+        if viewer is None or read is None:
+            return self._site.to_log_in(request, PATH)
+        found, keys = read
+        party = party_at(self._site, request)
         context = {
             "security": found,
             "since": maybe_instant(found.codes_since),
             "ended": ended,
+            "passkeys": [_row(one, party) for one in keys],
+            "lacks": party.value if isinstance(party, Lacks) else "",
+            "added": added,
+            "name": name,
+            "name_max": NAME_MAX,
             "form": form if refused is not None else "",
             **self._refusal(request, refused),
         }
@@ -133,7 +155,7 @@ class SecurityPages:
         }
 
 
-def _filled(sent: dict[str, str], *names: str) -> dict[str, str]:
+def filled(sent: dict[str, str], *names: str) -> dict[str, str]:
     """Return the fields `names`. Raises Invalid naming each that is missing or empty."""
     faults = {name: [Fault("required", "is required")] for name in names if not sent.get(name)}
     if faults:
@@ -141,5 +163,16 @@ def _filled(sent: dict[str, str], *names: str) -> dict[str, str]:
     return {name: sent[name] for name in names}
 
 
-def _security(tx: Transaction, token: str | None) -> Security | None:
-    return None if token is None else one_time_codes.security(tx, token)
+def _row(one: Passkey, party: Party | Lacks) -> dict[str, Any]:
+    elsewhere = not isinstance(party, Party) or one.party != party.id
+    return {
+        "id": one.id,
+        "name": one.name,
+        "since": instant(one.created_at),
+        "used": maybe_instant(one.used_at),
+        "party": one.party if elsewhere else "",
+    }
+
+
+def _security(tx: Transaction, token: str | None) -> tuple[Security, list[Passkey]] | None:
+    return None if token is None else (one_time_codes.security(tx, token), passkeys.own(tx, token))

@@ -71,7 +71,7 @@ WORDS = Words(
         "wrong_password": _WRONG_PASSWORD,
         "missing_right": (
             N_(
-                "This house asks its staff for %(needs)s. Set them up under My saleroom, Security; then this is open to you."
+                "This house asks its staff for %(needs)s. Set them up under My saleroom, Security, or log in by a passkey."
             ),
             N_("You do not have this right here: %(right)s. Ask those who run the house."),
             N_("You do not have the right to do this here. Ask those who run the house."),
@@ -115,6 +115,17 @@ WORDS = Words(
             ),
         ),
         "mail_off": (N_("This house sends no mails. Ask those who run it."),),
+        "invalid_passkey": (
+            N_("This passkey is not known here, or it took too long. Try again, or use your password."),
+        ),
+        "passkey_not_added": (
+            N_("The passkey was not added: it took too long, or something went wrong. Begin again."),
+        ),
+        "passkeys_off": (
+            N_("This house has no passkeys: browsers offer them only for an address with https and a name."),
+        ),
+        "too_many_passkeys": (N_("You have as many passkeys as one user can have. Remove one first."),),
+        "unknown_passkey": (N_("There is no such passkey; it may have been removed already."),),
         "unknown_session": (N_("This device is logged out already."),),
         "unknown_access_token": (N_("There is no such token; it may have ended already."),),
         "too_many_access_tokens": (N_("You have as many tokens as one user can have. Revoke one first."),),
