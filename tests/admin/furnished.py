@@ -75,7 +75,12 @@ async def furnish_it(url: str) -> str:
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
         await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])
-        key: dict[str, Any] = {"credential_id": b"\x00credential", "public_key": b"key", "handle": b"handle", "sign_count": 7}
+        key: dict[str, Any] = {
+            "credential_id": b"\x00credential",
+            "public_key": b"key",
+            "handle": b"handle",
+            "sign_count": 7,
+        }
         add = partial(passkeys.add, **key, party="bids.example", name=HOSTILE[:40], now=clock.now)
         await database.write(add, cyd.account.id)
         await database.write(passkeys.use_challenge, "digest", clock.now)
