@@ -17,7 +17,7 @@ import httpx
 import pytest
 import uvicorn
 
-from saleroom import compose, serving
+from saleroom import compose, serving, starting
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts, passwords
 from saleroom.accounts.storage import accounts as account_rows
@@ -189,7 +189,7 @@ class House:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._database = Database(self.settings.database, clock=self.clock)
-        application = compose.application(self.settings, compose._broker(self.settings), self._database, self.areas)
+        application = compose.application(self.settings, starting.broker_of(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():

@@ -32,6 +32,7 @@ from tests.shared_start import share_with_forks
 MODULES = (
     "saleroom.cli",
     "saleroom.compose",
+    "saleroom.starting",
     "saleroom.admin.backups",
     "saleroom.admin.transfers",
     "saleroom.admin.verification",

@@ -34,7 +34,7 @@ BANS = [
     ),
     (r"\b(import|from) (random|secrets|time)\b", DOMAIN, "", "an argument: the rules know no chance"),
     (r"\b(import|from) (random|secrets|time)\b", KERNEL, "", "an argument: the rules know no chance"),
-    (r"(?<![\w.])print\(", SOURCE, "saleroom/cli.py saleroom/compose.py", "structlog's logger"),
+    (r"(?<![\w.])print\(", SOURCE, "saleroom/cli.py saleroom/starting.py", "structlog's logger"),
     (FLOAT, DOMAIN, "", "Decimal"),
     (FLOAT, SERVICE, "", "Decimal"),
     (FLOAT, STORAGE, "", "Decimal"),

@@ -1,4 +1,4 @@
-"""The command line: `serve` calls `compose.py`, the tools have folders of their names, the owner's commands are in `admin/`.
+"""The command line: `serve` calls `starting.py`, the tools have folders of their names, the owner's commands are in `admin/`.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. A failure is one line on standard error.
 Heavy modules are imported only by the command that uses them, so that `--version` and a mistyped command answer at once.
@@ -58,9 +58,9 @@ def serve(config: str | None, **flags: str | None) -> int:
     The database's tables are brought up to date first. Requests under way at the end are finished.
     """
     settings = options.read_settings(config, **flags)
-    from saleroom import compose
+    from saleroom import starting
 
-    return compose.serve(settings)
+    return starting.serve(settings)
 
 
 @cli.command(

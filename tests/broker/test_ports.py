@@ -20,7 +20,7 @@ from websockets.asyncio.client import connect as open_websocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
-from saleroom import compose
+from saleroom import starting
 from saleroom.broker import links
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker
 from saleroom.mqtt.connection import connect
@@ -237,7 +237,7 @@ async def test_only_pages_of_the_house_connect_by_websocket(origin: str | None, 
     """The house's own pages and those of cors_origins may connect, and programs, which send no Origin; other pages get 403."""
     names = {"PUBLIC_URL": "https://Bids.example:443/sale", "CORS_ORIGINS": "https://shop.example:8443"}
     settings = load({}, {f"SALEROOM_{name}": value for name, value in names.items()})
-    broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0, origins=compose._origins(settings))
+    broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0, origins=starting.origins_of(settings))
     address = broker.start()
     try:
         if taken:
@@ -254,7 +254,7 @@ def test_without_a_public_url_the_address_of_the_house_is_its_origin() -> None:
     """The pages of a house on one machine are reached by its address or as localhost."""
     expected = ("http://127.0.0.1:9000", "http://localhost:9000")
     for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104  # that is the point
-        assert expected == compose._origins(load({"host": host}, {}))
+        assert expected == starting.origins_of(load({"host": host}, {}))
 
 
 async def test_a_websocket_that_speaks_no_mqtt_is_refused(
