@@ -96,7 +96,7 @@ class PlatformSettings(BaseModel):
         None, ge=0, le=65535, description="Port for the house's figures (/metrics, OpenMetrics); without it: none."
     )
     metrics_token: SecretStr | None = Field(
-        None, description="Token that whoever reads the figures must send; 16 characters or more. Without it: none."
+        None, description="Token that anyone who reads the figures must send; 16 characters or more. Without it: none."
     )
     metrics_host: str = Field(
         "127.0.0.1", description="Address that the port for figures listens on; beyond this machine it needs a token."

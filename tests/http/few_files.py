@@ -1,4 +1,4 @@
-"""A server in a process that may open 40 files. It prints its port, and greets whoever connects."""
+"""A server in a process that may open 40 files. It prints its port, and greets anyone who connects."""
 
 import asyncio
 import resource

@@ -10,7 +10,7 @@ from tests.patience import until
 async def test_refusals_are_logged_with_their_number(
     serve_house: ServeHouse, errors_logged: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first refusal is logged at once, later ones in one line a second: their routes, their number, whence the last came.
+    """The first refusal is logged at once, later ones in one line a second: their routes, their number, the last network.
 
     Nothing that a client wrote is in the line, except the network.
     """

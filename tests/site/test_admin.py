@@ -33,7 +33,7 @@ def test_every_section_needs_a_right_of_staff() -> None:
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.path)
 def test_a_section_is_for_those_who_have_its_right(sqlite_house: House, section: Section, role: Role) -> None:
-    """Whoever has the right sees the section and the way to it; others get 403, and nothing leads them there."""
+    """Anyone who has the right sees the section and the way to it; others get 403, and nothing leads them there."""
     visitor = Visitor(sqlite_house, sqlite_house.staff(role))
     allowed = section.right in RIGHTS[role]
     assert (200 if allowed else 403) == visitor.http.get(section.path).status_code

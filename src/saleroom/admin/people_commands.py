@@ -154,7 +154,7 @@ def export_user(settings: Settings, name: str, file: Path, force: bool) -> None:
 @users.command("owner-link", cls=options.Command, epilog=EXIT_CODES)
 @options.house
 def owner_link(settings: Settings) -> None:
-    """Print a link that makes whoever opens it, once logged in, the owner of a house without one.
+    """Print a link that makes anyone who opens it, once logged in, the owner of a house without one.
 
     Examples:
 
@@ -172,7 +172,7 @@ def owner_link(settings: Settings) -> None:
 @click.argument("role", metavar="ROLE", type=ROLE)
 @options.house
 def invite(settings: Settings, role: str) -> None:
-    """Print a link that gives a role to whoever takes it, with a new account or the one they have.
+    """Print a link that gives a role to anyone who takes it, with a new account or the one they have.
 
     Examples:
 

@@ -126,7 +126,7 @@ def _family(figure: Figure) -> Any:
 
 
 def application(board: Board, token: str | None) -> ASGIApp:
-    """Return the application on the port of the figures. With a `token`, whoever asks must send it (Authorization: Bearer)."""
+    """Return the application on the port of the figures. A `token` has to be sent (Authorization: Bearer)."""
 
     async def respond(scope: Scope, receive: Receive) -> Response:  # a layer's form
         if scope["path"] != PATH:

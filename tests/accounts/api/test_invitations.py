@@ -22,7 +22,7 @@ def manager(house: House) -> User:
 
 
 def test_a_link_to_hand_on_is_taken_once(house: House, manager: User) -> None:
-    """The answer has the link, which the list does not; whoever takes it has the role from the next request on."""
+    """The answer has the link, which the list does not; anyone who takes it has the role from the next request on."""
     user, late = house.newcomer(), house.newcomer()
     made = manager.json("POST", "/staff/invitations", json={"role": "clerk"})
     code = made["link"].partition("/join#")[2]

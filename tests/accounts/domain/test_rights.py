@@ -99,7 +99,7 @@ CHANGES: list[tuple[Role | None, Role, Role, int, type[Exception] | None]] = [
 def test_a_role_is_changed_by_those_who_stand_above(
     by: Role | None, was: Role, now: Role, owners: int, refusal: type[Exception] | None
 ) -> None:
-    """The old role is below that of whoever changes it, the new one is not above it, and the last owner stays."""
+    """The old role is below that of anyone who changes it, the new one is not above it, and the last owner stays."""
     if refusal is None:
         refuse_to_change_role(by, was, now, other_owners=owners > 1)
         return

@@ -129,7 +129,7 @@ async def test_sessions_and_access_tokens_are_apart(house: Accounts, clocked_dat
 
 
 async def test_a_leaked_token_ends_itself(house: Accounts, clocked_database: Database) -> None:
-    """Whoever finds a token can end it by logging out with it, and ends nothing else."""
+    """Anyone who finds a token can end it by logging out with it, and ends nothing else."""
     login = await ada(house)
     one = await made(house, login, Scope.READ)
     await clocked_database.write(log_out, one.value)
@@ -137,7 +137,7 @@ async def test_a_leaked_token_ends_itself(house: Accounts, clocked_database: Dat
 
 
 async def test_a_new_password_ends_them(house: Accounts, clocked_database: Database) -> None:
-    """A change of the password ends access tokens too: whoever knew the old one may have made some."""
+    """A change of the password ends access tokens too: anyone who knew the old one may have made some."""
     login = await ada(house)
     one = await made(house, login, Scope.READ)
     await house.change_password(login, PASSWORD, "another horse", HERE)

@@ -181,7 +181,7 @@ async def test_an_act_and_its_entry_stand_or_fall_together(database: Database) -
 
 
 async def test_the_log_is_only_appended_to(database: Database) -> None:
-    """The database refuses to change or delete an entry, whoever asks."""
+    """The database refuses to change or delete an entry, no matter who asks."""
     owner = await staff(database, Role.OWNER)
     await database.write(note, None, Act.ROLE_CHANGED, "a lot", {"a": 1}, {"a": None}, "why")
     attempts: list[Executable] = [update(audit).values(reason="other"), delete(audit)]

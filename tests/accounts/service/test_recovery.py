@@ -194,7 +194,7 @@ async def test_a_code_that_was_changed_is_refused(clocked_database: Database) ->
 
 
 async def test_an_account_gets_few_links(clocked_database: Database, clock: FakeClock) -> None:
-    """Whoever asks again and again for somebody else causes few mails, and the last link goes on working."""
+    """Anyone who asks again and again for somebody else causes few mails, and the last link goes on working."""
     ada = await person(clocked_database)
     await has_mail(clocked_database, ada, ADA)
     most = ACCOUNT_LIMITS[0].most

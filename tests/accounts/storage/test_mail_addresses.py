@@ -7,7 +7,7 @@ from tests.fixtures_database import T0
 
 
 async def test_only_a_verified_address_gets_word(database: Database) -> None:
-    """A new address counts once its user has verified it; another one in its place is verified anew."""
+    """A new address counts once its user has verified it; another one in its place is verified again."""
     user = (await person(database, "ada")).account.id
 
     async def verified() -> list[str]:

@@ -55,7 +55,7 @@ def test_members_are_offered_no_staff_scope(come: Come) -> None:
 
 
 def test_a_session_that_has_ended(come: Come, seller: User) -> None:
-    """Whoever is no longer logged in is sent to the form, which leads back."""
+    """Anyone who is no longer logged in is sent to the form, which leads back."""
     visitor = come()
     page = visitor.page(PATH)
     seller.delete("/logout")

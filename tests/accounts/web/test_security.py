@@ -100,7 +100,7 @@ def test_switching_off(come: Come, seller: User) -> None:
 
 @pytest.mark.parametrize("action", ["codes", "codes/confirmation", "codes/recovery", "codes/end"])
 def test_a_session_that_has_ended(come: Come, seller: User, action: str) -> None:
-    """Whoever is no longer logged in is sent to the form, which leads back."""
+    """Anyone who is no longer logged in is sent to the form, which leads back."""
     set_up(seller) if action in ("codes/recovery", "codes/end") else None
     visitor = come()
     page = visitor.page(PATH)

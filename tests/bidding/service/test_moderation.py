@@ -68,7 +68,7 @@ async def test_a_voided_bid_is_marked_in_the_history(database: Database) -> None
 
 
 async def test_a_row_that_hides_a_void_is_a_fault(database: Database) -> None:
-    """Whoever takes a void out of the history, or marks another bid, is found by `saleroom verify --database`."""
+    """Anyone who takes a void out of the history, or marks another bid, is found by `saleroom verify --database`."""
     ada, bob, staff = await person(database), await person(database), await auctioneer(database)
     gid = await sells(database, ada)
     await bid(database, bob.bids(gid, "100"))

@@ -93,7 +93,7 @@ async def test_the_end_is_told_to_all_who_took_part(postman: Postman, clock: Fak
 
 
 async def test_a_watched_lot_is_announced_once(postman: Postman, clock: FakeClock) -> None:
-    """Ten minutes before the end those who watch a lot are told, once, even if the process starts anew."""
+    """Ten minutes before the end those who watch a lot are told, once, even if the process starts again."""
     ada, ben = [await postman.known(name) for name in ("ada", "ben")]
     gid = await sells(postman.database, ada, ends_at=T0 + timedelta(minutes=30))
     await postman.database.write(watching.watch, ben.token, gid)

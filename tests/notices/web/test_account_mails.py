@@ -77,7 +77,7 @@ def check_form(mail: EmailMessage, language: str) -> None:
     for link in _HREF.findall(html):
         assert link.startswith(f"{ORIGIN}/") and f"<{link}>" in text
     assert "auto-generated" == mail["Auto-Submitted"]
-    assert mail["List-Unsubscribe"] is None, "whoever has an account cannot go without these"
+    assert mail["List-Unsubscribe"] is None, "anyone who has an account cannot go without these"
 
 
 def link_of(mail: EmailMessage, path: str) -> str:

@@ -58,7 +58,7 @@ _INVITE = Form(
             parse=one_of(tuple(Role)),
             schema={"enum": list(Role)},
             required=True,
-            about="The role of whoever takes it. Not above your own.",
+            about="The role of anyone who takes it. Not above your own.",
         ),
         Field(
             name="mailAddress",

@@ -1,4 +1,4 @@
-"""Invitations: a link gives a role to whoever takes it, once, for as long as its inviter may give that role."""
+"""Invitations: a link gives a role to anyone who takes it, once, for as long as its inviter may give that role."""
 
 from __future__ import annotations
 

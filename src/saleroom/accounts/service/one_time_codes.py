@@ -1,4 +1,4 @@
-"""One-time codes: set up, confirmed, switched off; and the recovery codes for a lost app, made anew."""
+"""One-time codes: set up, confirmed, switched off; and the recovery codes for a lost app."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class OneTimeCodes:
         """
         made = _new_recovery_codes()
         account = await self._accounts.with_password(token, password, address, _renew, self._sealing, code, made)
-        log.info("recovery codes were made anew", user=account.username, address=address)
+        log.info("new recovery codes were made", user=account.username, address=address)
         return made
 
     async def end(self, token: str, password: str, code: str, address: str) -> None:

@@ -1,4 +1,4 @@
-"""The first owner: a house without one gives a link, and whoever opens it while logged in becomes the owner, exactly once."""
+"""The first owner: a house without one gives a link, and the first who opens it while logged in becomes the owner."""
 
 from __future__ import annotations
 

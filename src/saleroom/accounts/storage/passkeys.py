@@ -50,7 +50,7 @@ def find_by_credential(tx: Transaction, credential_id: bytes) -> Passkey | None:
 
 
 def find(tx: Transaction, number: int) -> Passkey | None:
-    """Return a passkey by its number. Whoever changes it has locked its user."""
+    """Return a passkey by its number. Anyone who changes it has locked its user."""
     row = tx.execute(select(passkeys).where(passkeys.c.id == number)).first()
     return None if row is None else _passkey(row)
 

@@ -31,7 +31,7 @@ def find(tx: Transaction, username: str, *, lock: bool = False) -> Account | Non
 def lock(tx: Transaction, username: str, by_id: int | None) -> list[Account]:
     """Return all owners, the user of this name and the user `by_id`, locked until the transaction ends, by number.
 
-    Whoever changes a role locks all owners, so that two owners do not take each other's role at the same time.
+    Anyone who changes a role locks all owners, so that two owners do not take each other's role at the same time.
     """
     these = or_(users.c.role == Role.OWNER.value, users.c.username == username, users.c.id == by_id)
     found = select(*accounts.ACCOUNT).where(these).order_by(users.c.id).with_for_update(key_share=True)

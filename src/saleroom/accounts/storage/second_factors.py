@@ -28,7 +28,7 @@ class OneTimeCodes(Struct, frozen=True):
 
 
 def find(tx: Transaction, user_id: int) -> OneTimeCodes | None:
-    """Return a user's one-time codes, confirmed or not. Whoever changes them locks the user first."""
+    """Return a user's one-time codes, confirmed or not. Anyone who changes them locks the user first."""
     row = tx.execute(select(one_time_codes).where(one_time_codes.c.user_id == user_id)).first()
     return None if row is None else OneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
 

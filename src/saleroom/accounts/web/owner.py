@@ -1,4 +1,4 @@
-"""The page of the owner link: whoever is logged in becomes the owner of a house without one."""
+"""The page of the owner link: anyone who is logged in becomes the owner of a house without one."""
 
 from __future__ import annotations
 

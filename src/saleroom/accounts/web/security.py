@@ -1,4 +1,4 @@
-"""The reader's security: one-time codes set up, switched off, recovery codes made anew; and the list of passkeys."""
+"""The reader's security: one-time codes set up, switched off, new recovery codes; and the list of passkeys."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest =
 def decide_again(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Decide an accepted request once more, after others were voided: rules 2, 4 and 5, which refuse nothing here.
 
-    A request of whoever leads now without bidding only raises their maximum, if it is higher.
+    A request of the one who leads by then places no bid: it only raises their maximum, if it is higher.
     """
     if auction.leader is None or auction.leader.id != bidder.id:
         return _record_bids(auction, bidder, request, now)

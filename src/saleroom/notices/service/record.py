@@ -37,7 +37,7 @@ def page(tx: Transaction, token: str, states: Collection[State], limit: int, bef
 
 
 def page_of(tx: Transaction, states: Collection[State], limit: int, before: int | None) -> Page:
-    """Return a page of the words in these states, for whoever has the database."""
+    """Return a page of the words in these states, for anyone who has the database."""
     found = store.listed(tx, states, limit + 1, before)
     words = found[:limit]
     names = accounts.names_of(tx, {word.receiver for word in words if word.receiver is not None})

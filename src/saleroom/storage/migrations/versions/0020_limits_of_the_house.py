@@ -28,5 +28,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Go down: every address begins anew."""
+    """Go down: every address starts at zero."""
     op.drop_table("rate_limits")
