@@ -4,6 +4,7 @@
 asked who they are. An endpoint or page without a row fails the first test.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from saleroom.accounts.service.roles_of_users import set_role
 from saleroom.accounts.storage import people
 from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access, Endpoint
+from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import NO_TLS, House
 from tests.page_routes import methods, page_routes
@@ -61,6 +63,7 @@ NEEDED: dict[str, Right | None] = {
     "me": Right.READ,
     "myAccessTokens": Right.ACCOUNT,
     "myAuctions": Right.READ,
+    "myBrowsers": Right.READ,
     "myBids": Right.READ,
     "myMailAddress": Right.ACCOUNT,
     "myNotices": Right.READ,
@@ -85,6 +88,8 @@ NEEDED: dict[str, Right | None] = {
     "setUpOneTimeCodes": Right.ACCOUNT,
     "showAuction": Right.MODERATE_LOTS,
     "takeInvitation": Right.ACCOUNT,
+    "subscribeBrowser": Right.ACCOUNT,
+    "unsubscribeBrowser": Right.ACCOUNT,
     "unwatchAuction": Right.WATCH,
     "voidBid": Right.VOID_BIDS,
     "watchAuction": Right.WATCH,
@@ -119,6 +124,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/people/{username}/lift": {"reason": "She has paid."},
     "POST /admin/people/{username}/role": {"role": "member"},
     "POST /admin/people/{username}/sanctions": {"kind": "warning", "reason": "Be polite."},
+    "POST /mine/notices/browsers": {"subscription": json.dumps(SUBSCRIPTION.example)},
+    "POST /mine/notices/browsers/end": {"id": "1"},
     "POST /mine/password": PASSWORDS,
     "POST /password/forgotten": {"account": "ada"},
     "POST /password/new": {"code": "none", "newPassword": "battery staple"},
@@ -220,6 +227,8 @@ PAGES: dict[str, Right | None] = {
     "POST /mine/contact": Right.ACCOUNT,
     "POST /mine/mail-address": Right.ACCOUNT,
     "POST /mine/notices": Right.ACCOUNT,
+    "POST /mine/notices/browsers": Right.ACCOUNT,
+    "POST /mine/notices/browsers/end": Right.ACCOUNT,
     "POST /mine/password": Right.ACCOUNT,
     "POST /mine/security/codes": Right.ACCOUNT,
     "POST /mine/security/codes/confirmation": Right.ACCOUNT,

@@ -24,7 +24,7 @@ from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
 from saleroom.notices.domain.choices import QuietHours
-from saleroom.notices.service import choosing
+from saleroom.notices.service import choosing, subscribing
 from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
@@ -34,6 +34,7 @@ from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock
+from tests.notices.push_service import Browser
 from tests.pictures import plain
 
 R = TypeVar("R")
@@ -90,6 +91,7 @@ async def furnish_it(url: str) -> str:
         await database.write(outbox.post, Message(kind="test", key="\x7f", facts={"lot": HOSTILE}, receiver=3))
         await database.write(places.begin, "test", 7)
         await database.write(choosing.choose, cyd.token, Change(mail={"won": False}, quiet=(QUIET,)))
+        await database.write(subscribing.subscribe, cyd.token, Browser("cyd").subscription("https://push.example"))
         await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(mail_links.add, cyd.account.id, Purpose.RESET, "cyd@xn--bcher-kva.example", clock.now)
         await database.write(mail_links.ask, "cyd", "de", clock.now)

@@ -48,10 +48,9 @@ def enter(chromium: Browser, sqlite_house: House) -> Iterator[Enter]:
     """Return a function that opens a new browser at the house, with a user's session or as a stranger."""
     visitors: list[BrowserVisitor] = []
 
-    def come(user: User | None = None, **options: Any) -> BrowserVisitor:
-        visitors.append(BrowserVisitor(chromium, sqlite_house.base, **options))
+    def come(user: User | None = None, *, base: str = sqlite_house.base, **options: Any) -> BrowserVisitor:
+        visitors.append(BrowserVisitor(chromium, base, **options))
         if user is not None:
-            base = sqlite_house.base
             visitors[-1].page.context.add_cookies([{"name": "saleroom_session", "value": user.token, "url": base}])
         return visitors[-1]
 

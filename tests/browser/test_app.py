@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from playwright.sync_api import expect
 
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
+from tests.notices.api.test_pushes import browsers, given
+from tests.notices.push_service import Browser
 
 KEPT = """async () => {
   const addresses = async (name) => (await (await caches.open(name)).keys()).map((one) => one.url);
@@ -39,3 +42,58 @@ def test_without_a_connection_there_is_a_page_that_says_so(
     assert 360 == page.evaluate("document.documentElement.scrollWidth")
     page.context.set_offline(False)
     expect(page.get_by_role("heading", level=1)).to_have_text("A clock")
+
+
+CHECKED = """
+async (message) => {
+  const heard = {}, shown = [], opened = [];
+  const registration = { showNotification: async (title, options) => shown.push({ title, ...options }) };
+  const clients = { matchAll: async () => [], openWindow: async (address) => opened.push(address) };
+  const self = { addEventListener: (name, hear) => { heard[name] = hear; }, registration, clients };
+  %s
+  const sent = async (name, event) => {
+    let done;
+    heard[name]({ ...event, waitUntil: (promise) => { done = promise; } });
+    await done;
+  };
+  await sent("push", { data: { json: () => message } });
+  await sent("notificationclick", { notification: { close() {}, data: shown[0].data } });
+  await sent("notificationclick", { notification: { close() {}, data: { url: "https://elsewhere.example/" } } });
+  return [shown, opened];
+}"""
+"""Runs the script of the worker in a page: a headless browser shows no notifications."""
+
+ALLOWED = """
+Object.defineProperty(Notification, "permission", { get: () => "granted" });
+Notification.requestPermission = async () => "granted";
+const made = { toJSON: () => (%s), unsubscribe: async () => true };
+PushManager.prototype.getSubscription = async () => (sessionStorage.made ? made : null);
+PushManager.prototype.subscribe = async (options) => {
+  if (options.applicationServerKey.length !== 87 || !options.userVisibleOnly) throw new Error("wrong options");
+  sessionStorage.made = "1";
+  return made;
+};
+"""
+"""A browser that has a push service."""
+
+
+def test_a_device_shows_messages(enter: Callable[..., BrowserVisitor], mail_house: House) -> None:
+    """The button subscribes the browser, which is listed and ends by its button. A message is shown with its words."""
+    grace = mail_house.newcomer()
+    page = enter(grace, base=mail_house.base, service_workers="allow").page
+    page.add_init_script(ALLOWED % json.dumps(given(Browser("grace"))))
+    page.goto("/mine/notices")
+    page.get_by_role("button", name="Show messages on this device").click()
+    expect(page.get_by_text("this device", exact=True)).to_be_visible()
+    assert {} == broken_rules(page)
+    assert [True] == [one["current"] for one in browsers(grace)]
+    page.get_by_role("button", name="Show no more").click()
+    expect(page.get_by_role("button", name="Show messages on this device")).to_be_visible()
+    assert [] == browsers(grace)
+    script = mail_house.stranger.get("/service-worker.js").text
+    message = {"title": "You were outbid: A clock", "body": "The price is €20.", "tag": "gid", "url": "/lots/gid"}
+    shown, opened = page.evaluate(CHECKED % script, message | {"lang": "en", "dir": "ltr", "at": 0})
+    assert [("You were outbid: A clock", "The price is €20.", "gid")] == [
+        (s["title"], s["body"], s["tag"]) for s in shown
+    ]
+    assert [f"{mail_house.base}/lots/gid"] == opened

@@ -28,7 +28,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|docs|join|language|live|lots|mails|mine|notices|owner|password|register|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|docs|join|language|live|lots|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 ON_PAGES = (InvalidOwnerLink, InvalidPasskey, PasskeyNotAdded, PasskeysOff, TooManyPasskeys)
@@ -187,7 +187,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 51 == len(views)
+    assert 53 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]

@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0029"
+NEWEST = "0030"
 ADDED = {
     "cleared_at",
     "agent",
@@ -80,6 +80,7 @@ LATER = {
     "sanctions",
     "notice_choices",
     "quiet_hours",
+    "push_subscriptions",
     "invitations",
     "passkeys",
     "used_challenges",

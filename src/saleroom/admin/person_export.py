@@ -40,7 +40,7 @@ from saleroom.bidding.storage.tables import (
 )
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
-from saleroom.notices.storage.tables import notice_choices, quiet_hours
+from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
 from saleroom.settings import Settings
@@ -69,6 +69,10 @@ LEFT_OUT = {
     "handle": "the device has it",
     "mailbox": "follows from the address",
     "folded": "follows from the address",
+    "token_id": "which of the logins it was",
+    "p256dh": "a key of a browser",
+    "auth": "a secret of a browser",
+    "endpoint": "a secret: whoever has it can send to the browser",
 }
 """Columns that no file has, and why. The limits of the person's own bids are in `bids.json`."""
 README = """This archive has all that the house holds about the account {username}, as of {at}.
@@ -92,8 +96,9 @@ watch_list.json     the lots that you watch
 drafts.json         forms of lots that you have saved
 photos.json         your photos; their pictures are in the folder photos
 notices.json        what the house has written to you, and when
-notice_choices.json which words by mail you want, as far as you have chosen
-quiet_hours.json    the hours in which you get no mails
+notice_choices.json which words you want by mail and on browsers, as far as you have chosen
+quiet_hours.json    the hours in which nothing is sent to you
+browsers.json       browsers that show messages of the house, without their addresses and keys
 sanctions.json      warnings, suspensions and bans, with their reasons
 invitations.json    invitations that you have made or taken
 acts.json           what staff has done about your account; not who of them
@@ -191,6 +196,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("notices", outbox.c.id, or_(outbox.c.receiver == user_id, outbox.c.address == given)),
         Part("notice_choices", notice_choices.c.kind, notice_choices.c.user_id == user_id),
         Part("quiet_hours", quiet_hours.c.user_id, quiet_hours.c.user_id == user_id),
+        Part("browsers", push_subscriptions.c.id, push_subscriptions.c.user_id == user_id),
         Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
         Part("invitations", invitations.c.id, or_(invitations.c.by_id == user_id, invitations.c.used_by_id == user_id)),
         Part("acts", audit.c.id, audit.c.user_id == user_id),

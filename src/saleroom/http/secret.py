@@ -30,6 +30,7 @@ class Purpose(StrEnum):
     FORMS = "forms"
     LOGIN_STEPS = "login steps"
     MAILS = "mails"
+    PUSHES = "pushes"
     SECOND_FACTORS = "second factors"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -12,19 +12,24 @@ from saleroom.http.endpoints import Rows
 from saleroom.http.secret import Purpose
 from saleroom.notices import api
 from saleroom.notices.api.vocabulary import VOCABULARY
-from saleroom.notices.service import posting, sending
+from saleroom.notices.service import posting, pushing, sending
 from saleroom.notices.service.duty import Duty
 from saleroom.notices.service.posting import Poster
+from saleroom.notices.service.pushing import Pusher
 from saleroom.notices.service.sending import Sender, Server
 from saleroom.notices.service.shown import ShownMails
-from saleroom.notices.services import NoticeServices
+from saleroom.notices.services import NoticeServices, PushService
 from saleroom.notices.settings import NoticeSettings
 from saleroom.notices.storage.tables import TABLES
 from saleroom.notices.web.mails import Mails
 from saleroom.notices.web.pages import area_pages
+from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
+from saleroom.outbox.hooks import HookClient
 from saleroom.outbox.kinds import Sign
+from saleroom.outbox.message import MAIL, PUSH
 from saleroom.outbox.smtp import SHOW, SmtpServer
+from saleroom.outbox.web_push import HouseKey
 from saleroom.site.language import Languages
 from saleroom.storage.database import Database
 
@@ -60,6 +65,12 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
     sign = partial(platform.secret.sign, Purpose.MAILS)
     shown = ShownMails() if settings.smtp_url == SHOW else None
     server: Server | None = shown or mail_server(settings)
+    contact = push_contact(settings)
+    push = (
+        None
+        if contact is None
+        else PushService(key=partial(_house_key, platform), private=settings.web_push == "anywhere")
+    )
     services = NoticeServices(
         database=database,
         tokens=platform.tokens,
@@ -69,25 +80,67 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
         zone=settings.time_zone,
         shown=shown,
         mails=server is not None,
+        push=push,
     )
 
     async def begin() -> Mapping[str, Task]:
-        tasks: dict[str, Task] = {"outbox sweeper": partial(sending.sweep, database)}
+        tasks: dict[str, Task] = {
+            "outbox sweeper": partial(sending.sweep, database, () if push is not None else (PUSH,))
+        }
+        channels = [*([MAIL] if server is not None else []), *([PUSH] if push is not None else [])]
+        poster = Poster(database, timedelta(seconds=settings.notices_gather_seconds), channels)
+        sender = None
         if server is not None:
             write = mails(settings, platform, sign).write
             sender = Sender(database, server, settings.mail_sender or SENDER, write, platform.mails, sign)
-            tasks |= duties(database, Poster(database, timedelta(seconds=settings.notices_gather_seconds)), sender)
+        if channels:
+            tasks |= duties(database, poster, sender)
+        if push is not None and contact is not None:
+            tasks["pushes"] = partial(_push, settings, database, push, contact)
         return tasks
 
     return AreaParts(pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), begin=begin, close=lambda: None)
 
 
-def duties(database: Database, poster: Poster, sender: Sender) -> Mapping[str, Task]:
-    """Return the tasks that post and send words; each hears of commits from here on."""
-    posts = Duty(database, posting.LEASE, poster.round)
-    sends = Duty(database, sending.LEASE, sender.round)
-    database.after_commit(store.POSTED, lambda _: sends.wake())
-    return {"words": posts.run, "mails": sends.run}
+def duties(database: Database, poster: Poster, sender: Sender | None) -> Mapping[str, Task]:
+    """Return the tasks that post words and send mails; each hears of commits from here on."""
+    tasks: dict[str, Task] = {"words": Duty(database, posting.LEASE, poster.round).run}
+    if sender is not None:
+        tasks["mails"] = sends(database, sending.LEASE, sender.round).run
+    return tasks
+
+
+def sends(database: Database, lease: str, round_: Callable[[], Awaitable[float]]) -> Duty:
+    """Return the duty that sends words; it hears of those that are posted from here on."""
+    duty = Duty(database, lease, round_)
+    database.after_commit(store.POSTED, lambda _: duty.wake())
+    return duty
+
+
+async def _push(settings: NoticeSettings, database: Database, push: PushService, contact: str) -> None:
+    """Send messages to browsers until cancelled."""
+    client = HookClient(private=push.private)
+    write = Pushes(Languages(settings.currency), house=settings.house_name, zone=settings.time_zone).write
+    pusher = Pusher(database, client, push.key, contact, write)
+    duty = sends(database, pushing.LEASE, pusher.round)
+    pusher.wake = duty.wake
+    try:
+        await duty.run()
+    finally:
+        await pusher.close()
+
+
+def push_contact(settings: NoticeSettings) -> str | None:
+    """Return whom push services may write to, which some of them ask for; None if no browser gets messages."""
+    if settings.web_push == "off":
+        return None
+    if settings.mail_sender is not None:
+        return f"mailto:{settings.mail_sender}"
+    return settings.public_url if (settings.public_url or "").startswith("https://") else None
+
+
+def _house_key(platform: Platform) -> HouseKey:
+    return HouseKey(platform.secret.key(Purpose.PUSHES))
 
 
 NOTICES: Area[NoticeSettings] = Area(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from saleroom.http.cursors import Cursors
 from saleroom.notices.service.shown import ShownMails
 from saleroom.outbox.kinds import Sign
+from saleroom.outbox.web_push import HouseKey
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushService:
+    """How browsers subscribe: the key of the house, and whether push services may be in private networks."""
+
+    key: Callable[[], HouseKey]
+    private: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,3 +37,5 @@ class NoticeServices:
     """The mails that are shown instead of sent; None if they are sent, or if there are none."""
     mails: bool
     """Whether mails go out at all."""
+    push: PushService | None
+    """How browsers subscribe; None if none gets messages."""

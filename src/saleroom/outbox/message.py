@@ -11,6 +11,9 @@ from msgspec import Struct
 
 MAIL = "mail"
 """The channel of mail."""
+PUSH = "push"
+"""The channel of messages to browsers: `address` is the number of a subscription, as text. Without it, the word is for all of
+the receiver's."""
 LASTS = timedelta(days=3)
 """How long a word waits at most, unless its message says otherwise."""
 TRIES_MAX = 14

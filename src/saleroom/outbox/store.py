@@ -134,14 +134,18 @@ def settle(tx: Transaction, words: Collection[Word], state: State, reason: str |
     tx.execute(these.values(values))
 
 
-def failed(tx: Transaction, words: Collection[Word], reason: str) -> State:
-    """Note why a try failed. The words wait for the next one, which `claim` has set, unless this was the last."""
+def failed(tx: Transaction, words: Collection[Word], reason: str, after: timedelta | None = None) -> State:
+    """Note why a try failed. The words wait for the next one, unless this was the last.
+
+    It comes `after` so long, or when `claim` has set it.
+    """
     last = any(one.tries + 1 >= TRIES_MAX for one in words)
     if last:
         settle(tx, words, State.GIVEN_UP, reason)
         return State.GIVEN_UP
     these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
-    tx.execute(these.values(last_error=plain(reason, ERROR_CHARACTERS_MAX)))
+    values: dict[str, Any] = {"last_error": plain(reason, ERROR_CHARACTERS_MAX)}
+    tx.execute(these.values(values if after is None else values | {"due_at": tx.now() + after}))
     return State.WAITING
 
 
@@ -156,6 +160,30 @@ def put_off(tx: Transaction, words: Collection[Word], until: timedelta) -> None:
     """Let words fall due later, without a try."""
     these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
     tx.execute(these.values(due_at=tx.now() + until))
+
+
+def give_address(tx: Transaction, word: Word, address: str) -> None:
+    """Note where a word goes that was posted without an address."""
+    this = update(outbox).where(outbox.c.id == word.id, WAITING, outbox.c.address.is_(None))
+    tx.execute(this.values(address=address))
+
+
+def discard(tx: Transaction, words: Collection[Word]) -> None:
+    """Delete words that nobody is there for, so that no record is kept of them."""
+    tx.execute(delete(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING))
+
+
+def discard_all(tx: Transaction, channel: str, limit: int) -> int:
+    """Delete up to `limit` words that wait for a channel; return how many."""
+    these = select(outbox.c.id).where(WAITING, outbox.c.channel == channel).limit(limit)
+    return int(tx.execute(delete(outbox).where(outbox.c.id.in_(these))).rowcount)
+
+
+def drop_all(tx: Transaction, channel: str, receiver: int, address: str, reason: str) -> None:
+    """Drop all words that wait for an address by a channel."""
+    person = (outbox.c.receiver == receiver, outbox.c.address == address)
+    these = update(outbox).where(WAITING, outbox.c.channel == channel, *person)
+    tx.execute(these.values(state=State.DROPPED, settled_at=tx.now(), last_error=reason))
 
 
 def send_again(tx: Transaction, numbers: Collection[int] | None = None) -> int:

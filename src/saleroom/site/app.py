@@ -61,7 +61,8 @@ class App:
             one.catalogue: self._assets.put(f"offline.{one.catalogue}.html", offline(one).encode())
             for one in self._languages
         }
-        house: dict[str, Any] = {"pages": pages, "files": [*map(self._assets.url, _NEEDED), logo]}
+        files = [*map(self._assets.url, _NEEDED), logo]
+        house: dict[str, Any] = {"pages": pages, "files": files, "icon": self._icons[0].src}
         script = _WORKER.read_bytes()
         version = hashlib.sha256(script + msgspec.json.encode(house)).hexdigest()[:DIGEST_CHARACTERS]
         return b"const HOUSE = " + msgspec.json.encode({"version": version, **house}) + b";\n" + script

@@ -38,6 +38,7 @@ def test_choices_are_shown_and_changed(house: House) -> None:
         "verifiedAt": None,
         "language": None,
         "mail": dict.fromkeys(KINDS, True),
+        "push": dict.fromkeys(KINDS, True),
         "quietHours": None,
     }
     assert everything == user.json("GET", "/me/notices")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.notices.api import choices, outbox
+from saleroom.notices.api import choices, outbox, pushes
 
-ENDPOINTS = (*choices.ENDPOINTS, *outbox.ENDPOINTS)
+ENDPOINTS = (*choices.ENDPOINTS, *outbox.ENDPOINTS, *pushes.ENDPOINTS)

@@ -1,4 +1,4 @@
-"""Choices: what the user gets by mail, in which language, and when nothing is sent."""
+"""Choices: what the user gets by mail and on browsers, in which language, and when nothing is sent."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from saleroom.notices.domain.kinds import KINDS
 from saleroom.notices.service import choosing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
-from saleroom.outbox.message import MAIL
+from saleroom.outbox.message import MAIL, PUSH
 
 PRIVATE = {"Cache-Control": "no-store"}
 LANGUAGE = Fault("not_a_choice", "must be one of the languages of the house")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 _TIME_SCHEMA = {"type": "string", "pattern": "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$", "examples": ["22:30"]}
 
 
@@ -37,12 +37,13 @@ class QuietHoursView(Struct, frozen=True):
 
 
 class NoticeChoicesView(Struct, frozen=True, rename="camel"):
-    """What the user gets by mail: the address and when it was verified, the language, and each kind of word."""
+    """What the user gets: the mail address, when it was verified, the language of mails, and each kind of word by channel."""
 
     mail_address: str | None
     verified_at: str | None
     language: str | None
     mail: dict[str, bool]
+    push: dict[str, bool]
     quiet_hours: QuietHoursView | None
 
 
@@ -79,26 +80,33 @@ _CHANGE = Form(
     name="NoticeChoicesChange",
     example={
         "mail": {"outbid": True, "ending": False},
+        "push": {"outbid": True, "not_won": False},
         "language": "en",
         "quietHours": {"begins": "22:00", "ends": "07:00", "zone": "Europe/Berlin"},
     },
     members_min=0,
     fields=(
-        Field(
-            name="mail",
-            to="mail",
-            parse=_bools,
-            schema={
-                "type": "object",
-                "properties": {name: {"type": "boolean"} for name in KINDS},
-                "additionalProperties": False,
-            },
-            about="For each kind of word whether to send it by mail; what is left out stays.",
+        *(
+            Field(
+                name=channel,
+                to=channel,
+                parse=_bools,
+                schema={
+                    "type": "object",
+                    "properties": {name: {"type": "boolean"} for name in KINDS},
+                    "additionalProperties": False,
+                },
+                about=about,
+            )
+            for channel, about in (
+                (MAIL, "For each kind of word whether to send it by mail; what is left out stays."),
+                (PUSH, "For each kind of word whether to show it on the browsers of `GET /me/browsers`, likewise."),
+            )
         ),
         Field(
             name="language",
             to="language",
-            parse=checked(lambda text: text if _LANGUAGE.fullmatch(text) else LANGUAGE),
+            parse=checked(lambda text: text if LANGUAGE_TAG.fullmatch(text) else LANGUAGE),
             schema={"type": "string", "examples": ["de"]},
             about="The language of mails.",
         ),
@@ -136,7 +144,10 @@ async def change(call: Call[NoticeServices]) -> Response:
     if language is not None and language not in call.services.languages:
         raise Invalid({"language": [LANGUAGE]})
     wanted = Change(
-        mail=values.get("mail", {}), language=language, quiet=(values["quiet"],) if "quiet" in values else None
+        mail=values.get("mail", {}),
+        push=values.get("push", {}),
+        language=language,
+        quiet=(values["quiet"],) if "quiet" in values else None,
     )
     found = await call.services.tokens.write(choosing.choose, call.token, wanted)
     return json_response(_view(found), 200, PRIVATE)
@@ -150,6 +161,7 @@ def _view(found: Chosen) -> NoticeChoicesView:
         verified_at=None if verified is None else instant(verified),
         language=None if address is None else address.language,
         mail=found.choices.by(MAIL),
+        push=found.choices.by(PUSH),
         quiet_hours=None
         if quiet is None
         else QuietHoursView(quiet.begins.isoformat("minutes"), quiet.ends.isoformat("minutes"), quiet.zone),
@@ -161,7 +173,7 @@ ENDPOINTS: tuple[Endpoint[NoticeServices], ...] = (
         method="GET",
         path="/me/notices",
         name="myNotices",
-        summary="Show what I get by mail, in which language, and when nothing is sent",
+        summary="Show what I get by mail and on my browsers, and when nothing is sent",
         handler=show,
         tag="accounts",
         access=Access.TOKEN,
@@ -172,7 +184,7 @@ ENDPOINTS: tuple[Endpoint[NoticeServices], ...] = (
         method="PATCH",
         path="/me/notices",
         name="chooseNotices",
-        summary="Choose what I get by mail, in which language, and when nothing is sent",
+        summary="Choose what I get by mail and on my browsers, and when nothing is sent",
         handler=change,
         tag="accounts",
         access=Access.TOKEN,

@@ -10,6 +10,11 @@ _TIME = {"pattern": "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$"}
 VOCABULARY = Vocabulary(
     members={
         "about": ({"pattern": GID_PATTERN}, "The lot that it is about; null without one."),
+        "applicationServerKey": (
+            {},
+            "The key of the house, for `PushManager.subscribe()`; null if it sends no messages.",
+        ),
+        "browsers": ({}, "The browsers that get messages, the newest first."),
         "again": (COUNT, "How many words are tried again."),
         "begins": (_TIME, "When they begin, by the clock of the zone."),
         "channel": ({"enum": list(CHANNELS)}, "How it is sent."),
@@ -22,6 +27,7 @@ VOCABULARY = Vocabulary(
         "mail": ({}, "For each kind of word, whether it is sent by mail."),
         "mailAddress": ({}, "The address that mails go to; null without one."),
         "postedAt": (INSTANT, "When it was posted."),
+        "push": ({}, "For each kind of word, whether it is shown on the browsers that get messages."),
         "quietHours": ({}, "The hours in which nothing is sent; null for none."),
         "receiver": ({}, "The name of the user that it is for; null if it goes to an address without an account."),
         "settledAt": (INSTANT, "When it was sent, given up or dropped; null while it waits."),

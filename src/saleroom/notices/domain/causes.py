@@ -34,6 +34,7 @@ class Due(Struct, frozen=True, kw_only=True):
     """A word that follows from an event.
 
     `receiver` None stands for all who have bid on the lot, with `watchers` also for all who watch it; but not for `without`.
+    It goes by `channel` once it is for one receiver.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Due(Struct, frozen=True, kw_only=True):
     without: frozenset[int] = frozenset()
     watchers: bool = False
     facts: Mapping[str, Any] = {}
+    channel: str = "mail"
 
 
 Leaders = dict[int, int]

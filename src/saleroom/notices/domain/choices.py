@@ -12,7 +12,7 @@ from msgspec import Struct
 from saleroom.kernel.errors import Fault
 from saleroom.notices.domain.kinds import KINDS
 
-CHANNELS = ("mail",)
+CHANNELS = ("mail", "push")
 ALL = "*"
 """In place of a kind: all kinds for which nothing else was chosen, those of later versions too."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")

@@ -9,3 +9,9 @@ class UnknownWord(Unknown):
     """No word with this number waits or was given up."""
 
     code = "unknown_word"
+
+
+class UnknownSubscription(Unknown):
+    """You have no browser with this number that gets messages."""
+
+    code = "unknown_subscription"

@@ -12,7 +12,7 @@ from saleroom.accounts.storage import accounts, mail_addresses
 from saleroom.accounts.storage.mail_addresses import MailAddress
 from saleroom.notices.domain.choices import Choices, QuietHours
 from saleroom.notices.storage import choices
-from saleroom.outbox.message import MAIL
+from saleroom.outbox.message import MAIL, PUSH
 from saleroom.storage.database import Transaction
 
 
@@ -27,6 +27,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """A change of choices; what it does not name stays. `quiet` is a tuple of one, so that None can take the hours away."""
 
     mail: Mapping[str, bool] = {}
+    push: Mapping[str, bool] = {}
     quiet: tuple[QuietHours | None] | None = None
     language: str | None = None
 
@@ -43,6 +44,8 @@ def choose(tx: Transaction, token: str, change: Change) -> Chosen:
     accounts.lock_user(tx, user_id)
     if change.mail:
         choices.choose(tx, user_id, MAIL, change.mail)
+    if change.push:
+        choices.choose(tx, user_id, PUSH, change.push)
     if change.quiet is not None:
         choices.keep_quiet(tx, user_id, change.quiet[0])
     if change.language is not None:

@@ -99,8 +99,18 @@ def _alone(
 
 
 def _shared(tx: Transaction, words: Sequence[Word], address: str, language: str | None) -> Sorted:
-    first, now = words[0], tx.now()
-    receiver = first.receiver
+    first = words[0]
+    return sift(tx, words, MAIL, number=first.letter, address=address, language=language)
+
+
+def sift(
+    tx: Transaction, words: Sequence[Word], channel: str, *, number: int | None, address: str, language: str | None
+) -> Sorted:
+    """Return what becomes of words about lots to one person: those that are wanted and still so are a letter to `address`.
+
+    `number` is that of the letter if it was tried before.
+    """
+    receiver, now = words[0].receiver, tx.now()
     if receiver is None:
         return Sorted(dropped=_all(words, NO_KIND))
     chosen = choices.of_user(tx, receiver)
@@ -114,7 +124,7 @@ def _shared(tx: Transaction, words: Sequence[Word], address: str, language: str 
         kind, lot = KINDS.get(word.kind), lots.get(word.about or "")
         if kind is None or lot is None:
             dropped.append((word, NO_KIND))
-        elif not chosen.wants(MAIL, word.kind):
+        elif not chosen.wants(channel, word.kind):
             dropped.append((word, NOT_WANTED))
         elif not kind.holds(lot, receiver) or word.expires_at <= now:
             dropped.append((word, NO_LONGER_SO))
@@ -124,7 +134,7 @@ def _shared(tx: Transaction, words: Sequence[Word], address: str, language: str 
         return Sorted(dropped=tuple(dropped))
     items = {(word.about, word.kind): Item(word.kind, word.facts, lots[word.about or ""]) for word in kept}
     letter = Letter(
-        number=first.letter or kept[0].id,
+        number=number or kept[0].id,
         address=address,
         receiver=receiver,
         language=language,

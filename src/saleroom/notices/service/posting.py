@@ -18,7 +18,7 @@ from saleroom.notices.domain.causes import Due, words_due
 from saleroom.notices.domain.kinds import AT_ONCE, KINDS, SOON
 from saleroom.notices.storage import causes
 from saleroom.outbox import places, store
-from saleroom.outbox.message import Message
+from saleroom.outbox.message import MAIL, Message
 from saleroom.storage.database import Database, Transaction
 
 PLACE = "notices"
@@ -36,9 +36,10 @@ _log = structlog.get_logger()
 class Poster:
     """Posts the words that follow from the log; `round` is that of a Duty."""
 
-    def __init__(self, database: Database, gather: timedelta) -> None:
-        """The first of several words that may follow each other waits for so long."""
+    def __init__(self, database: Database, gather: timedelta, channels: Sequence[str] = (MAIL,)) -> None:
+        """The first of several words that may follow each other waits for so long, to be one mail."""
         self._database = database
+        self._channels = tuple(channels)
         self._gather = gather
         self._frontier: Frontier | None = None
         self._rounds_until_ending = 0.0
@@ -53,8 +54,8 @@ class Poster:
             self._frontier = None
             return POLL_SECONDS
         if self._rounds_until_ending <= 0:
-            posted = await self._database.write(post_ending)
-            self._rounds_until_ending = ENDING_SECONDS if posted < causes.PAGE else 0
+            posted = [await self._database.write(post_ending, channel) for channel in self._channels]
+            self._rounds_until_ending = ENDING_SECONDS if max(posted) < causes.PAGE else 0
         self._rounds_until_ending -= POLL_SECONDS
         return POLL_SECONDS
 
@@ -68,7 +69,7 @@ class Poster:
             self._frontier = Frontier([place], 0) if place else Frontier([], 0)
         await self._look(self._frontier)
         while place < self._frontier.complete:
-            after, due = await self._database.read(read_causes, place, self._frontier.complete)
+            after, due = await self._database.read(read_causes, place, self._frontier.complete, self._channels)
             if not await self._database.write(post_words, place, after, due, self._gather):
                 self._frontier = None  # another process is at it
                 return
@@ -89,22 +90,26 @@ class Poster:
             more = tail.more
 
 
-def read_causes(tx: Transaction, place: int, complete: int) -> tuple[int, list[Due]]:
-    """Return how far the next page of the log goes, and the words that follow from it, for one receiver each."""
+def read_causes(tx: Transaction, place: int, complete: int, channels: Sequence[str]) -> tuple[int, list[Due]]:
+    """Return how far the next page of the log goes, and the words that follow from it, for one receiver and channel each."""
     after = causes.numbers_upto(tx, place, complete)
     entries = causes.entries(tx, place, after)
     due = words_due(entries, causes.leaders_before(tx, entries))
-    known = causes.reachable(tx, {one.receiver for one in due if one.receiver is not None})
+    single = {one.receiver for one in due if one.receiver is not None}
+    known = {channel: causes.reachable(tx, single, channel) for channel in channels}
     now = tx.now()
     fresh = [one for one in due if one.at + KINDS[one.kind].lasts > now]
-    return after, [each for one in fresh for each in _for_each(tx, one, known)]
+    return after, [
+        each for one in fresh for channel in channels for each in _for_each(tx, one, channel, known[channel])
+    ]
 
 
-def _for_each(tx: Transaction, due: Due, known: Collection[int]) -> Sequence[Due]:
-    """Return a word for each receiver who can be reached."""
+def _for_each(tx: Transaction, due: Due, channel: str, known: Collection[int]) -> Sequence[Due]:
+    """Return a word by a channel for each receiver who can be reached by it."""
     if due.receiver is not None:
-        return [due] if due.receiver in known else []
-    others = (one for one in causes.followers(tx, due.auction_id, watchers=due.watchers) if one not in due.without)
+        others = [due.receiver] if due.receiver in known else []
+    else:
+        others = causes.followers(tx, due.auction_id, channel, watchers=due.watchers)
     return [
         Due(
             kind=due.kind,
@@ -114,8 +119,10 @@ def _for_each(tx: Transaction, due: Due, known: Collection[int]) -> Sequence[Due
             at=due.at,
             receiver=one,
             facts=due.facts,
+            channel=channel,
         )
         for one in others
+        if one not in due.without
     ]
 
 
@@ -135,16 +142,17 @@ def _message(due: Due, gather: timedelta) -> Message:
         receiver=due.receiver,
         about=due.gid,
         facts=due.facts,
+        channel=due.channel,
         alone=False,
-        after=gather if kind.gathers else AT_ONCE,
+        after=gather if kind.gathers and due.channel == MAIL else AT_ONCE,
         lasts=kind.lasts,
     )
 
 
-def post_ending(tx: Transaction) -> int:
-    """Tell those who watch lots that these end soon, each of them once; return how many were told."""
+def post_ending(tx: Transaction, channel: str) -> int:
+    """Tell those who watch lots that these end soon, each of them once by a channel; return how many were told."""
     now = tx.now()
-    found = causes.watchers_of_ending(tx, now, now + SOON)
+    found = causes.watchers_of_ending(tx, now, now + SOON, channel)
     return store.post_all(
         tx,
         [
@@ -153,6 +161,7 @@ def post_ending(tx: Transaction) -> int:
                 key=f"ending:{auction_id}:{user_id}",
                 receiver=user_id,
                 about=gid,
+                channel=channel,
                 alone=False,
                 lasts=KINDS["ending"].lasts,
             )

@@ -178,10 +178,16 @@ def set_aside(tx: Transaction, found: Sequence[Sorted]) -> None:
             store.put_off(tx, one.put_off, one.quiet)
 
 
-async def sweep(database: Database) -> None:
-    """Drop words that have waited for too long, and delete old ones, until cancelled; also where no mails go out."""
+async def sweep(database: Database, unsent: Sequence[str] = ()) -> None:
+    """Drop words that have waited for too long, and delete old ones, until cancelled; also where no mails go out.
+
+    Words of the channels `unsent`, which nobody sends, are deleted too.
+    """
     while True:
         with suppress(DatabaseUnavailable):
+            for channel in unsent:
+                while await database.write(store.discard_all, channel, SWEPT_AT_ONCE) >= SWEPT_AT_ONCE:
+                    pass
             # A few at a time, as bids wait for each transaction.
             while await database.write(store.sweep, SWEPT_AT_ONCE) >= SWEPT_AT_ONCE:
                 pass

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import String, cast, func, literal, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
 
 from saleroom.accounts.storage.tables import mail_addresses
 from saleroom.bidding.domain.auction import Status
@@ -14,7 +14,8 @@ from saleroom.bidding.domain.events import BidPlaced, BidVoided
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage.tables import auctions, bids, events, watches
 from saleroom.notices.domain.causes import TYPES, Entry
-from saleroom.outbox.message import MAIL
+from saleroom.notices.storage.tables import push_subscriptions
+from saleroom.outbox.message import PUSH
 from saleroom.outbox.tables import outbox
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -94,33 +95,38 @@ def leaders_before(tx: Transaction, first: Iterable[Entry]) -> dict[int, int]:
     return found
 
 
-def followers(tx: Transaction, auction_id: int, *, watchers: bool) -> list[int]:
-    """Return all who have bid on an auction, and with `watchers` all who watch it, with a verified mail address, by number."""
-    bid = mail_addresses.c.user_id.in_(select(bids.c.bidder_id).where(bids.c.auction_id == auction_id))
-    watch = mail_addresses.c.user_id.in_(select(watches.c.user_id).where(watches.c.auction_id == auction_id))
-    who = or_(bid, watch) if watchers else bid
-    found = select(mail_addresses.c.user_id).where(who, mail_addresses.c.verified_at.is_not(None))
-    return list(tx.execute(found.order_by(mail_addresses.c.user_id)).scalars())
+def _reachable(channel: str) -> tuple[ColumnElement[int], Select[int]]:
+    """Return the column of users, and who of them can be reached by a channel: a verified mail address, or a browser."""
+    if channel == PUSH:
+        column: ColumnElement[int] = push_subscriptions.c.user_id
+        return column, select(column).distinct()
+    column = mail_addresses.c.user_id
+    return column, select(column).where(mail_addresses.c.verified_at.is_not(None))
 
 
-def reachable(tx: Transaction, user_ids: Collection[int]) -> frozenset[int]:
-    """Return those of these users who have a verified mail address."""
+def followers(tx: Transaction, auction_id: int, channel: str, *, watchers: bool) -> list[int]:
+    """Return all who have bid on an auction, and with `watchers` all who watch it, by number, as far as they can be reached."""
+    column, found = _reachable(channel)
+    bid = column.in_(select(bids.c.bidder_id).where(bids.c.auction_id == auction_id))
+    watch = column.in_(select(watches.c.user_id).where(watches.c.auction_id == auction_id))
+    return list(tx.execute(found.where(or_(bid, watch) if watchers else bid).order_by(column)).scalars())
+
+
+def reachable(tx: Transaction, user_ids: Collection[int], channel: str) -> frozenset[int]:
+    """Return those of these users who can be reached by a channel."""
     if not user_ids:
         return frozenset()
-    found = select(mail_addresses.c.user_id).where(
-        bulk.among(tx, mail_addresses.c.user_id, user_ids), mail_addresses.c.verified_at.is_not(None)
-    )
-    return frozenset(tx.execute(found).scalars())
+    column, found = _reachable(channel)
+    return frozenset(tx.execute(found.where(bulk.among(tx, column, user_ids))).scalars())
 
 
-def watchers_of_ending(tx: Transaction, now: datetime, until: datetime) -> list[tuple[int, str, int]]:
+def watchers_of_ending(tx: Transaction, now: datetime, until: datetime, channel: str) -> list[tuple[int, str, int]]:
     """Return (auction, its gid, user) for lots that end by `until` and are watched by users who were not told yet, a page."""
     key = literal("ending:") + cast(auctions.c.id, String) + ":" + cast(watches.c.user_id, String)
-    source = (
-        auctions.join(watches, watches.c.auction_id == auctions.c.id)
-        .join(mail_addresses, mail_addresses.c.user_id == watches.c.user_id)
-        .outerjoin(outbox, (outbox.c.channel == MAIL) & (outbox.c.key == key))
+    source = auctions.join(watches, watches.c.auction_id == auctions.c.id).outerjoin(
+        outbox, and_(outbox.c.channel == channel, outbox.c.key == key)
     )
+    column, found_by = _reachable(channel)
     found = (
         select(auctions.c.id, auctions.c.gid, watches.c.user_id)
         .select_from(source)
@@ -128,7 +134,7 @@ def watchers_of_ending(tx: Transaction, now: datetime, until: datetime) -> list[
             auctions.c.due_at > now,
             auctions.c.due_at <= until,
             auctions.c.status == Status.OPEN,
-            mail_addresses.c.verified_at.is_not(None),
+            exists(found_by.where(column == watches.c.user_id).correlate(watches)),
             outbox.c.id.is_(None),
         )
         .order_by(auctions.c.due_at, watches.c.id)

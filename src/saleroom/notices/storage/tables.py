@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, String, Table, Text
 
-from saleroom.accounts.storage.tables import users
+from saleroom.accounts.storage.tables import auth_tokens, users
+from saleroom.kernel.errors import Fault
+from saleroom.notices.domain.pushes import AUTH, KEY, KEYS_FAULT, parse_endpoint
 from saleroom.storage.areas import AreaTables
-from saleroom.storage.schema import metadata
+from saleroom.storage.schema import Instant, Number, metadata
 
 notice_choices = Table(
     "notice_choices",
@@ -29,4 +31,32 @@ quiet_hours = Table(
 )
 """The hours in which users get nothing, as `22:30`, by the clock of a time zone."""
 
-TABLES = AreaTables(tables=(notice_choices, quiet_hours))
+
+push_subscriptions = Table(
+    "push_subscriptions",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False, index=True),
+    Column("token_id", BigInteger, ForeignKey(auth_tokens.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    Column("endpoint", Text, nullable=False, unique=True),
+    Column("p256dh", String, nullable=False),
+    Column("auth", String, nullable=False),
+    Column("language", String),
+    Column("created_at", Instant, nullable=False),
+)
+"""Browsers that get messages (`domain/pushes.py`). A login that ends takes the subscription of its browser with it."""
+
+
+def _endpoint_fault(value: str) -> Fault | None:
+    found = parse_endpoint(value, private=True)
+    return found if isinstance(found, Fault) else None
+
+
+TABLES = AreaTables(
+    tables=(notice_choices, quiet_hours, push_subscriptions),
+    text_rules={
+        push_subscriptions.c.endpoint: _endpoint_fault,
+        push_subscriptions.c.p256dh: lambda value: None if KEY.fullmatch(value) else KEYS_FAULT,
+        push_subscriptions.c.auth: lambda value: None if AUTH.fullmatch(value) else KEYS_FAULT,
+    },
+)

@@ -1,7 +1,8 @@
-"""What the reader gets by mail: the form; and the page behind the link of a mail that stops all of it."""
+"""What the reader gets by mail and on browsers: the form; and the page behind the link of a mail that stops all of it."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -11,16 +12,22 @@ from starlette.responses import Response
 from saleroom.http.problems import NotFound
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.notices.api.pushes import SUBSCRIPTION
+from saleroom.notices.api.pushes import given as subscription_of
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.errors import UnknownSubscription
 from saleroom.notices.domain.kinds import KINDS
-from saleroom.notices.service import choosing, unsubscribing
+from saleroom.notices.domain.pushes import Subscribed
+from saleroom.notices.service import choosing, subscribing, unsubscribing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
+from saleroom.notices.web.mails import CHOICES
 from saleroom.notices.web.words import PHRASES
-from saleroom.outbox.message import MAIL
-from saleroom.site.site import Site, fields
+from saleroom.outbox.message import MAIL, PUSH
+from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
 
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _ZONES = sorted(
     zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "posix/", "right/"))
 )
@@ -47,6 +54,7 @@ class ChoicePages:
         language = sent.get("language")
         change = Change(
             mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS},
+            push={kind: sent.get(f"push_{kind}") == "on" for kind in KINDS if "push" in sent},
             quiet=(quiet,),
             language=language if language in self._services.languages else None,
         )
@@ -68,6 +76,32 @@ class ChoicePages:
             await self._services.database.write(unsubscribing.stop, *known)
         return self._stop_page(request, damaged=known is None, stopped=True)
 
+    async def subscribe(self, request: Request) -> Response:
+        """POST /mine/notices/browsers: let this browser get messages. Scripts send it, and read the status alone."""
+        sent = await fields(request)
+        values = SUBSCRIPTION.read(sent.get("subscription", "").encode())
+        values["language"] = self._site.language(request).catalogue
+        given, fault = subscription_of(self._services, values)
+        await self._services.tokens.write(subscribing.subscribe, session_token(request) or "", given, fault)
+        return Response(status_code=204)
+
+    async def unsubscribe(self, request: Request) -> Response:
+        """POST /mine/notices/browsers/end: send a browser no more messages. Raises UnknownSubscription."""
+        number = (await fields(request)).get("id", "")
+        if not _NUMBER.fullmatch(number):
+            raise UnknownSubscription
+        try:
+            await self._services.tokens.write(subscribing.unsubscribe, session_token(request) or "", int(number))
+        except Unauthenticated:
+            return self._site.to_log_in(request, CHOICES)
+        return go_to(CHOICES)
+
+    @property
+    def _push(self) -> str | None:
+        """The key of the house to subscribe with; None if no browser gets messages."""
+        push = self._services.push
+        return None if push is None else push.key().public
+
     def _stop_page(self, request: Request, *, damaged: bool, stopped: bool = False) -> Response:
         token = request.query_params.get("token", "")
         return self._site.page(
@@ -88,27 +122,31 @@ class ChoicePages:
         saved: bool = False,
         refused: Refusal | None = None,
     ) -> Response:
-        viewer, found = await self._site.read(request, _own)
-        if viewer is None or found is None:
+        viewer, own = await self._site.read(request, _own)
+        if viewer is None or own is None:
             return self._site.to_log_in(request)
+        found, browsers = own
         language = self._site.language(request)
-        own = None if found.address is None else found.address.language
+        spoken = None if found.address is None else found.address.language
         context: dict[str, Any] = {
             "address": found.address,
             "faults": self._site.words.field_faults(language, refused),
             "fields": _fields(found, self._services.zone) if sent is None else sent,
             "kinds": [(kind, language.gettext(PHRASES[kind].title)) for kind in KINDS],
             "mails": self._services.mails,
-            "own_language": own or language.catalogue,
+            "own_language": spoken or language.catalogue,
             "saved": saved,
+            "push": self._push,
+            "browsers": browsers,
             "wanted": found.choices.by(MAIL),
+            "wanted_here": found.choices.by(PUSH),
             "zones": _ZONES,
         }
         return self._site.page(request, "notices.html", viewer, context, refused=refused)
 
 
-def _own(tx: Transaction, token: str | None) -> Chosen | None:
-    return None if token is None else choosing.chosen(tx, token)
+def _own(tx: Transaction, token: str | None) -> tuple[Chosen, list[tuple[Subscribed, bool]]] | None:
+    return None if token is None else (choosing.chosen(tx, token), subscribing.subscriptions(tx, token))
 
 
 def _fields(found: Chosen, zone: str) -> dict[str, str]:

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from decimal import Decimal
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
-
-from babel.dates import format_datetime as written
 
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.choices import CHANNELS
-from saleroom.notices.service.letters import Item, Letter
+from saleroom.notices.service.letters import Letter
 from saleroom.notices.service.unsubscribing import stop_token
 from saleroom.notices.web.plain_text import plain_text
-from saleroom.notices.web.words import ENDS, NEXT_BID, NO_BID, NO_SALE, PHRASES, TAKEN_DOWN
+from saleroom.notices.web.saying import FIRST_STRONG, POP, is_named, sentences_of, subject_of
+from saleroom.notices.web.words import TAKEN_DOWN
 from saleroom.outbox.kinds import Sign
 from saleroom.site import site
 from saleroom.site.language import SOURCE, Language, Languages
 from saleroom.site.rendering import Renderer
 
-NAME_MAX = 80
-"""Characters of a lot's name in a subject."""
 CHOICES = "/mine/notices"
 STOP = "/notices/unsubscribe"
-_FIRST_STRONG, _POP = "\u2068", "\u2069"
 
 
 class Mails:
@@ -98,64 +90,13 @@ class Mails:
         lots: dict[str, dict[str, Any]] = {}
         for item in letter.items:
             lot = item.lot
-            name = lot.name if _is_named(item, letter.receiver) else language.gettext(TAKEN_DOWN)
+            name = lot.name if is_named(item, letter.receiver) else language.gettext(TAKEN_DOWN)
             found = lots.setdefault(lot.gid, {"name": name, "url": f"{self._origin}/lots/{lot.gid}", "sentences": []})
-            found["sentences"] += _sentences(item, language, zone)
-        return {"lots": list(lots.values()), "subject": _subject(letter, len(lots), language)}
-
-
-def _is_named(item: Item, receiver: int | None) -> bool:
-    """Return whether the receiver may see the lot's name: while it is hidden only its seller may, and staff on the pages."""
-    return item.lot.taken_down is None or item.lot.author.id == receiver
-
-
-def _subject(letter: Letter, lots: int, language: Language) -> str | None:
-    """Return the subject of a mail about one lot, from its last word; None for several, which the template counts."""
-    if lots > 1:
-        return None
-    last = letter.items[-1]
-    if not _is_named(last, letter.receiver):
-        return language.gettext(TAKEN_DOWN)
-    return language.gettext(PHRASES[last.kind].subject, lot=_short(last.lot.name))
-
-
-def _sentences(item: Item, language: Language, zone: str) -> list[str]:
-    lot, facts = item.lot, item.facts
-    price = facts.get("price") if "price" in facts else lot.current_bid
-    values = {
-        "price": None if price is None else language.money(Decimal(price)),
-        "amount": None if facts.get("amount") is None else language.money(Decimal(facts["amount"])),
-        "reason": facts.get("reason"),
-        "winner": facts.get("winner"),
-        "ends": None if lot.ends_at is None else _when(lot.ends_at, language, zone),
-        "minimum": None if lot.minimum_bid is None else language.money(lot.minimum_bid),
-    }
-    phrase = PHRASES[item.kind]
-    unsold = "winner" in facts and facts["winner"] is None
-    sentence = phrase.reasoned if phrase.reasoned is not None and facts.get("reason") else phrase.sentence
-    found = [language.gettext(NO_SALE if unsold else sentence, **values)]
-    if item.lot.over or item.lot.taken_down is not None:
-        return found
-    if phrase.shows_price:
-        found.append(language.gettext(NO_BID if price is None else NEXT_BID, **values))
-    if phrase.shows_end and lot.ends_at is not None:
-        found.append(language.gettext(ENDS, **values))
-    return found
-
-
-def _when(at: datetime, language: Language, zone: str) -> str:
-    """Return an instant by the clock of a time zone, which is named."""
-    return written(at, "d MMMM y, HH:mm:ss z", tzinfo=ZoneInfo(zone), locale=language.locale)
-
-
-def _short(name: str) -> str:
-    """Return a lot's name for a subject: cut, and apart from the direction of the text around it."""
-    name = name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1]}…"
-    turns = any(unicodedata.bidirectional(mark) in {"R", "AL", "AN", "RLM"} for mark in name)
-    return f"{_FIRST_STRONG}{name}{_POP}" if turns else name
+            found["sentences"] += sentences_of(item, language, zone)
+        return {"lots": list(lots.values()), "subject": subject_of(letter, len(lots), language)}
 
 
 def _header(text: str) -> str:
     """Return a text as one line, without characters that steer a mail program."""
-    isolated = _FIRST_STRONG in text
-    return text if isolated and _POP in text and text.isprintable() else printable(text) or "?"
+    isolated = FIRST_STRONG in text
+    return text if isolated and POP in text and text.isprintable() else printable(text) or "?"

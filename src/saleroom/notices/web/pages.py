@@ -14,6 +14,8 @@ from saleroom.notices.web.shown import ShownPages
 from saleroom.notices.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
+BROWSERS = f"{CHOICES}/browsers"
+
 
 def area_pages(services: NoticeServices) -> AreaPages:
     """Return the pages over one house."""
@@ -34,6 +36,8 @@ def _routes(site: Site, services: NoticeServices) -> list[Route]:
     choices, shown, outbox = ChoicePages(site, services), ShownPages(site, services), OutboxPages(site, services)
     return [
         Route(CHOICES, Address(GET=choices.form, POST=choices.save)),
+        Route(BROWSERS, Address(POST=choices.subscribe)),
+        Route(f"{BROWSERS}/end", Address(POST=choices.unsubscribe)),
         Route(STOP, Address(GET=choices.stop_form, POST=choices.stop)),
         Route(OUTBOX.path, Address(GET=outbox.show)),
         Route(AGAIN, Address(POST=outbox.send_again)),

@@ -12,11 +12,18 @@ from saleroom.site.words import Words
 
 WORDS = Words(
     refusals={
+        "unknown_subscription": (N_("This device gets no messages any more."),),
         "unknown_word": (N_("This word was sent meanwhile, or is too old."),),
     },
     faults={
         "time_format": (N_("Enter a time such as 22:30."),),
         "time_zone": (N_("Choose a time zone, such as Europe/Berlin."),),
+        "push_endpoint": (N_("The house cannot send to the push service of this browser."),),
+        "push_off": (N_("This house sends no messages to devices."),),
+        "push_keys": (N_("The keys of this browser cannot be used. Try another browser."),),
+        "push_private": (
+            N_("The push service of this browser is in a private network, where this house sends nothing."),
+        ),
     },
 )
 
@@ -120,6 +127,9 @@ PHRASES: Mapping[str, Phrase] = {
     ),
 }
 """What is said of each kind of word about a lot; mails show no text of other users but names, which are short."""
+
+NEWS = ("News of %(num)s lot", "News of %(num)s lots")
+"""In place of the title of a message about several lots; translated with the template of mails, which says the same."""
 
 STATES: Mapping[State, str] = {
     State.WAITING: N_("waits"),

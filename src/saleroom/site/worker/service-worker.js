@@ -1,7 +1,7 @@
 // The service worker (docs/pages.md, "As an app"). It shows a page of its own where the house cannot be reached, and keeps
 // nothing but that page and its files: no page of a lot or of a person, no bid, nothing to be sent later.
 // `HOUSE` stands before this file: `version`, which changes with everything that is kept; `pages`, the offline page by
-// language; `files`, what these pages need.
+// language; `files`, what these pages need; `icon`, the picture beside messages.
 const CACHE = `saleroom-${HOUSE.version}`;
 const LANGUAGE = "/service-worker.js?language"; // a key in the cache, and no address of the house
 let told; // the language of the last page that the house has sent
@@ -65,3 +65,40 @@ self.addEventListener("fetch", (event) => {
   if (request.mode === "navigate") event.respondWith(page(event));
   else if (HOUSE.files.includes(new URL(request.url).pathname)) event.respondWith(file(request));
 });
+
+// Messages of the house (docs/notices.md): the words are made by the house, in the language of this browser.
+function say(said) {
+  const { title, body, lang, dir, tag, url, at } = said;
+  const options = { body, lang, dir, tag, renotify: true, timestamp: at, icon: HOUSE.icon, data: { url } };
+  return self.registration.showNotification(title, options);
+}
+
+async function open(url) {
+  const address = new URL(url, location.origin);
+  if (address.origin !== location.origin) return;
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const shown = windows.find((one) => new URL(one.url).pathname === address.pathname);
+  await (shown ? shown.focus() : self.clients.openWindow(address.href));
+}
+
+// The browser has another address for its messages. Whoever is no longer logged in here gets none.
+async function move(event) {
+  const options = event.oldSubscription?.options;
+  const made = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
+  if (!made) return;
+  const { endpoint, keys } = made.toJSON();
+  await fetch("/mine/notices/browsers", {
+    method: "POST",
+    headers: { "X-Requested-With": "service-worker.js" },
+    body: new URLSearchParams({ subscription: JSON.stringify({ endpoint, keys }) }),
+  });
+}
+
+self.addEventListener("push", (event) => {
+  if (event.data) event.waitUntil(say(event.data.json()));
+});
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data?.url ?? "/"));
+});
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(move(event)));

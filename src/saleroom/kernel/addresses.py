@@ -1,0 +1,45 @@
+"""Addresses of the internet, and those of private networks, which strangers must not reach through the house."""
+
+from __future__ import annotations
+
+import ipaddress
+from ipaddress import IPv4Address, IPv6Address
+
+PRIVATE = "must be a public address: this house posts to none of its own machine or of a private network"
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+"""By such addresses of IPv6, routers reach those of IPv4 (RFC 6052)."""
+_COMPATIBLE = ipaddress.ip_network("::/96")
+_PRIVATE_ENDS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa", ".lan")
+
+
+def is_public(text: str) -> bool:
+    """Return whether an address, such as one that a name resolved to, is one of the public internet."""
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    return all(one.is_global and not one.is_multicast for one in _meant(address))
+
+
+def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
+    """Return an address, and those of IPv4 that stand in it."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    inner: list[IPv4Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if address in _TRANSLATED or address in _COMPATIBLE:
+        inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    found: list[IPv4Address | IPv6Address] = [one for one in inner if one is not None]
+    mapped = address.ipv4_mapped is not None or address in _TRANSLATED
+    return found if mapped else [address, *found]
+
+
+def is_private_name(host: str) -> bool:
+    """Return whether a host of an address is private by how it is written; for other names, what they resolve to counts."""
+    name = host.rstrip(".").lower()
+    if name in ("localhost", "") or name.endswith(_PRIVATE_ENDS):
+        return True
+    try:
+        ipaddress.ip_address(name.strip("[]").partition("%")[0])
+    except ValueError:
+        return name.replace(".", "").isdigit() or name.startswith("0x")  # other spellings of an address of IPv4
+    return not is_public(name.strip("[]"))

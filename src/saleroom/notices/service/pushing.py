@@ -1,0 +1,214 @@
+"""Pushing: what waits for browsers goes to their push services after the commit; each try is written down before it begins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from random import SystemRandom
+
+import structlog
+from msgspec import Struct
+
+from saleroom.notices.domain.pushes import URGENT, Subscribed, kept, topic
+from saleroom.notices.service import subscribing
+from saleroom.notices.service.letters import Letter, Sorted, sift
+from saleroom.notices.service.sending import set_aside
+from saleroom.notices.storage import pushes
+from saleroom.outbox import store, web_push
+from saleroom.outbox.hooks import HookClient, Posted
+from saleroom.outbox.message import PUSH, Message, State, Word, pause
+from saleroom.outbox.web_push import HouseKey
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
+
+LEASE = "pushes-sending"
+LETTERS_AT_ONCE = 50
+OF_USER_AT_ONCE = 3
+"""The most messages of one user that are under way at a time: slow services of one do not hold up those of others."""
+POLL_SECONDS = 2.0
+ENDED_STATUS = (404, 410)
+"""The browser has ended the subscription (RFC 8030, section 7.3)."""
+BUSY_STATUS = 429
+
+_log = structlog.get_logger()
+_CHANCE = SystemRandom()
+
+Write = Callable[[Letter], bytes]
+
+
+class Push(Struct, frozen=True):
+    """A message to one browser, for which a push service keeps it for `ttl` seconds while it is away."""
+
+    to: Subscribed
+    letter: Letter
+    ttl: int
+    topic: str
+    urgent: bool
+
+
+class Found(Struct, frozen=True):
+    """What is due: messages, what becomes of other words, and words that go to each browser of their receivers."""
+
+    pushes: tuple[Push, ...] = ()
+    sorted: tuple[Sorted, ...] = ()
+    fanned: tuple[tuple[Word, tuple[Subscribed, ...]], ...] = ()
+
+
+class Pusher:
+    """Sends the words of the channel push; `round` is that of a Duty. `close` it at the end."""
+
+    def __init__(
+        self, database: Database, client: HookClient, key: Callable[[], HouseKey], contact: str, write: Write
+    ) -> None:
+        """`key` is the house's, `contact` the address of whom push services may write to; `write` says what a letter says."""
+        self._database = database
+        self._client = client
+        self._key = key
+        self._contact = contact
+        self._write = write
+        self._running: dict[str, tuple[int, asyncio.Task[None]]] = {}
+        """The messages that are under way, by the number of the subscription, with its user."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called when a message is no longer under way."""
+
+    async def round(self) -> float:
+        """Begin to send what is due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
+        seconds = await self._database.read(store.waiting_at, PUSH)
+        if seconds is None or seconds > 0 or len(self._running) >= LETTERS_AT_ONCE:
+            return POLL_SECONDS if seconds is None else min(POLL_SECONDS, max(seconds, 0.05))
+        found = await self._database.read(next_pushes, frozenset(self._running))
+        if found.fanned or found.sorted:
+            await self._database.write(settle_others, found)
+        of_user = Counter(user for user, _ in self._running.values())
+        for push in found.pushes:
+            user = push.to.user_id
+            if of_user[user] < OF_USER_AT_ONCE and len(self._running) < LETTERS_AT_ONCE:
+                of_user[user] += 1
+                self._begin(push)
+        return 0.0 if found.fanned else POLL_SECONDS
+
+    def _begin(self, push: Push) -> None:
+        address = str(push.to.id)
+        task = asyncio.create_task(self._try(push))
+        self._running[address] = push.to.user_id, task
+        task.add_done_callback(lambda _: self._ended(address))
+
+    def _ended(self, address: str) -> None:
+        self._running.pop(address, None)
+        self.wake()
+
+    async def drain(self) -> None:
+        """Wait for what is under way."""
+        while self._running:
+            await asyncio.gather(*(task for _, task in self._running.values()), return_exceptions=True)
+            await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """End what is under way; it counts as tried."""
+        for _, task in list(self._running.values()):
+            task.cancel()
+        await self.drain()
+        await self._client.close()
+
+    async def _try(self, push: Push) -> None:
+        """Try to send one message, and write down what came of it."""
+        words, chance = push.letter.words, _CHANCE.random()
+        try:
+            if not await self._database.write(store.claim, words, chance):
+                return
+            posted = await self._send(push)
+            await self._database.write(note, push, posted, chance)
+        except (DatabaseUnavailable, store.LetterChanged):
+            pass  # what has begun waits for its next try
+        except Exception:  # noqa: BLE001  # one message never ends the others
+            _log.exception("sending a message to a browser failed", subscription=push.to.id)
+
+    async def _send(self, push: Push) -> Posted:
+        to = push.to.subscription
+        body = web_push.encrypt(self._write(push.letter), web_push.raw(to.p256dh), web_push.raw(to.auth))
+        headers = {
+            "Authorization": self._key().authorization(to.endpoint, self._contact, push.letter.written_at),
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(push.ttl),
+            "Topic": push.topic,
+            "Urgency": "high" if push.urgent else "normal",
+        }
+        return await self._client.post(to.endpoint, headers, body)
+
+
+def next_pushes(tx: Transaction, running: Collection[str]) -> Found:
+    """Return what is due, but not for the browsers that a message is under way to."""
+    due = [words for words in store.due(tx, PUSH, 2 * LETTERS_AT_ONCE) if words[0].address not in running]
+    fanned = tuple((word, tuple(_browsers(tx, word))) for words in due if words[0].address is None for word in words)
+    letters = [words for words in due if words[0].address is not None]
+    known = pushes.get_many(tx, {int(words[0].address or 0) for words in letters})
+    found: list[Push] = []
+    others: list[Sorted] = []
+    for words in letters:
+        to = known.get(int(words[0].address or 0))
+        if to is None:
+            others.append(Sorted(dropped=tuple((word, subscribing.ENDED) for word in words)))
+            continue
+        language = to.subscription.language
+        one = sift(tx, words, PUSH, number=words[0].letter, address=str(to.id), language=language)
+        others.append(one)
+        if one.letter is not None:
+            found.append(_push(tx, to, one.letter))
+    return Found(tuple(found), tuple(one for one in others if one.dropped or one.put_off), fanned)
+
+
+def _browsers(tx: Transaction, word: Word) -> Sequence[Subscribed]:
+    return () if word.receiver is None else pushes.of_user(tx, word.receiver)
+
+
+def _push(tx: Transaction, to: Subscribed, letter: Letter) -> Push:
+    last = letter.items[-1]
+    expires = max(word.expires_at for word in letter.words)
+    urgent, ends = last.kind in URGENT, [item.lot.ends_at for item in letter.items if item.lot.ends_at is not None]
+    alone = len({item.lot.gid for item in letter.items}) == 1
+    # What is said of one lot takes the place of what was said of it before; news of several lots take no place.
+    about = f"{to.id} {last.lot.gid}" if alone else f"{to.id} letter {letter.number}"
+    return Push(to, letter, kept(last.kind, ends, expires, tx.now()), topic(about), urgent)
+
+
+def settle_others(tx: Transaction, found: Found) -> None:
+    """Drop what is not sent, put off what waits for the end of quiet hours, and address words to their receivers' browsers."""
+    set_aside(tx, found.sorted)
+    store.discard(tx, [word for word, to in found.fanned if not to])
+    for word, to in found.fanned:
+        for one in to[:1]:
+            store.give_address(tx, word, str(one.id))
+        store.post_all(tx, [_copy(word, one) for one in to[1:]])
+
+
+def _copy(word: Word, to: Subscribed) -> Message:
+    return Message(
+        kind=word.kind,
+        key=f"{word.kind}:copy:{word.id}:{to.id}",
+        receiver=word.receiver,
+        address=str(to.id),
+        about=word.about,
+        facts=word.facts,
+        channel=PUSH,
+        alone=False,
+        lasts=word.expires_at - word.posted_at,
+    )
+
+
+def note(tx: Transaction, push: Push, posted: Posted, chance: float) -> None:
+    """Note what came of a try. A browser that is gone gets nothing more."""
+    words = push.letter.words
+    if posted.ok:
+        store.settle(tx, words, State.SENT)
+    elif posted.status in ENDED_STATUS:
+        store.settle(tx, words, State.GIVEN_UP, subscribing.ENDED)
+        subscribing.end(tx, push.to.user_id, push.to.id)
+    elif posted.status is None or posted.status == BUSY_STATUS or posted.status >= 500:
+        after = max(pause(words[0].tries + 1, chance), timedelta(seconds=posted.retry_after))
+        store.failed(tx, words, f"The push service: {posted.reason}", after)
+    else:
+        store.settle(tx, words, State.GIVEN_UP, f"The push service: {posted.reason}")
+        _log.warning("a push service refused a message", status=posted.status, word=push.letter.number)
