@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, reduce
 from operator import or_
@@ -36,8 +35,8 @@ from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
-from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
+from saleroom.presence import Presence
 from saleroom.settings import Settings
 from saleroom.site import house_profile
 from saleroom.site import operations as site_operations
@@ -50,7 +49,6 @@ log = structlog.get_logger()
 
 ENDPOINTS: tuple[Endpoint[Any], ...] = (*(row for area in AREAS for row in area.endpoints), *HEALTH)
 """The table of routes: every endpoint of the API."""
-RESTART_SECONDS = 1.0
 
 
 def vocabulary(areas: Sequence[Area[Settings]] = AREAS) -> Vocabulary:
@@ -87,8 +85,10 @@ def application(
     relay = next((part.relay for part in parts if part.relay is not None), None)
     documents = tuple(declare for area in areas for declare in area.messages)
     endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
+    status = lambda: "off" if relay is None else relay.status  # noqa: E731  # two words
+    presence = Presence(database, status)
     health = HealthServices(
-        broker=lambda: "off" if relay is None else relay.status,
+        broker=status,
         owed=next((part.owed for part in parts if part.owed is not None), partial(_nothing_owed, database)),
         openapi=api_document(endpoints, areas),
         asyncapi=asyncapi.document(
@@ -106,7 +106,7 @@ def application(
             counted, asked = [part.figures for part in parts], [ask for part in parts for ask in part.asked]
             tasks["figures"] = Meter(board, database, outcomes, connections, counted, asked).run
         try:
-            async with _running(tasks, relay):
+            async with presence.running(tasks, relay):
                 yield {APPLICATION: answers, CONNECTIONS: connections}
         finally:
             for part in parts:
@@ -200,28 +200,3 @@ def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Broker
         embedded=embedded,
         websocket_port=settings.mqtt_websocket_port if embedded else None,
     )
-
-
-@asynccontextmanager
-async def _running(tasks: Mapping[str, Task], relay: Relay | None) -> AsyncIterator[None]:
-    """Run the tasks beside the requests; at the end the relay sends the owed events, and the others stop at once."""
-    running = [asyncio.create_task(_kept_running(name, run)) for name, run in tasks.items()]
-    try:
-        yield
-    finally:
-        if relay is not None:
-            await relay.stop()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-
-
-async def _kept_running(name: str, run: Task) -> None:
-    """Run a part as long as the house serves. If it fails, log the bug and start it again."""
-    while True:
-        try:
-            await run()
-            return
-        except Exception:
-            log.exception("a part failed and is started again", part=name)
-            await asyncio.sleep(RESTART_SECONDS)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import structlog
-from sqlalchemy import func, select
 
 from saleroom import __version__, serving
 from saleroom.http import metrics
@@ -23,8 +22,8 @@ from saleroom.http.metrics import Board
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.protocol import Http
 from saleroom.kernel.figures import Figure, Kind, Sample, counters, gauge
-from saleroom.outbox.tables import WAITING, outbox
-from saleroom.storage.database import Database, Transaction
+from saleroom.outbox import store
+from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
 log = structlog.get_logger()
@@ -74,7 +73,7 @@ class Meter:
                 self._answers += await ask()
 
     async def _outbox(self) -> Sequence[Figure]:
-        waiting, late = await self._database.read(_outbox)
+        waiting, late = await self._database.read(store.backlog)
         return (
             gauge("saleroom_outbox_waiting", "Words to people that wait to be sent.", waiting, Kind.STATE),
             gauge("saleroom_outbox_late_seconds", "How long the first of them has been due.", late, Kind.STATE),
@@ -100,13 +99,6 @@ class Meter:
                 "saleroom_build", "The version that serves.", Kind.STATE, (Sample((__version__,), 1),), ("version",)
             ),
         )  # fmt: skip
-
-
-def _outbox(tx: Transaction) -> tuple[int, float]:
-    """Return how many words wait, and for how many seconds the first has been due."""
-    found = select(func.count().label("waiting"), func.min(outbox.c.due_at).label("first")).where(WAITING)
-    row = tx.execute(found).one()
-    return row.waiting, 0.0 if row.first is None else max(0.0, (tx.now() - row.first).total_seconds())
 
 
 def _places(database: Database) -> Sequence[Figure]:

@@ -29,8 +29,9 @@ from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
 from saleroom.outbox.message import Message
-from saleroom.storage import heartbeats, leases
+from saleroom.storage import heartbeats, leases, processes
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.processes import Report
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock
@@ -99,6 +100,7 @@ async def furnish_it(url: str) -> str:
         await database.write(sanctions.impose, "cyd", Sanction.WARNING, "Be polite.")
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.beat, clock.now)
+        await database.write(processes.beat, "a process", Report("hall", 7, "1", "off", ()))
         await database.write(rate_limits.lock, rate_limits.digest("network", "192.0.2.1"), clock.now)
         return running
     finally:

@@ -182,7 +182,7 @@ def test_disk(examine: Examine, sqlite_template: Path, monkeypatch: pytest.Monke
     levels = []
     for free in (10, 1, 0.1):
         monkeypatch.setattr(
-            "saleroom.admin.machine_checks.shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free * 2**30)
+            "saleroom.storage.room.shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free * 2**30)
         )
         found = examine(code=int(free < 1), database=f"sqlite:///{sqlite_template}")
         levels += [level for level, _ in found["disk"]]

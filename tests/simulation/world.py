@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
-from saleroom import compose
 from saleroom.accounts.service.throttle import RateLimit
 from saleroom.bidding.api.devices import PUBLICATIONS, RATE_BURST, RATE_PER_SECOND, CommandHandler
 from saleroom.bidding.area import tasks
@@ -23,6 +22,7 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
+from saleroom.presence import Presence
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.playing import T0
@@ -229,9 +229,10 @@ class Process:
             self.die()
             return
         self.up = True
+        presence = Presence(self.database, lambda: self.relay.status)
         for name, run in running.items():
             context = self._context(self.closer) if name == "closer" else copy_context()
-            self._task(compose._kept_running(name, self._watched(name, run)), context)
+            self._task(presence.kept_running(name, self._watched(name, run)), context)
 
     def _tell_others(self) -> None:
         """As `storage/notices.py` does on PostgreSQL; every third is lost."""

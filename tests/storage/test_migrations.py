@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0030"
+NEWEST = "0031"
 ADDED = {
     "cleared_at",
     "agent",
@@ -84,6 +84,7 @@ LATER = {
     "invitations",
     "passkeys",
     "used_challenges",
+    "processes",
 }
 """Tables that were not among the first."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import stat
 import time
@@ -16,8 +15,8 @@ from saleroom.admin.findings import Finding, failed, fine, off, warned
 from saleroom.broker.embedded import reached_at
 from saleroom.settings import Settings, listeners
 from saleroom.storage.database import parse_url
+from saleroom.storage.room import Enough, folder_of, room_at
 
-DISK_BYTES_MIN, DISK_BYTES_LOW = 200 * 2**20, 2 * 2**30
 ANSWER_SECONDS_MAX = 5
 BACKUP_HOURS_MAX = 26
 """A daily backup, and two hours for it to take."""
@@ -55,17 +54,17 @@ async def _serves(settings: Settings) -> bool:
 def disk(settings: Settings, _: str | None) -> Sequence[Finding]:
     """There is room where the house writes."""
     url = parse_url(settings.database)
-    is_file = url.get_backend_name() == "sqlite"
-    folder = Path(url.database or "").absolute().parent if is_file else Path.cwd()
+    folder = folder_of(url)
     try:
-        free = shutil.disk_usage(folder).free
+        room = room_at(folder)
     except OSError as error:
         return [failed("disk", f"{folder}: {error.strerror}", "make the folder, or correct the setting database")]
-    what = f"{free / 2**30:.1f} GiB are free at {folder}"
+    what = f"{room.free / 2**30:.1f} GiB are free at {folder}"
+    is_file = url.get_backend_name() == "sqlite"
     remedy = "make room: a full disk refuses every bid" if is_file else "make room for logs and uploads"
-    if free < DISK_BYTES_MIN:
+    if room.enough is Enough.NO:
         return [failed("disk", what, remedy)]
-    return [warned("disk", what, remedy) if free < DISK_BYTES_LOW else fine("disk", what)]
+    return [warned("disk", what, remedy) if room.enough is Enough.LOW else fine("disk", what)]
 
 
 def files(settings: Settings, config: str | None) -> Sequence[Finding]:

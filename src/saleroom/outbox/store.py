@@ -232,6 +232,13 @@ def counts(tx: Transaction) -> dict[State, int]:
     return {state: found.get(state, 0) for state in State}
 
 
+def backlog(tx: Transaction) -> tuple[int, float]:
+    """Return how many words wait, and for how many seconds the first has been due."""
+    found = select(func.count().label("waiting"), func.min(outbox.c.due_at).label("first")).where(WAITING)
+    row = tx.execute(found).one()
+    return row.waiting, 0.0 if row.first is None else max(0.0, (tx.now() - row.first).total_seconds())
+
+
 def keys_known(tx: Transaction, channel: str, keys: Collection[str]) -> frozenset[str]:
     """Return those of `keys` that were posted before."""
     found = select(outbox.c.key).where(outbox.c.channel == channel, bulk.among(tx, outbox.c.key, keys))

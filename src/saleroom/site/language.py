@@ -44,7 +44,7 @@ WRITTEN_MAX = 4096
 _RANGE = re.compile(r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,8}|\*)[ \t]*(?:;[ \t]*[Qq]=([01](?:\.[0-9]{0,3})?))?")
 """A language with its quality (RFC 9110, 12.4.2 and 12.5.4)."""
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-_SIZES = ((2**20, "megabyte"), (2**10, "kilobyte"), (1, "byte"))
+_SIZES = ((2**30, "gigabyte"), (2**20, "megabyte"), (2**10, "kilobyte"), (1, "byte"))
 
 
 def N_(words: str) -> str:  # noqa: N802  # the name that gettext's tools know

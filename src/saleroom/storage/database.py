@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
@@ -36,6 +37,17 @@ class Note(Generic[V]):
 
 class Switch:
     """Names a setting of the house that use cases ask about; it is off unless `Database.switch_on` was called."""
+
+
+class LastWork:
+    """When a task of the house last finished a transaction; None if it has not yet."""
+
+    def __init__(self) -> None:
+        self.at: datetime | None = None
+
+
+WORK: ContextVar[LastWork | None] = ContextVar("work", default=None)
+"""The task of the house for which the present transactions are; None if they are for requests."""
 
 
 class Transaction:
@@ -199,6 +211,8 @@ class Database:
             answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
         for key, values in tx.cached:
             self.cache[key].update(values)
+        if (last := WORK.get()) is not None:
+            last.at = self.clock_now()
         return answer, tx
 
     async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:

@@ -6,6 +6,7 @@ from sqlalchemy import (
     Column,
     String,
     Table,
+    Text,
 )
 
 from saleroom.storage.areas import AreaTables
@@ -37,4 +38,16 @@ heartbeats = Table(
 )
 """When the house was last seen serving."""
 
-TABLES = AreaTables(tables=(secrets, leases, heartbeats), not_exported=(leases,), filled_at_start=(secrets,))
+processes = Table(
+    "processes",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("started_at", Instant, nullable=False),
+    Column("seen_at", Instant, nullable=False),
+    Column("report", Text, nullable=False),
+)
+"""The processes that serve, and what each says of itself (`processes.py`)."""
+
+TABLES = AreaTables(
+    tables=(secrets, leases, heartbeats, processes), not_exported=(leases, processes), filled_at_start=(secrets,)
+)

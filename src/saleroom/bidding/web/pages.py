@@ -13,6 +13,7 @@ from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
 from saleroom.bidding.web.drafts import DraftPages
+from saleroom.bidding.web.health import HEALTH, HealthPages
 from saleroom.bidding.web.home import HomePage
 from saleroom.bidding.web.live import LivePages
 from saleroom.bidding.web.lots import LotPages
@@ -36,6 +37,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         words=words.WORDS,
         paths=frozenset({"/", "/live", "/results.csv", "/sell", "/mine"}),
         below=("/lots/", "/sell/", "/mine/"),
+        sections=(HEALTH,),
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
@@ -94,6 +96,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/mine/selling/results.csv", Address(GET=files.of_seller)),
         Route("/results.csv", Address(GET=files.of_house)),
         Route("/mine/watching", Address(GET=mine.watching)),
+        Route(HEALTH.path, Address(GET=HealthPages(site).show)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
     ]
 
