@@ -75,8 +75,15 @@ def lots(url: str, status: str) -> list[dict[str, Any]]:
     return found
 
 
+def who_may_see_the_people(url: str, name: str, password: str) -> int:
+    """Return the status of the list of people for a user of the demo, who logs in by this password."""
+    with httpx.Client(base_url=url, headers={"X-Requested-With": "test"}) as http:
+        token = http.post("/login", json={"username": name, "password": password}).json()["token"]
+        return http.get("/staff/users", headers={"Authorization": f"Bearer {token}"}).status_code
+
+
 def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> None:
-    """The demo prints addresses. Lots have photos and bids, one closes and another follows. Ctrl-C leaves nothing behind."""
+    """Lots have photos and bids, one closes and another follows, and its staff may log in. Ctrl-C leaves nothing behind."""
     foreign = tmp_path / "own.db"
     demos.append(Demo(tmp_path, "--port", "0", "--lots", "6", "--speed", "8", database=f"sqlite:///{foreign}"))
     demo = demos[0]
@@ -95,6 +102,9 @@ def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> N
     login = {"username": account[1], "password": account[2]}
     answer = httpx.post(f"{url}/login", json=login, headers={"X-Requested-With": "test"})
     assert 200 == answer.status_code
+    assert {"owner": 200, "auctioneer": 200, "clerk": 200, "guest": 403} == {
+        name: who_may_see_the_people(url, name, account[2]) for name in ("owner", "auctioneer", "clerk", "guest")
+    }
     house = demo.house()
     assert 0 == demo.stop()
     assert "" == demo.errors()

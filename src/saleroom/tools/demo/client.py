@@ -63,9 +63,12 @@ class DemoClient(HttpClient):
 
     async def register(self, name: str, password: str) -> str:
         """Register a user, log in, and return the token."""
-        account = {"username": name, "password": password}
-        await self.ask("POST", "/users", body=account)
-        return str((await self.ask("POST", "/login", body=account))["token"])
+        await self.ask("POST", "/users", body={"username": name, "password": password})
+        return await self.log_in(name, password)
+
+    async def log_in(self, name: str, password: str) -> str:
+        """Log a user in, and return the token."""
+        return str((await self.ask("POST", "/login", body={"username": name, "password": password}))["token"])
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """Yield each event of the house as it happens, without end: a new connection resumes after the last event."""

@@ -19,12 +19,13 @@ from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
 from saleroom.tools.demo.market import DemoLot, LotResult, Market
 from saleroom.tools.demo.sale import SELLERS, DemoSale
-from saleroom.tools.demo.server import served
+from saleroom.tools.demo.server import DemoHouse, served
 from saleroom.tools.errors import ToolError
 from saleroom.tools.program import program
 from saleroom.tools.progress import Progress
 
-GUEST = "guest"
+GUEST, OWNER, STAFF = "guest", "owner", ("auctioneer", "clerk")
+"""The accounts whose password is shown. Those of the staff are called as their roles."""
 _WORDS = [
     "amber",
     "birch",
@@ -103,8 +104,8 @@ class _Demo:
     async def run(self) -> None:
         """Serve and furnish a house, and continue the sale without end. Raises ToolError."""
         self._console.print("Opening a house to look at (Ctrl-C ends it)")
-        async with served(self._options.host, self._options.port) as (url, ended), DemoClient(url) as client:
-            show = asyncio.create_task(self._show(client))
+        async with served(self._options.host, self._options.port) as house, DemoClient(house.url) as client:
+            show, ended = asyncio.create_task(self._show(house, client)), house.ended
             try:
                 await asyncio.wait((show, ended), return_when=asyncio.FIRST_COMPLETED)
                 if not ended.done():
@@ -114,11 +115,12 @@ class _Demo:
                 await asyncio.gather(show, return_exceptions=True)
             raise ToolError(await ended)
 
-    async def _show(self, client: DemoClient) -> None:
+    async def _show(self, house: DemoHouse, client: DemoClient) -> None:
         market = Market(client, self._created, self._results.put_nowait)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(market.follow())
             await client.clock_set.wait()
+            hiring = tasks.create_task(self._hire(house, client))
             tokens = await self._register(client, [*SELLERS, GUEST])
             sale = DemoSale(client, market, pieces(self._options.seed), tokens, self._options.seed, self._options.speed)
             entering = tasks.create_task(self._register(client, [name for name, _ in PEOPLE]))
@@ -126,6 +128,7 @@ class _Demo:
             for bidder in self._bidders(client, market, await entering):
                 tasks.create_task(bidder.run())
             await self._first_bid(market)
+            await hiring
             self._say_where(client.url, market)
             tasks.create_task(self._greet(market))
             await self._play_guest(client, market, tokens[GUEST])
@@ -137,6 +140,14 @@ class _Demo:
         passwords = {name: self._password if name == GUEST else secrets.token_urlsafe(16) for name in names}
         found = await asyncio.gather(*(client.register(name, password) for name, password in passwords.items()))
         return dict(zip(names, found, strict=True))
+
+    async def _hire(self, house: DemoHouse, client: DemoClient) -> None:
+        """Make an owner by the command line, as nobody else can, and have the owner give the others their roles."""
+        await house.command("users", "add", OWNER, "--role", OWNER, typed=self._password)
+        token = await client.log_in(OWNER, self._password)
+        for name in STAFF:
+            await client.register(name, self._password)
+            await client.ask("PUT", f"/staff/users/{name}/role", token, {"role": name})
 
     async def _furnish(self, sale: DemoSale) -> None:
         lots = self._options.lots
@@ -161,6 +172,7 @@ class _Demo:
             ("the lot that closes first", f"{url}/lots/{first.gid}"),
             ("the hall screen", f"{url}/lots/{first.gid}/screen"),
             ("log in and bid", f"{url}/login  as {GUEST}, password {self._password}"),
+            ("run the house", f"{url}/admin  as {OWNER}, {' or '.join(STAFF)}, with the same password"),
             ("in another terminal", f"{program()} watch {url}"),
         )
         self._console.print("\nThe sale is on. Look at")

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from saleroom.tools.errors import ToolError
 
@@ -25,9 +26,37 @@ _PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 
 
+class DemoHouse(NamedTuple):
+    """A house that serves: its address, its folder, and a task that returns its last messages when it ends."""
+
+    url: str
+    folder: Path
+    ended: asyncio.Task[str]
+
+    async def command(self, *arguments: str, typed: str) -> None:
+        """Run a command of its owner, with a line `typed` on its standard input. Raises ToolError."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "saleroom", *arguments),
+            cwd=self.folder,
+            env=_environment(self.folder),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_end_with_parent(),
+        )
+        try:
+            said, _ = await process.communicate(f"{typed}\n".encode())
+        finally:
+            await _end(process)
+        if process.returncode:
+            raise ToolError(said.decode(errors="replace").strip() or f"saleroom {arguments[0]} failed")
+
+
 @asynccontextmanager
-async def served(host: str, port: int | None) -> AsyncIterator[tuple[str, asyncio.Task[str]]]:
-    """Serve a new house; yield its address, and a task that returns the house's last messages when the house ends.
+async def served(host: str, port: int | None) -> AsyncIterator[DemoHouse]:
+    """Serve a new house.
 
     `port` None takes 9000, or a free port if 9000 is taken. Raises ToolError.
     """
@@ -52,7 +81,7 @@ async def served(host: str, port: int | None) -> AsyncIterator[tuple[str, asynci
         if url is None:
             raise ToolError(_last_messages(log) or "the house did not start")
         watch = asyncio.create_task(_ended(process, log))
-        yield url, watch
+        yield DemoHouse(url, folder, watch)
     finally:
         if watch is not None:
             watch.cancel()
