@@ -24,7 +24,8 @@ from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.tables import signing_keys
 from saleroom.notices.domain.choices import QuietHours
-from saleroom.notices.service import choosing, subscribing
+from saleroom.notices.domain.webhooks import Scope
+from saleroom.notices.service import choosing, subscribing, webhooks
 from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
@@ -93,6 +94,8 @@ async def furnish_it(url: str) -> str:
         await database.write(places.begin, "test", 7)
         await database.write(choosing.choose, cyd.token, Change(mail={"won": False}, quiet=(QUIET,)))
         await database.write(subscribing.subscribe, cyd.token, Browser("cyd").subscription("https://push.example"))
+        hook = ("https://example.org/hook", ("notice.won", "bid.placed"), Scope.OWN)
+        await database.write(webhooks.make, cyd.token, lambda: b"key", *hook)
         await database.write(mail_addresses.give, cyd.account.id, "cyd@xn--bcher-kva.example", "de", clock.now)
         await database.write(mail_links.add, cyd.account.id, Purpose.RESET, "cyd@xn--bcher-kva.example", clock.now)
         await database.write(mail_links.ask, "cyd", "de", clock.now)

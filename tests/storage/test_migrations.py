@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0031"
+NEWEST = "0032"
 ADDED = {
     "cleared_at",
     "agent",
@@ -79,6 +79,7 @@ LATER = {
     "rate_limits",
     "sanctions",
     "notice_choices",
+    "webhooks",
     "quiet_hours",
     "push_subscriptions",
     "invitations",

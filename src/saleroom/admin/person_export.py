@@ -40,7 +40,7 @@ from saleroom.bidding.storage.tables import (
 )
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
-from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours
+from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours, webhooks
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
 from saleroom.settings import Settings
@@ -52,6 +52,8 @@ LEFT_OUT = {
     "password_digest": "a secret",
     "token": "a secret",
     "secret": "a secret",
+    "salt": "leads to a secret",
+    "old_salt": "leads to a secret",
     "seed": "a secret of a ledger",
     "hidden": "a secret of a ledger",
     "head": "in the ledger",
@@ -99,6 +101,7 @@ notices.json        what the house has written to you, and when
 notice_choices.json which words you want by mail and on browsers, as far as you have chosen
 quiet_hours.json    the hours in which nothing is sent to you
 browsers.json       browsers that show messages of the house, without their addresses and keys
+webhooks.json       your webhooks, without their secrets
 sanctions.json      warnings, suspensions and bans, with their reasons
 invitations.json    invitations that you have made or taken
 acts.json           what staff has done about your account; not who of them
@@ -197,6 +200,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("notice_choices", notice_choices.c.kind, notice_choices.c.user_id == user_id),
         Part("quiet_hours", quiet_hours.c.user_id, quiet_hours.c.user_id == user_id),
         Part("browsers", push_subscriptions.c.id, push_subscriptions.c.user_id == user_id),
+        Part("webhooks", webhooks.c.id, webhooks.c.user_id == user_id),
         Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
         Part("invitations", invitations.c.id, or_(invitations.c.by_id == user_id, invitations.c.used_by_id == user_id)),
         Part("acts", audit.c.id, audit.c.user_id == user_id),

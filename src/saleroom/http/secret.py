@@ -32,6 +32,7 @@ class Purpose(StrEnum):
     MAILS = "mails"
     PUSHES = "pushes"
     SECOND_FACTORS = "second factors"
+    WEBHOOKS = "webhooks"
 
 
 class HouseSecret:

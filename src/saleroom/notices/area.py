@@ -7,26 +7,31 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from saleroom import __version__
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
 from saleroom.http.secret import Purpose
 from saleroom.notices import api
 from saleroom.notices.api.vocabulary import VOCABULARY
-from saleroom.notices.service import posting, pushing, sending
+from saleroom.notices.service import delivering, hooking, posting, pushing, sending
+from saleroom.notices.service.delivering import Deliverer
 from saleroom.notices.service.duty import Duty
+from saleroom.notices.service.hooking import Hooker
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
 from saleroom.notices.service.sending import Sender, Server
 from saleroom.notices.service.shown import ShownMails
+from saleroom.notices.service.webhooks_off import OFF_MAIL, off_context
 from saleroom.notices.services import NoticeServices, PushService
 from saleroom.notices.settings import NoticeSettings
+from saleroom.notices.storage import webhooks
 from saleroom.notices.storage.tables import TABLES
 from saleroom.notices.web.mails import Mails
 from saleroom.notices.web.pages import area_pages
 from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
-from saleroom.outbox.kinds import Sign
+from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import MAIL, PUSH
 from saleroom.outbox.smtp import SHOW, SmtpServer
 from saleroom.outbox.web_push import HouseKey
@@ -81,6 +86,8 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
         shown=shown,
         mails=server is not None,
         push=push,
+        webhook_key=partial(platform.secret.key, Purpose.WEBHOOKS),
+        webhooks=settings.webhooks,
     )
 
     async def begin() -> Mapping[str, Task]:
@@ -97,6 +104,11 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
             tasks |= duties(database, poster, sender)
         if push is not None and contact is not None:
             tasks["pushes"] = partial(_push, settings, database, push, contact)
+        if settings.webhooks != "off":
+            agent = f"saleroom/{__version__}"
+            client = HookClient(private=settings.webhooks == "anywhere", ca_file=settings.webhooks_ca_file, agent=agent)
+            key = services.webhook_key
+            tasks |= webhook_duties(database, Deliverer(database, client, key, sign, platform.origin))
         return tasks
 
     return AreaParts(pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), begin=begin, close=lambda: None)
@@ -130,6 +142,24 @@ async def _push(settings: NoticeSettings, database: Database, push: PushService,
         await pusher.close()
 
 
+def webhook_duties(database: Database, deliverer: Deliverer) -> Mapping[str, Task]:
+    """Return the tasks that post events to the outbox for webhooks, and deliver them; each hears of commits from here on."""
+    database.switch_on(store.TO_WEBHOOKS_TOO)
+    hooks = Duty(database, hooking.LEASE, Hooker(database).round, webhooks.any_on)
+    delivers = Duty(database, delivering.LEASE, deliverer.round, delivering.is_needed)
+    database.after_commit(webhooks.SWITCHED_ON, lambda _: hooks.wake())
+    database.after_commit(store.POSTED, lambda _: delivers.wake())
+    deliverer.wake = delivers.wake
+
+    async def deliver() -> None:
+        try:
+            await delivers.run()
+        finally:
+            await deliverer.close()
+
+    return {"events for webhooks": hooks.run, "webhooks": deliver}
+
+
 def push_contact(settings: NoticeSettings) -> str | None:
     """Return whom push services may write to, which some of them ask for; None if no browser gets messages."""
     if settings.web_push == "off":
@@ -149,4 +179,5 @@ NOTICES: Area[NoticeSettings] = Area(
     vocabulary=VOCABULARY,
     operations={},
     open=_open,
+    mails=(MailKind(name=OFF_MAIL, folder=_FOLDER, template="mail/webhook_off.html", context=off_context),),
 )

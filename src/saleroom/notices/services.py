@@ -39,3 +39,7 @@ class NoticeServices:
     """Whether mails go out at all."""
     push: PushService | None
     """How browsers subscribe; None if none gets messages."""
+    webhook_key: Callable[[], bytes]
+    """What the secrets of webhooks follow from."""
+    webhooks: str
+    """Where events are posted to: `off`, `public` or `anywhere`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Literal
 from zoneinfo import available_timezones
 
@@ -22,10 +23,28 @@ class NoticeSettings(PlatformSettings):
         "public",
         description="Which push services get messages to browsers: those at public addresses, any (anywhere), or none (off).",
     )
+    webhooks: Literal["off", "public", "anywhere"] = Field(
+        "public",
+        description="Where webhooks may lead: public https addresses, anywhere (private networks and http too), or off.",
+    )
+    webhooks_ca_file: str | None = Field(
+        None, description="Authorities (PEM) to trust at the servers of webhooks, instead of the system's."
+    )
 
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
         if value not in available_timezones():
             raise ValueError("write the name of a time zone, such as Europe/Berlin")
+        return value
+
+    @field_validator("webhooks_ca_file")
+    @classmethod
+    def _usable_authorities(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ssl.create_default_context(cafile=value)
+            except OSError as error:
+                reason = error.strerror or "it holds no certificate in PEM form"
+                raise ValueError(f"the authority file {value!r} cannot be used: {reason}") from None
         return value

@@ -14,12 +14,21 @@ MAIL = "mail"
 PUSH = "push"
 """The channel of messages to browsers: `address` is the number of a subscription, as text. Without it, the word is for all of
 the receiver's."""
+WEBHOOK = "webhook"
+"""The channel of webhooks: `address` is the number of one, as text. Without it, the word is for all of the receiver's."""
 LASTS = timedelta(days=3)
 """How long a word waits at most, unless its message says otherwise."""
 TRIES_MAX = 14
-"""How often a word is tried. With the pauses between, the last try comes after some eight hours."""
+"""How often a mail is tried. With the pauses between, the last try comes after some eight hours."""
 PAUSE_MIN = timedelta(minutes=1)
 PAUSE_MAX = timedelta(hours=1)
+WEBHOOK_PAUSES = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
+)
+"""The pauses between the tries of a webhook, as the specification of Standard Webhooks has them: up to 75 hours together."""
 
 
 class State(StrEnum):
@@ -77,7 +86,15 @@ class Word(Struct, frozen=True, kw_only=True):
     settled_at: datetime | None
 
 
-def pause(tries: int, chance: float) -> timedelta:
+def tries_max(channel: str) -> int:
+    """Return how often a word is tried."""
+    return len(WEBHOOK_PAUSES) + 1 if channel == WEBHOOK else TRIES_MAX
+
+
+def pause(tries: int, chance: float, channel: str = MAIL) -> timedelta:
     """Return how long to wait after so many tries: longer each time. `chance` from 0 to 1 spreads it by a quarter."""
-    longest = min(PAUSE_MAX, PAUSE_MIN * (1 << min(tries - 1, 20)))
+    if channel == WEBHOOK:
+        longest = WEBHOOK_PAUSES[min(tries, len(WEBHOOK_PAUSES)) - 1]
+    else:
+        longest = min(PAUSE_MAX, PAUSE_MIN * (1 << min(tries - 1, 20)))
     return longest * (0.75 + chance / 4)

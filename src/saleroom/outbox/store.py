@@ -11,19 +11,25 @@ from sqlalchemy import Row, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.terminal import plain
-from saleroom.outbox.message import TRIES_MAX, Message, State, Word, pause
-from saleroom.outbox.tables import WAITING, outbox
+from saleroom.outbox.message import Message, State, Word, pause, tries_max
+from saleroom.outbox.tables import TO_WEBHOOKS, WAITING, outbox
 from saleroom.storage import bulk
-from saleroom.storage.database import Note, Transaction
+from saleroom.storage.database import Note, Switch, Transaction
 
 POSTED: Note[int] = Note()
 """Noted for each transaction that has posted words: how many."""
+TO_WEBHOOKS_TOO = Switch()
+"""Whether the house posts to webhooks: use cases that post words of their own then post them by this channel too."""
 ERROR_CHARACTERS_MAX = 300
 KEPT = timedelta(days=30)
 """How long a word that is settled stays on record."""
+SENT_TO_WEBHOOKS_KEPT = timedelta(days=3)
+"""Events that a webhook has taken are many, and stay on record for less."""
 ROWS_AT_ONCE = 100
 LETTER_WORDS_MAX = 50
 """The most words of one letter."""
+CLAIMED_AT_LEAST = timedelta(seconds=45)
+"""A try that has begun takes less: until then no other one begins, even if the pause is shorter."""
 EXPIRED = "It waited for too long."
 
 Person = tuple[int | None, str | None, bool]
@@ -114,7 +120,8 @@ def claim(tx: Transaction, words: Sequence[Word], chance: float) -> bool:
     tries = words[0].tries + 1
     unchanged = (outbox.c.id.in_([one.id for one in words]), WAITING, outbox.c.tries == words[0].tries)
     begun = update(outbox).where(*unchanged)
-    values = {"tries": tries, "due_at": tx.now() + pause(tries, chance), "letter": words[0].letter or words[0].id}
+    wait = max(pause(tries, chance, words[0].channel), CLAIMED_AT_LEAST)
+    values = {"tries": tries, "due_at": tx.now() + wait, "letter": words[0].letter or words[0].id}
     changed = tx.execute(begun.values(values)).rowcount
     if changed not in (0, len(words)):
         raise LetterChanged
@@ -139,7 +146,7 @@ def failed(tx: Transaction, words: Collection[Word], reason: str, after: timedel
 
     It comes `after` so long, or when `claim` has set it.
     """
-    last = any(one.tries + 1 >= TRIES_MAX for one in words)
+    last = any(one.tries + 1 >= tries_max(one.channel) for one in words)
     if last:
         settle(tx, words, State.GIVEN_UP, reason)
         return State.GIVEN_UP
@@ -179,11 +186,36 @@ def discard_all(tx: Transaction, channel: str, limit: int) -> int:
     return int(tx.execute(delete(outbox).where(outbox.c.id.in_(these))).rowcount)
 
 
+def queue(tx: Transaction, first: Word, limit: int) -> list[Word]:
+    """Return the words that wait for the same receiver by the same channel as `first`, each alone, in order."""
+    person = (
+        outbox.c.receiver.is_not_distinct_from(first.receiver),
+        outbox.c.address.is_not_distinct_from(first.address),
+    )
+    mine = select(outbox).where(WAITING, outbox.c.channel == first.channel, *person, outbox.c.alone)
+    return [_word(row) for row in tx.execute(mine.order_by(outbox.c.id).limit(limit))]
+
+
 def drop_all(tx: Transaction, channel: str, receiver: int, address: str, reason: str) -> None:
     """Drop all words that wait for an address by a channel."""
     person = (outbox.c.receiver == receiver, outbox.c.address == address)
     these = update(outbox).where(WAITING, outbox.c.channel == channel, *person)
     tx.execute(these.values(state=State.DROPPED, settled_at=tx.now(), last_error=reason))
+
+
+def to_webhook(tx: Transaction, receiver: int, address: str, limit: int, before: int | None) -> list[Word]:
+    """Return up to `limit` words to a webhook, the latest posted first, from the number `before` downwards."""
+    person = (TO_WEBHOOKS, outbox.c.address == address, outbox.c.receiver == receiver)
+    some = select(outbox).where(*person) if before is None else select(outbox).where(*person, outbox.c.id < before)
+    return [_word(row) for row in tx.execute(some.order_by(outbox.c.id.desc()).limit(limit))]
+
+
+def try_now(tx: Transaction, channel: str, receiver: int, address: str) -> None:
+    """Let a word that waits for another try be tried at once; its tries count on."""
+    these = update(outbox).where(WAITING, outbox.c.channel == channel, outbox.c.receiver == receiver)
+    late = (outbox.c.address == address, outbox.c.tries > 0, outbox.c.due_at > tx.now() + CLAIMED_AT_LEAST)
+    if tx.execute(these.where(*late).values(due_at=tx.now())).rowcount:
+        tx.note(POSTED, (1,))
 
 
 def send_again(tx: Transaction, numbers: Collection[int] | None = None) -> int:
@@ -211,7 +243,8 @@ def sweep(tx: Transaction, limit: int) -> int:
             state=case((outbox.c.tries > 0, State.GIVEN_UP), else_=State.DROPPED), settled_at=now, last_error=reason
         )
     ).rowcount
-    old = select(outbox.c.id).where(outbox.c.settled_at <= now - KEPT).limit(limit)
+    brief = and_(TO_WEBHOOKS, outbox.c.state == State.SENT, outbox.c.settled_at <= now - SENT_TO_WEBHOOKS_KEPT)
+    old = select(outbox.c.id).where(or_(outbox.c.settled_at <= now - KEPT, brief)).limit(limit)
     return int(dropped + tx.execute(delete(outbox).where(outbox.c.id.in_(old))).rowcount)
 
 

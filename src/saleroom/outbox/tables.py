@@ -10,6 +10,9 @@ from saleroom.storage.schema import Instant, Number, metadata
 WAITING = text("state = 'waiting'")
 """Which words wait; a statement with exactly these words uses the index."""
 
+TO_WEBHOOKS = text("channel = 'webhook'")
+"""Which words go to webhooks, likewise."""
+
 
 outbox = Table(
     "outbox",
@@ -36,6 +39,7 @@ outbox = Table(
     Index("ix_outbox_due_at", "due_at", sqlite_where=WAITING, postgresql_where=WAITING),
     Index("ix_outbox_receiver", "receiver", sqlite_where=WAITING, postgresql_where=WAITING),
     Index("ix_outbox_settled_at", "settled_at"),
+    Index("ix_outbox_webhook", "address", "id", sqlite_where=TO_WEBHOOKS, postgresql_where=TO_WEBHOOKS),
 )
 """Words to people (`outbox/message.py`). `receiver` is a user's number; the platform knows no users, so nothing refers to
 their table. `due_at` is the next try, `settled_at` when the word was sent, given up or dropped."""

@@ -46,6 +46,9 @@ class Act(StrEnum):
     WORDS_SENT_AGAIN = "words.sent_again"
     INVITATION_MADE = "invitation.made"
     INVITATION_REVOKED = "invitation.revoked"
+    WEBHOOK_ADDED = "webhook.added"
+    WEBHOOK_CHANGED = "webhook.changed"
+    WEBHOOK_DELETED = "webhook.deleted"
 
 
 ACTS: Mapping[Act, str] = {
@@ -68,6 +71,9 @@ ACTS: Mapping[Act, str] = {
     Act.WORDS_SENT_AGAIN: "had mails sent again",
     Act.INVITATION_MADE: "invited somebody to a role",
     Act.INVITATION_REVOKED: "revoked an invitation",
+    Act.WEBHOOK_ADDED: "had the events of all lots posted to a webhook",
+    Act.WEBHOOK_CHANGED: "changed a webhook for the events of all lots",
+    Act.WEBHOOK_DELETED: "deleted a webhook for the events of all lots",
 }
 """Each act in words that go after who did it."""
 

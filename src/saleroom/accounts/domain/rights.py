@@ -40,6 +40,7 @@ class Right(StrEnum):
     SANCTION_PEOPLE = "sanction_people"
     MANAGE_PEOPLE = "manage_people"
     READ_OUTBOX = "read_outbox"
+    POST_EVENTS = "post_events"
     READ_HEALTH = "read_health"
     READ_AUDIT = "read_audit"
 
@@ -75,6 +76,7 @@ MEANINGS: Mapping[Right, str] = {
     Right.SANCTION_PEOPLE: "warn, suspend and ban users",
     Right.MANAGE_PEOPLE: "invite staff, give and take roles",
     Right.READ_OUTBOX: "see what the house has sent, and send it again",
+    Right.POST_EVENTS: "have the events of all lots posted to a webhook",
     Right.READ_HEALTH: "see how the house fares",
     Right.READ_AUDIT: "read the audit log",
 }

@@ -28,6 +28,9 @@ ACTS_SAID: Mapping[str, str] = {
     Act.WORDS_SENT_AGAIN: N_("had mails sent again"),
     Act.INVITATION_MADE: N_("invited somebody to a role"),
     Act.INVITATION_REVOKED: N_("revoked an invitation"),
+    Act.WEBHOOK_ADDED: N_("had the events of all lots posted to a webhook"),
+    Act.WEBHOOK_CHANGED: N_("changed a webhook for the events of all lots"),
+    Act.WEBHOOK_DELETED: N_("deleted a webhook for the events of all lots"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

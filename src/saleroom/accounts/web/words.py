@@ -26,6 +26,7 @@ RIGHTS: Mapping[str, str] = {
     Right.SANCTION_PEOPLE: N_("warn, suspend and ban users"),
     Right.MANAGE_PEOPLE: N_("invite staff, give and take roles"),
     Right.READ_OUTBOX: N_("see what the house has sent, and send it again"),
+    Right.POST_EVENTS: N_("have the events of all lots posted to a webhook"),
     Right.READ_HEALTH: N_("see how the house fares"),
     Right.READ_AUDIT: N_("read the audit log"),
 }

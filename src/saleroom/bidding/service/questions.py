@@ -14,7 +14,7 @@ from saleroom.bidding.service.lookup import get_one, get_own, refuse_unless_seen
 from saleroom.bidding.storage import questions
 from saleroom.kernel.parties import Party
 from saleroom.outbox import store as outbox
-from saleroom.outbox.message import PUSH, Message
+from saleroom.outbox.message import PUSH, WEBHOOK, Message
 from saleroom.storage.database import Transaction
 
 GATHERED = timedelta(minutes=1)
@@ -36,7 +36,7 @@ def ask(tx: Transaction, token: str, gid: str, text: str) -> QuestionView:
         lately = questions.count_since(tx, asker.id, now - LATELY)
         rules.refuse_to_ask(auction, asker, earlier, lately, now)
         found = questions.add(tx, auction.id, asker.id, text, now)
-        outbox.post_all(tx, _words("question_asked", found.number, auction, auction.author.id))
+        outbox.post_all(tx, _words(tx, "question_asked", found.number, auction, auction.author.id))
     return QuestionView.of(found, asker)
 
 
@@ -52,17 +52,20 @@ def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None)
     if settled is not question:
         questions.settle(tx, settled)
         if text is not None:
-            outbox.post_all(tx, _words("question_answered", number, auction, settled.asker_id))
+            outbox.post_all(tx, _words(tx, "question_answered", number, auction, settled.asker_id))
     return QuestionView.of(settled, author)
 
 
-def _words(kind: str, number: int, auction: Auction, receiver: int) -> list[Message]:
+def _words(tx: Transaction, kind: str, number: int, auction: Auction, receiver: int) -> list[Message]:
     """Return the words to the seller of a lot, or to the asker. They do not repeat what a stranger wrote."""
     key, gid = f"{kind}:{number}", auction.gid
-    return [
+    found = [
         Message(kind=kind, key=key, receiver=receiver, about=gid, alone=False, after=GATHERED),
         Message(kind=kind, key=key, receiver=receiver, about=gid, alone=False, channel=PUSH),
     ]
+    if tx.is_on(outbox.TO_WEBHOOKS_TOO):
+        found.append(Message(kind=kind, key=key, receiver=receiver, about=gid, channel=WEBHOOK))
+    return found
 
 
 def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:

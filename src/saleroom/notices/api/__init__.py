@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.notices.api import choices, outbox, pushes
+from saleroom.notices.api import choices, outbox, pushes, webhooks
 
-ENDPOINTS = (*choices.ENDPOINTS, *outbox.ENDPOINTS, *pushes.ENDPOINTS)
+ENDPOINTS = (*choices.ENDPOINTS, *outbox.ENDPOINTS, *pushes.ENDPOINTS, *webhooks.ENDPOINTS)

@@ -59,7 +59,7 @@ def _after_bid(entry: Entry, event: BidPlaced, leaders: Leaders) -> Iterator[Due
     before = leaders.get(entry.auction_id)
     leaders[entry.auction_id] = event.bidder_id
     if before is not None and before != event.bidder_id:
-        yield _due(entry, "outbid", before)
+        yield _due(entry, "outbid", before, {"amount": str(event.amount)})
 
 
 def _after_void(entry: Entry, event: BidVoided, leaders: Leaders) -> Iterator[Due]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Unknown
+from saleroom.kernel.errors import Conflict, Unknown
 
 
 class UnknownWord(Unknown):
@@ -15,3 +15,21 @@ class UnknownSubscription(Unknown):
     """You have no browser with this number that gets messages."""
 
     code = "unknown_subscription"
+
+
+class UnknownWebhook(Unknown):
+    """You have no webhook with this number."""
+
+    code = "unknown_webhook"
+
+
+class TooManyWebhooks(Conflict):
+    """You have as many webhooks as one user may have; delete one first."""
+
+    code = "too_many_webhooks"
+
+
+class WebhookOff(Conflict):
+    """This webhook is switched off; switch it on first."""
+
+    code = "webhook_off"

@@ -12,12 +12,13 @@ from contextlib import suppress
 import structlog
 
 from saleroom.storage import leases
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
 LEASE_SECONDS = 30
 RENEW_SECONDS = 10.0
 STANDBY_SECONDS = 2.0
+IDLE_SECONDS = 2.0
 RETRY_SECONDS = 1.0
 
 _log = structlog.get_logger()
@@ -26,10 +27,18 @@ _log = structlog.get_logger()
 class Duty:
     """Runs `round_` again and again, which returns in how many seconds the next one is due, unless `wake` is called.
 
-    Rounds of two processes may overlap after a lease was lost; nothing may depend on the lease alone.
+    Rounds of two processes may overlap after a lease was lost; nothing may depend on the lease alone. While there is nothing
+    that is `needed`, no round begins, and nothing is written for the lease.
     """
 
-    def __init__(self, database: Database, lease: str, round_: Callable[[], Awaitable[float]]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        lease: str,
+        round_: Callable[[], Awaitable[float]],
+        needed: Callable[[Transaction], bool] | None = None,
+    ) -> None:
+        self._needed = needed
         self._database = database
         self._lease = lease
         self._round = round_
@@ -54,6 +63,8 @@ class Duty:
     async def _try(self) -> float:
         self._woken.clear()
         try:
+            if self._needed is not None and not await self._database.read(self._needed):
+                return IDLE_SECONDS
             if not await self._hold():
                 return STANDBY_SECONDS
             renewing = asyncio.create_task(self._renew())

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from functools import partial
 
-import structlog
-
-from saleroom.bidding.storage.event_log import LOG
-from saleroom.log.frontier import Frontier
-from saleroom.log.store import LogMismatch
 from saleroom.notices.domain.causes import Due, words_due
 from saleroom.notices.domain.kinds import AT_ONCE, KINDS, SOON
+from saleroom.notices.service.log_reader import LogReader
 from saleroom.notices.storage import causes
 from saleroom.outbox import places, store
 from saleroom.outbox.message import MAIL, Message
@@ -26,11 +23,6 @@ LEASE = "notices-posting"
 POLL_SECONDS = 1.0
 ENDING_SECONDS = 15.0
 """How often watched lots are looked for that end soon."""
-LOOK_BACK = 1000
-_LOOKS_AT_START = 2
-"""An old rollback is recognized at the second look."""
-
-_log = structlog.get_logger()
 
 
 class Poster:
@@ -40,54 +32,19 @@ class Poster:
         """The first of several words that may follow each other waits for so long, to be one mail."""
         self._database = database
         self._channels = tuple(channels)
-        self._gather = gather
-        self._frontier: Frontier | None = None
+        read = partial(read_causes, channels=self._channels)
+        self._reader = LogReader(database, PLACE, read, partial(post_words, gather=gather))
         self._rounds_until_ending = 0.0
 
     async def round(self) -> float:
         """Post what is due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
-        try:
-            await self._read_log()
-        except LogMismatch:
-            # The place was in the same database, so it has gone back with the log.
-            _log.warning("the log is not the one that was read; words are posted from the stored place on")
-            self._frontier = None
+        if not await self._reader.catch_up():
             return POLL_SECONDS
         if self._rounds_until_ending <= 0:
             posted = [await self._database.write(post_ending, channel) for channel in self._channels]
             self._rounds_until_ending = ENDING_SECONDS if max(posted) < causes.PAGE else 0
         self._rounds_until_ending -= POLL_SECONDS
         return POLL_SECONDS
-
-    async def _read_log(self) -> None:
-        """Post the words of all events up to which the log is complete."""
-        place = await self._database.read(places.find, PLACE)
-        if place is None:
-            await self._begin()
-            return
-        if self._frontier is None or self._frontier.head < place:
-            self._frontier = Frontier([place], 0) if place else Frontier([], 0)
-        await self._look(self._frontier)
-        while place < self._frontier.complete:
-            after, due = await self._database.read(read_causes, place, self._frontier.complete, self._channels)
-            if not await self._database.write(post_words, place, after, due, self._gather):
-                self._frontier = None  # another process is at it
-                return
-            place = after
-
-    async def _begin(self) -> None:
-        """Begin at the end of the log: what happened before is no news."""
-        frontier = Frontier(await self._database.read(LOG.numbers, LOOK_BACK), LOOK_BACK)
-        for _ in range(_LOOKS_AT_START):
-            await self._look(frontier)
-        await self._database.write(places.begin, PLACE, frontier.complete)
-
-    async def _look(self, frontier: Frontier) -> None:
-        more = True
-        while more:
-            tail = await self._database.read(LOG.tail, frontier.seen, frontier.missing)
-            frontier.advance(tail)
-            more = tail.more
 
 
 def read_causes(tx: Transaction, place: int, complete: int, channels: Sequence[str]) -> tuple[int, list[Due]]:

@@ -34,8 +34,8 @@ def numbers_upto(tx: Transaction, after: int, until: int) -> int:
     return until if last is None else int(last)
 
 
-def entries(tx: Transaction, after: int, until: int) -> list[Entry]:
-    """Return the events after one number and up to another from which words may follow, in order."""
+def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TYPES) -> list[Entry]:
+    """Return the events of these types after one number and up to another, in order."""
     source = events.join(auctions, events.c.auction_id == auctions.c.id)
     found = (
         select(
@@ -50,7 +50,7 @@ def entries(tx: Transaction, after: int, until: int) -> list[Entry]:
             events.c.private,
         )
         .select_from(source)
-        .where(events.c.id > after, events.c.id <= until, events.c.type.in_(TYPES))
+        .where(events.c.id > after, events.c.id <= until, events.c.type.in_(types))
         .order_by(events.c.id)
     )
     return [

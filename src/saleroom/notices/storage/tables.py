@@ -7,6 +7,7 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, String, Table, T
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.kernel.errors import Fault
 from saleroom.notices.domain.pushes import AUTH, KEY, KEYS_FAULT, parse_endpoint
+from saleroom.notices.domain.webhooks import Off, Scope, parse_kinds, parse_url
 from saleroom.storage.areas import AreaTables
 from saleroom.storage.schema import Instant, Number, metadata
 
@@ -52,10 +53,50 @@ def _endpoint_fault(value: str) -> Fault | None:
     return found if isinstance(found, Fault) else None
 
 
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False, index=True),
+    Column("url", Text, nullable=False),
+    Column("kinds", Text, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("salt", String, nullable=False),
+    Column("old_salt", String),
+    Column("old_until", Instant),
+    Column("off", String),
+    Column("off_at", Instant),
+)
+"""The webhooks of users (`domain/webhooks.py`). `kinds` are parted by spaces."""
+
+
+def _url_fault(value: str) -> Fault | None:
+    found = parse_url(value, private=True)
+    return found if isinstance(found, Fault) else None
+
+
+def _kinds_fault(value: str) -> Fault | None:
+    found = parse_kinds(value.split(" "))
+    return found if isinstance(found, Fault) else None
+
+
+def _scope_fault(value: str) -> Fault | None:
+    return None if value in [*Scope] else Fault("scope", f"must be one of {', '.join(Scope)}")
+
+
+def _off_fault(value: str) -> Fault | None:
+    return None if value in [*Off] else Fault("off", f"must be one of {', '.join(Off)}")
+
+
 TABLES = AreaTables(
-    tables=(notice_choices, quiet_hours, push_subscriptions),
+    tables=(notice_choices, quiet_hours, push_subscriptions, webhooks),
     text_rules={
         push_subscriptions.c.endpoint: _endpoint_fault,
+        webhooks.c.url: _url_fault,
+        webhooks.c.kinds: _kinds_fault,
+        webhooks.c.scope: _scope_fault,
+        webhooks.c.off: _off_fault,
         push_subscriptions.c.p256dh: lambda value: None if KEY.fullmatch(value) else KEYS_FAULT,
         push_subscriptions.c.auth: lambda value: None if AUTH.fullmatch(value) else KEYS_FAULT,
     },

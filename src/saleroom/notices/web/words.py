@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from saleroom.notices.domain.webhooks import TEST, Off
 from saleroom.outbox.message import State
 from saleroom.site.language import N_
 from saleroom.site.words import Words
@@ -14,9 +15,16 @@ WORDS = Words(
     refusals={
         "unknown_subscription": (N_("This device gets no messages any more."),),
         "unknown_word": (N_("This word was sent meanwhile, or is too old."),),
+        "unknown_webhook": (N_("There is no such webhook; you may have deleted it."),),
+        "too_many_webhooks": (N_("You have as many webhooks as one user can have. Delete one first."),),
+        "webhook_off": (N_("This webhook is switched off. Switch it on first."),),
     },
     faults={
         "time_format": (N_("Enter a time such as 22:30."),),
+        "webhook_private": (
+            N_("Enter an address of the public internet: the house posts to none of its own or of a private network."),
+        ),
+        "webhook_url": (N_("Enter an address that begins with https:// and has neither a user nor a password."),),
         "time_zone": (N_("Choose a time zone, such as Europe/Berlin."),),
         "push_endpoint": (N_("The house cannot send to the push service of this browser."),),
         "push_off": (N_("This house sends no messages to devices."),),
@@ -145,3 +153,28 @@ ENDS = N_("It ends on %(ends)s.")
 TAKEN_DOWN = N_("A lot that the house has taken down")
 """In place of the name of a hidden lot, which only its seller and staff may see."""
 NO_SALE = N_("This lot has ended without a sale.")
+
+EVENTS: Mapping[str, str] = {
+    "auction.created": N_("a lot is offered"),
+    "auction.amended": N_("the terms of a lot are changed"),
+    "photos.arranged": N_("the photos of a lot are changed"),
+    "auction.opened": N_("bidding opens"),
+    "bid.placed": N_("somebody bids"),
+    "reserve.met": N_("the reserve is met"),
+    "bid.voided": N_("a bid is voided"),
+    "auction.extended": N_("the end is moved"),
+    "auction.closed": N_("a lot is over"),
+    "auction.hidden": N_("a lot is taken down"),
+    "auction.shown": N_("a lot that was taken down is shown again"),
+    "auction.cancelled": N_("a sale is cancelled"),
+    TEST: N_("a test"),
+}
+"""Each public event in words, where people choose among them."""
+
+OFF_WORDS: Mapping[Off, str] = {
+    Off.OWNER: N_("You have switched it off."),
+    Off.GONE: N_("It is switched off: its server has answered that it wants nothing more (410 Gone)."),
+    Off.FAILING: N_("It is switched off: its server has not taken an event for three days."),
+    Off.FULL: N_("It is switched off: too much was waiting for its server."),
+}
+"""Why a webhook is switched off."""
