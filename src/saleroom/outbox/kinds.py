@@ -19,7 +19,8 @@ class MailKind:
     """A kind of word that is a mail of its own (`Message.alone`), whatever its receiver chose.
 
     `template` is a file in `folder/templates/`, which extends `mail/base.html` with a `subject` and a `content`; it has the
-    names `language`, `house`, `origin` (the address of the house) and those that `context` returns. `context` reads the
+    names `language`, `house`, `origin` (the address of the house), those that `context` returns, and `when_here`, which says an
+    instant on the wire by the clock of the house. `context` reads the
     present state when the mail is made; None means that it is no longer of use.
     """
 

@@ -78,6 +78,7 @@ def check_form(mail: EmailMessage, language: str) -> None:
         assert link.startswith(f"{ORIGIN}/") and f"<{link}>" in text
     assert "auto-generated" == mail["Auto-Submitted"]
     assert mail["List-Unsubscribe"] is None, "anyone who has an account cannot go without these"
+    assert re.search(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None, "an instant is said in words"
 
 
 def link_of(mail: EmailMessage, path: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from saleroom.accounts.domain.invitations import PATH as JOIN_PATH
 from saleroom.accounts.domain.invitations import Invitation
 from saleroom.accounts.domain.mails import LIFETIMES, MAILBOX_LIMITS, MailLink, Purpose, Sign
 from saleroom.accounts.storage import accounts, invitations, mail_addresses, mail_links
+from saleroom.kernel.instants import instant
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind
 from saleroom.outbox.message import Message, Word
@@ -72,15 +72,10 @@ def tell_at(
         kind=kind,
         key=f"{kind} {given.user_id} {now.isoformat()}",
         address=given.address,
-        facts={"username": account.username, "at": instant_in_words(now), **(facts or {})},
+        facts={"username": account.username, "at": instant(now), **(facts or {})},
         language=given.language,
     )
     store.post(tx, message)
-
-
-def instant_in_words(at: datetime) -> str:
-    """Return an instant as mails about accounts have it."""
-    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def _link(path: str) -> Any:
@@ -100,7 +95,7 @@ def _invitation(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | 
     found = invitations.find(tx, word.facts["invitation"])
     if found is None or found.address != word.address or not found.is_good(tx.now()):
         return None
-    code, ends = found.code(sign), instant_in_words(found.expires_at)
+    code, ends = found.code(sign), instant(found.expires_at)
     return {"by": found.by, "role": found.role.value, "ends": ends, "code": code, "path": f"{JOIN_PATH}#{code}"}
 
 

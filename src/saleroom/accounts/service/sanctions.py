@@ -135,7 +135,7 @@ def _impose(tx: Transaction, who: _Parties, kind: Sanction, reason: str, until: 
         rows.bar(tx, who.on.id, kind, reason, by_id, who.now, until)
         user = structs.replace(who.on, bar=Bar(kind, reason, until))
     note(tx, who.by, _ACTS[kind], user.id, _facts(who.on.bar), _facts(user.bar), reason)
-    end = None if until is None else account_mails.instant_in_words(until)
+    end = None if until is None else instant(until)
     account_mails.tell(tx, user.id, "sanction", {"sanction": kind.value, "reason": reason, "until": end})
     return _standing(tx, user)
 

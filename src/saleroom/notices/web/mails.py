@@ -7,6 +7,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Letter
 from saleroom.notices.service.unsubscribing import stop_token
 from saleroom.notices.web.plain_text import plain_text
-from saleroom.notices.web.saying import FIRST_STRONG, POP, is_named, sentences_of, subject_of
+from saleroom.notices.web.saying import FIRST_STRONG, POP, instant_said, is_named, sentences_of, subject_of
 from saleroom.notices.web.words import TAKEN_DOWN
 from saleroom.outbox.kinds import Sign
 from saleroom.site import site
@@ -54,7 +55,12 @@ class Mails:
     def write(self, letter: Letter) -> EmailMessage:
         """Return the mail of a letter. It has the same `Message-ID` on each try."""
         language = self._languages.negotiate(letter.language or SOURCE, letter.language)
-        names: dict[str, Any] = {"house": self._house, "origin": self._origin, "signature": self._signature}
+        names: dict[str, Any] = {
+            "house": self._house,
+            "origin": self._origin,
+            "signature": self._signature,
+            "when_here": partial(instant_said, language=language, zone=letter.zone or self._zone),
+        }
         more: dict[str, str] = {}
         if letter.template is not None:
             html = self._renderer.fragment(language, letter.template, names | dict(letter.context))

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from babel.dates import format_datetime as written
+from babel.dates import format_date, format_time
 
 from saleroom.notices.service.letters import Item, Letter
 from saleroom.notices.web.words import ENDS, NEXT_BID, NO_BID, NO_SALE, PHRASES, TAKEN_DOWN
@@ -61,7 +61,17 @@ def sentences_of(item: Item, language: Language, zone: str) -> list[str]:
 
 def _when(at: datetime, language: Language, zone: str) -> str:
     """Return an instant by the clock of a time zone, which is named."""
-    return written(at, "d MMMM y, HH:mm:ss z", tzinfo=ZoneInfo(zone), locale=language.locale)
+    here = at.astimezone(ZoneInfo(zone))
+    time = format_time(here, "HH:mm:ss z", tzinfo=here.tzinfo, locale=language.locale)
+    return f"{format_date(here, 'long', locale=language.locale)}, {time}"
+
+
+def instant_said(text: str, language: Language, zone: str) -> str:
+    """Return an instant on the wire by the clock of a time zone; other words, as earlier versions have posted them, stay."""
+    try:
+        return _when(datetime.fromisoformat(text), language, zone)
+    except ValueError:
+        return text
 
 
 def _short(name: str) -> str:
