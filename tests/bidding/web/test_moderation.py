@@ -4,7 +4,10 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
+from saleroom.bidding.web import photos
+from saleroom.site.assets import FOREVER
 from saleroom.storage.database import Transaction
+from tests.bidding.api.test_photos import add_photos, arrange
 from tests.bidding.web.seller import HOSTILE, Come
 from tests.fixtures_house import House, User
 
@@ -82,6 +85,33 @@ def test_staff_take_a_lot_down_and_show_it_again(come: Come, house: House, selle
     assert "It may be stolen." in come(seller).http.get("/mine/selling").text
     assert 303 == visitor.send(visitor.page(f"/lots/{gid}/moderate"), f"/lots/{gid}/show").status_code
     assert "Stolen clock" in come(house.user("cyd")).http.get(f"/lots/{gid}").text
+
+
+def test_the_photos_of_a_lot_that_was_taken_down(
+    come: Come, house: House, seller: User, staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strangers get 404, also if they ask whether the file that they have is good; its seller and staff see it."""
+    monkeypatch.setattr(photos, "KEPT_SECONDS", 0.0)
+    gid, [photo] = seller.auction(), add_photos(house, seller, 1)
+    assert 200 == arrange(seller, gid, [photo]).status_code
+    path = f"/photos/{photo}/16.webp"
+    before = house.anyone.get(path)
+    assert (200, FOREVER) == (before.status_code, before.headers["cache-control"])
+    assert 200 == staff.request("PUT", f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."}).status_code
+    stranger = come(house.user("cyd")).http
+    for answer in (
+        stranger.get(path),
+        stranger.head(path),
+        stranger.get(path, headers={"If-None-Match": before.headers["etag"]}),
+        stranger.get(path, headers={"If-None-Match": "*"}),
+        stranger.get(path, headers={"Cookie": "saleroom_session=dead"}),
+        house.anyone.get(path),
+    ):
+        assert 404 == answer.status_code
+    for seen in (come(seller).http.get(path), come(staff).http.get(path), seller.get(path)):
+        assert (200, "no-store") == (seen.status_code, seen.headers["cache-control"])
+    assert 200 == staff.delete(f"/auctions/{gid}/hiding").status_code
+    assert FOREVER == stranger.get(path).headers["cache-control"]
 
 
 def test_staff_cancel_a_sale(come: Come, house: House, seller: User, staff: User) -> None:

@@ -29,13 +29,13 @@ from saleroom.bidding.domain.photos import (
 )
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.decoder import Decoder
-from saleroom.bidding.service.lookup import get_one, lock_own
+from saleroom.bidding.service.lookup import get_one, lock_own, sees
 from saleroom.bidding.service.places import Places, Sender
 from saleroom.bidding.service.recording import advance
 from saleroom.bidding.service.renditions import FIELD, Renditions
 from saleroom.bidding.storage import auctions, photos
 from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.errors import Fault, Invalid, MissingRight, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -194,11 +194,21 @@ def covers(tx: Transaction, gids: Collection[str]) -> dict[str, Photo]:
 
 
 def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile:
-    """Return a photo in one of its widths, for anyone. Raises UnknownPhoto."""
+    """Return a photo in one of its widths. One that is `hidden_on` an auction is not for everybody. Raises UnknownPhoto."""
     found = photos.file(tx, photo_id, width)
     if found is None:
         raise UnknownPhoto
     return found
+
+
+def refuse_hidden(tx: Transaction, token: str | None, gid: str) -> None:
+    """Raise UnknownPhoto unless the token's user may see what is on this auction, which staff hide."""
+    try:
+        viewer = authenticate(tx, token, Right.READ)
+    except (Unauthenticated, MissingRight):
+        viewer = None
+    if not sees(get_one(tx, gid), viewer):
+        raise UnknownPhoto
 
 
 def sweep(tx: Transaction) -> int:

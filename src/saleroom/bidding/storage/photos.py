@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, structs
-from sqlalchemy import Row, delete, exists, func, insert, select, update
+from sqlalchemy import Row, and_, delete, exists, func, insert, select, update
 
 from saleroom.bidding.domain.photos import Photo, made_widths
 from saleroom.bidding.storage.tables import auctions, draft_photos, photo_files, photos
@@ -21,10 +21,11 @@ _FILES_ID = func.coalesce(photos.c.source_id, photos.c.id)
 
 
 class PhotoFile(Struct, frozen=True):
-    """A photo in one width, as WebP; `digest` tells two files apart."""
+    """A photo in one width, as WebP; `digest` tells two files apart. `hidden_on` is the auction, if staff hide it."""
 
     digest: str
     data: bytes
+    hidden_on: str | None = None
 
 
 class OwnPhoto(Struct, frozen=True):
@@ -63,12 +64,13 @@ def copy(tx: Transaction, owner_id: int, source: OwnPhoto, photo_id: str, now: d
 def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
     """Return a photo in a width in which it was made; None for any other."""
     found = (
-        select(photo_files.c.digest, photo_files.c.bytes)
+        select(photo_files.c.digest, photo_files.c.bytes, auctions.c.gid)
         .join_from(photos, photo_files, photo_files.c.photo_id == _FILES_ID)
+        .outerjoin(auctions, and_(auctions.c.id == photos.c.auction_id, auctions.c.taken_down.is_not(None)))
         .where(photos.c.gid == photo_id, photo_files.c.width == width)
     )
     row = tx.execute(found).first()
-    return None if row is None else PhotoFile(row.digest, row.bytes)
+    return None if row is None else PhotoFile(row.digest, row.bytes, row.gid)
 
 
 def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, OwnPhoto]:

@@ -14,6 +14,7 @@ from saleroom.bidding.domain.photos import PHOTO_ID
 from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.photos import PhotoFile
+from saleroom.http.requests import bearer_token, session_token
 from saleroom.site.assets import FOREVER, is_known
 
 KEPT_BYTES_MAX = 16 * 2**20
@@ -53,7 +54,10 @@ class PhotoFiles:
         self._kept = KeptFiles()
 
     async def show(self, request: Request) -> Response:
-        """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto."""
+        """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto.
+
+        Photos of a lot that staff hide are for its seller and staff alone, a few seconds after the act at the latest.
+        """
         photo_id, width = request.path_params["id"], request.path_params["width"]
         if PHOTO_ID.fullmatch(photo_id) is None or _WIDTH.fullmatch(width) is None:
             raise UnknownPhoto
@@ -62,7 +66,13 @@ class PhotoFiles:
         if found is None:
             found = await self._services.database.read(photos.file, *key)
             self._kept.keep(key, found)
-        headers = {"ETag": f'"{found.digest[:32]}"', "Cache-Control": FOREVER}
+        if found.hidden_on is not None:
+            token = bearer_token(request.scope) or session_token(request)
+            await self._services.database.read(photos.refuse_hidden, token, found.hidden_on)
+        headers = {
+            "ETag": f'"{found.digest[:32]}"',
+            "Cache-Control": FOREVER if found.hidden_on is None else "no-store",
+        }
         if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
             return Response(status_code=304, headers=headers)
         headers |= {"Content-Type": "image/webp", "Content-Disposition": "inline"}
