@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, reduce
+from importlib import import_module
 from operator import or_
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import structlog
-from starlette.routing import Router
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from saleroom import opening, serving
@@ -33,6 +35,7 @@ from saleroom.http.outcomes import Outcomes
 from saleroom.http.places import SharedPlaces
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
+from saleroom.kernel.errors import Refusal
 from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.topics import MqttSettings
@@ -76,14 +79,15 @@ def application(
     `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set. `folder` is what several processes
     share; None if there is one process. On the `board` the process publishes its figures; without one it shows none.
     """
-    database = database or opening.database(settings)
+    tracing = tracing_of(settings)
+    traces = None if tracing is None else tracing.Traces(settings)
+    database = database or opening.database(settings, Database if traces is None else traces.database)
     connections, outcomes = _connections(settings, folder), Outcomes()
     secret, tokens = HouseSecret(), Tokens(database, token_owners)
     platform = _platform(settings, areas, secret, broker, database=database, tokens=tokens)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]
     relay = next((part.relay for part in parts if part.relay is not None), None)
-    documents = tuple(declare for area in areas for declare in area.messages)
     endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
     status = lambda: "off" if relay is None else relay.status  # noqa: E731  # two words
     presence = Presence(database, status)
@@ -91,9 +95,7 @@ def application(
         broker=status,
         owed=next((part.owed for part in parts if part.owed is not None), partial(_nothing_owed, database)),
         openapi=api_document(endpoints, areas),
-        asyncapi=asyncapi.document(
-            settings.mqtt_prefix, _brokers(settings, None if relay is None else broker), documents
-        ),
+        asyncapi=_messages_document(settings, areas, None if relay is None else broker),
     )
 
     @asynccontextmanager
@@ -112,16 +114,14 @@ def application(
             for part in parts:
                 part.close()
             await database.close()
+            if traces is not None:
+                await traces.stop()
 
     pages = _pages(settings, [part.pages for part in parts], database, (row.path for row in endpoints))
     routes = pages.routes()
     answers = front.build(
         routes,
-        [
-            route
-            for one in (*rows, Rows(health, HEALTH))
-            for route in one.routes(routes, platform.cursors, settings.body_bytes_max)
-        ],
+        _resources(settings, (*rows, Rows(health, HEALTH)), routes, platform.cursors),
         _guard(settings, secret, pages),
         page_answer=pages.answer,
         whose=tokens.owner,
@@ -130,8 +130,23 @@ def application(
         trusted_proxies=settings.trusted_proxies,
         https=_is_https(settings),
         outcomes=outcomes,
+        around=None if traces is None else traces.layer,
     )
     return Router(lifespan=lifespan)
+
+
+def _resources(settings: Settings, rows: Iterable[Rows[Any]], pages: Sequence[Route], cursors: Cursors) -> list[Route]:
+    return [route for one in rows for route in one.routes(pages, cursors, settings.body_bytes_max)]
+
+
+def tracing_of(settings: Settings) -> ModuleType | None:
+    """Return what sends traces if a setting asks for it. Raises Refusal if its packages are not installed."""
+    if settings.traces_url is None:
+        return None
+    try:
+        return import_module("saleroom.tracing")
+    except ImportError as error:
+        raise Refusal("traces_url: traces need more packages; `make traces` installs them") from error
 
 
 async def _nothing_owed(database: Database) -> int:
@@ -191,12 +206,14 @@ def _connections(settings: Settings, folder: Path | None) -> Connections:
     )
 
 
-def _brokers(settings: Settings, broker: MqttSettings | None) -> asyncapi.Brokers:
-    """Return the addresses of the house and of its broker, for the AsyncAPI document."""
+def _messages_document(settings: Settings, areas: Sequence[Area[Settings]], broker: MqttSettings | None) -> bytes:
+    """Return the AsyncAPI document, with the addresses of the house and of its broker."""
     embedded = settings.mqtt == "embedded"
-    return asyncapi.Brokers(
+    brokers = asyncapi.Brokers(
         house=origin(settings),
         broker=broker,
         embedded=embedded,
         websocket_port=settings.mqtt_websocket_port if embedded else None,
     )
+    documents = tuple(declare for area in areas for declare in area.messages)
+    return asyncapi.document(settings.mqtt_prefix, brokers, documents)

@@ -17,11 +17,11 @@ from saleroom.storage.migrations import migrate as migrate_tables
 R = TypeVar("R")
 
 
-def database(settings: Settings) -> Database:
+def database(settings: Settings, make: Callable[..., Database] = Database) -> Database:
     """Return the database that the settings name. Raises Refusal for a URL that cannot be used."""
     try:
         pooled = settings.database_pooler == "transaction"
-        return Database(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
+        return make(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
     except ValueError as error:
         raise Refusal(f"database: {error}") from error
 

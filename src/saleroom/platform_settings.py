@@ -101,6 +101,10 @@ class PlatformSettings(BaseModel):
     metrics_host: str = Field(
         "127.0.0.1", description="Address that the port for figures listens on; beyond this machine it needs a token."
     )
+    traces_url: str | None = Field(
+        None, description="Address to send traces to (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces."
+    )
+    traces_share: float = Field(1.0, ge=0, le=1, description="Share of all requests that are traced, from 0 to 1.")
     body_bytes_max: Number = Field(65536, ge=1024, le=2**24, description="Largest request body, in bytes.")
     cors_origins: Texts = Field((), description="Origins whose pages may use the API, such as https://shop.example.")
     trusted_proxies: Texts = Field(
@@ -252,7 +256,7 @@ class PlatformSettings(BaseModel):
             raise ValueError("write a name without control characters")
         return value
 
-    @field_validator("public_url")
+    @field_validator("public_url", "traces_url")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
         if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):

@@ -21,7 +21,7 @@ from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.admin import users
 from saleroom.areas import AREAS
 from saleroom.broker.embedded import BrokerAddress, EmbeddedBroker, reached_at
-from saleroom.compose import application, origin
+from saleroom.compose import application, origin, tracing_of
 from saleroom.http.metrics import Board
 from saleroom.http.places import SharedPlaces
 from saleroom.http.protocol import Http
@@ -43,6 +43,7 @@ def serve(settings: Settings) -> int:
     """
     logs.configure(settings.log_level, settings.log_format)
     house_profile.read(settings.house_name, settings.house_folder)
+    tracing_of(settings)
     opening.run(settings, partial(_prepare, settings=settings))
     listener = serving.listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})

@@ -31,14 +31,14 @@ _ON_DEAD_TOKENS = [one for one in ENDPOINTS if one.access is Access.TOKEN and on
 def written(house: House, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The use cases that have run in a transaction that may write, if a client asked for them."""
     seen: list[str] = []
-    run = Database._run
+    run = Database.transact
 
     def noted(self: Database, use_case: Callable[..., Any], *rest: Any, writes: bool) -> Any:
         if writes and use_case.__name__ not in ("settle_due", "sweep", "hold", "set_aside"):
             seen.append(use_case.__name__)
         return run(self, use_case, *rest, writes=writes)
 
-    monkeypatch.setattr(Database, "_run", noted)
+    monkeypatch.setattr(Database, "transact", noted)
     return seen
 
 

@@ -87,11 +87,11 @@ class SimDatabase(Database):
         super().__init__(process.world.file.url, clock=process.world.clock)
         self._engine = Inline(process)
 
-    async def _run(
+    async def transact(
         self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[R, Transaction]:
         ASKED.set((use_case, args))
-        return await super()._run(use_case, args, kwargs, writes=writes)
+        return await super().transact(use_case, args, kwargs, writes=writes)
 
     async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
         cast("Any", work).asked = ASKED.get()  # while it waits for its turn, others ask in the same context

@@ -45,15 +45,17 @@ def build(
     trusted_proxies: Sequence[str],
     https: bool,
     outcomes: Outcomes,
+    around: Callable[[Respond], Respond] | None = None,
 ) -> Application:
     """Return the whole application: its layers around the routes. Nothing is reachable around the guard.
 
-    `outcomes` counts all answers.
+    `outcomes` counts all answers. `around` puts one more layer around the others.
     """
     front = Front(guard, Routes(pages, resources), page_answer, whose, urgent)
     respond: Respond = Cors(front, cors_origins) if cors_origins else front
     respond = SecurityHeaders(respond, outcomes, https=https)
-    return Application(TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond, front.refused)
+    respond = TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond
+    return Application(respond if around is None else around(respond), front.refused)
 
 
 class Front:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from starlette.responses import Response
@@ -10,6 +10,11 @@ from starlette.types import Receive, Scope
 
 from saleroom.http.internals import ProxyHeadersMiddleware, unused
 from saleroom.http.requests import Respond
+
+
+def trusts(trusted: Sequence[str]) -> Callable[[str | None], bool]:
+    """Return whether an address is that of a `trusted` proxy, as a function."""
+    return ProxyHeadersMiddleware(unused, trusted_hosts=list(trusted)).trusted_hosts.__contains__
 
 
 class TrustedProxies:

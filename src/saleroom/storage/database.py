@@ -155,7 +155,7 @@ class Database:
         """
         for attempt in range(1, PASSING_TRIES + 1):
             try:
-                answer, tx = await self._run(use_case, args, kwargs, writes=True)
+                answer, tx = await self.transact(use_case, args, kwargs, writes=True)
                 break
             except TryAgain as error:
                 if attempt == PASSING_TRIES:
@@ -186,16 +186,16 @@ class Database:
         For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp).
         """
         try:
-            answer, tx = await self._run(use_case, args, kwargs, writes=False)
+            answer, tx = await self.transact(use_case, args, kwargs, writes=False)
         except TryAgain as error:
             raise DatabaseUnavailable(str(error)) from error
         self._hand_over(tx)
         return answer
 
-    async def _run(
+    async def transact(
         self, use_case: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[R, Transaction]:
-        """Run one transaction; after its commit put the values that it kept into the cache."""
+        """Run one transaction in its turn, and keep the values that it put into the cache; for `write` and `read`."""
         brief, rank = marks(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
