@@ -22,6 +22,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /sell/{gid}/close": {"version": "1", "do": "now"},
     "POST /sell/{gid}/remark": {"text": "The key is missing."},
     "POST /address/confirm": {"code": "none"},
+    "POST /mine/data/erasure": {"password": "not the password"},
     "POST /mine/data/export": {"password": "not the password"},
     "POST /mine/mail-address": {"address": "ada@example.org", "password": "not the password"},
     "POST /owner": {"code": "none"},

@@ -30,7 +30,7 @@ COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "
 COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
-COMMANDS += [["users", "invite"]]
+COMMANDS += [["users", "invite"], ["users", "erase"]]
 COMMANDS += [["notices"], ["notices", "test"], ["notices", "list"], ["notices", "retry"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
@@ -290,6 +290,17 @@ def test_an_invitation_is_a_link(run: Run) -> None:
     link = run("users", "invite", "owner").out
     assert re.fullmatch(r"http://127\.0\.0\.1:9000/join#1\.[A-Za-z0-9_-]{22}\n", link)
     assert 2 == run("users", "invite", "king").code
+
+
+def test_a_user_is_erased(run: Run) -> None:
+    """It asks first; then the name is gone from the list, and the line says the pseudonym."""
+    run("users", "add", "bob", stdin=f"{PASSWORD}\n")
+    assert 0 != run("users", "erase", "bob", stdin="n\n").code
+    assert run("users", "list").out.startswith("bob\t")
+    assert re.fullmatch(r"bob is erased; .* erased\.[0-9a-f]{16}\.\n", run("users", "erase", "BOB", "--yes").out)
+    assert run("users", "list").out.startswith("erased.")
+    again = run("users", "erase", "bob", "--yes")
+    assert (1, "", 1) == (again.code, again.out, len(again.err.splitlines()))
 
 
 def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:

@@ -46,6 +46,8 @@ NEEDED: dict[str, Right | None] = {
     "endAllSessions": Right.ACCOUNT,
     "endOneTimeCodes": Right.ACCOUNT,
     "endSession": Right.ACCOUNT,
+    "eraseMe": Right.ACCOUNT,
+    "eraseUser": Right.MANAGE_PEOPLE,
     "exportMyData": Right.ACCOUNT,
     "exportAudit": Right.READ_AUDIT,
     "getAuction": Right.READ,
@@ -145,6 +147,7 @@ PAGES: dict[str, Right | None] = {
     "GET /mine/access-tokens": Right.ACCOUNT,
     "GET /mine/contact": Right.ACCOUNT,
     "GET /mine/data": Right.ACCOUNT,
+    "POST /mine/data/erasure": Right.ACCOUNT,
     "POST /mine/data/export": Right.ACCOUNT,
     "GET /mine/mail-address": Right.ACCOUNT,
     "GET /mine/notices": Right.READ,
@@ -286,7 +289,7 @@ class Matrix:
         for name, value in {
             "gid": self.gid,
             "draft": "AAAAAAAAAAAA",
-            "username": "matrix.person",
+            "username": "matrix.nobody" if path.endswith("/erasure") else "matrix.person",
             "number": "1",
         }.items():
             path = path.replace(f"{{{name}}}", value)

@@ -18,7 +18,7 @@ from saleroom.mqtt.topics import MqttSettings
 from saleroom.outbox.kinds import MailKind
 from saleroom.site.site import AreaPages
 from saleroom.storage.areas import AreaTables
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tokens import Tokens
 
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -31,7 +31,8 @@ class Platform:
     """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off.
 
     `mails` are the kinds of mails of all areas, by name. `origin` is the address of the house in them. `archive` writes all
-    that the house holds about a user, by name, to a file; it blocks, and raises Refusal.
+    that the house holds about a user, by name, to a file; it blocks, and raises Refusal. `forget` deletes what all areas hold
+    about a user, by number, or raises a refusal of one.
     """
 
     database: Database
@@ -41,6 +42,7 @@ class Platform:
     mails: Mapping[str, MailKind]
     origin: str
     archive: Callable[[str, BinaryIO], object]
+    forget: Callable[[Transaction, int], None]
     broker: MqttSettings | None
 
 

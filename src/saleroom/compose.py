@@ -21,7 +21,7 @@ from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
 from saleroom.admin import person_export
 from saleroom.area import Area, Platform, Task
-from saleroom.areas import AREAS
+from saleroom.areas import AREAS, forget
 from saleroom.broker.embedded import reached_at
 from saleroom.http import front, openapi, schemas
 from saleroom.http.connections import CONNECTIONS, Connections
@@ -159,7 +159,7 @@ def _platform(
 ) -> Platform:
     parts |= {"mails": {kind.name: kind for area in areas for kind in area.mails}, "origin": origin(settings)}
     archive = partial(person_export.write, settings)
-    return Platform(**parts, archive=archive, secret=secret, broker=broker, cursors=Cursors(secret))
+    return Platform(**parts, archive=archive, forget=forget, secret=secret, broker=broker, cursors=Cursors(secret))
 
 
 def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, api_paths: Iterable[str]) -> Pages:

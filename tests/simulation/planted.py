@@ -257,11 +257,11 @@ def remembered_before_commit() -> Iterator[None]:
         tx.cache[auctions.AUCTIONS].update({one.id: one for one in changed})
 
     def by_position(tx: Any, places: Any) -> Any:
-        for number, position, head, hidden in places:
+        for number, position, head, hidden, renamed in places:
             known = tx.cache[auctions.AUCTIONS].get(number)
             chain = known.chain if known is not None and known.position == position else None
             place = (head, hidden) if chain is None else (chain.head, chain.hidden)
-            yield from resolve(tx, [(number, position, *place)])
+            yield from resolve(tx, [(number, position, *place, renamed)])
 
     with patch.object(auctions, "save", early), patch.object(auctions, "_resolve", by_position):
         yield

@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0032"
+NEWEST = "0033"
 ADDED = {
     "cleared_at",
     "agent",
@@ -50,6 +50,9 @@ ADDED = {
     "barred_reason",
     "warning",
     "mail_verified",
+    "erased_at",
+    "former_name",
+    "renamed",
     "voided",
     "taken_down",
     "cancelled_for",

@@ -14,6 +14,7 @@ from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
+from saleroom.accounts.service.erasures import Erasures
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.last_uses import LastUses
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
@@ -68,6 +69,7 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         recovery=Recovery(database, passwords, sign, mails),
         invitations=Invitations(database, passwords, sign),
         archives=PersonArchives(accounts, platform.archive),
+        erasures=Erasures(accounts, keys.secrets, platform.forget),
         origin=platform.origin,
         tokens=platform.tokens,
         cursors=platform.cursors,

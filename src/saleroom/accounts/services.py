@@ -10,6 +10,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import addresses
 from saleroom.accounts.service.accounts import Accounts, authenticate
 from saleroom.accounts.service.addresses import MailState
+from saleroom.accounts.service.erasures import Erasures
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.one_time_codes import OneTimeCodes
 from saleroom.accounts.service.passkeys import Passkeys
@@ -32,6 +33,7 @@ class AccountServices:
     recovery: Recovery
     invitations: Invitations
     archives: PersonArchives
+    erasures: Erasures
     tokens: Tokens
     cursors: Cursors
     sign: Sign

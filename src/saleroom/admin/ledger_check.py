@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from sqlalchemy import Dialect, RowMapping, Table, bindparam, func, select, type_coerce
 from sqlalchemy.types import NullType
 
+from saleroom.accounts.domain.accounts import name_digest
 from saleroom.accounts.storage.tables import users
 from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
@@ -191,17 +192,22 @@ def _voided(log: list[Event]) -> dict[int, str]:
 
 
 def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
-    """Yield the people in the log whose number and name are not those of a user. Read from the table, not from the cache."""
+    """Yield the people in the log whose number and name are not those of a user. Read from the table, not from the cache.
+
+    Somebody who was erased is found by the digest of the name that they had.
+    """
     named = {(e.author_id, e.author) for e in log if isinstance(e, AuctionCreated)}
     named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced)}
     people = sorted(named)
     for start in range(0, len(people), PAGE):
         page = people[start : start + PAGE]
-        among = select(users.c.id, users.c.username).where(users.c.id.in_([number for number, _ in page]))
-        known = {row.id: row.username for row in tx.execute(among)}
+        among = select(users.c.id, users.c.username, users.c.former_name)
+        known = {row.id: row for row in tx.execute(among.where(users.c.id.in_([number for number, _ in page])))}
         for number, name in page:
-            if known.get(number) != name:
-                yield f"user {number} is {_shown(name)} in its log, and {_shown(known.get(number))} among the users"
+            user = known.get(number)
+            if user is None or (user.username != name and user.former_name != name_digest(name)):
+                is_ = _shown(None if user is None else user.username)
+                yield f"user {number} is {_shown(name)} in its log, and {is_} among the users"
 
 
 def _rows(tx: Transaction, stored: _StoredRows, table: Table, number: int) -> list[RowMapping]:

@@ -1,4 +1,4 @@
-"""The commands of `saleroom users` on standing and staff: second factors, sanctions, invitations, owner, export."""
+"""The commands of `saleroom users` on standing and staff: second factors, sanctions, invitations, owner, export, erasure."""
 
 from __future__ import annotations
 
@@ -149,6 +149,28 @@ def export_user(settings: Settings, name: str, file: Path, force: bool) -> None:
 
     target = or_stream(file, sys.stdout.buffer)
     click.echo(person_export.export(settings, name, target, force=force), err=target is not file)
+
+
+@users.command("erase", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.house
+def erase(settings: Settings, name: str, reason: str, yes: bool) -> None:
+    """Erase a user for good: a pseudonym takes the place of the name.
+
+    Examples:
+
+        saleroom users erase bob
+        saleroom users erase bob --yes --reason "he has asked for it"
+
+    Refused while they offer a running lot or have a bid on one. Ledgers keep the names that stand in them.
+    """
+    from saleroom.admin import users as accounts
+
+    if not yes:
+        click.confirm(f"Erase {name} for good?", abort=True)
+    click.echo(accounts.erase(settings, name, reason))
 
 
 @users.command("owner-link", cls=options.Command, epilog=EXIT_CODES)

@@ -14,13 +14,14 @@ from saleroom.accounts.domain.mails import Sign
 from saleroom.accounts.domain.owner_link import PATH
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import invitations, one_time_codes, passkeys, roles_of_users, sanctions
+from saleroom.accounts.service import erasures, invitations, one_time_codes, passkeys, roles_of_users, sanctions
 from saleroom.accounts.service import owner_link as owner_links
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
 from saleroom.accounts.storage.people import Which
+from saleroom.areas import forget
 from saleroom.broker.embedded import reached_at
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Fault, Refusal
@@ -141,6 +142,13 @@ def owner_link(settings: Settings) -> str:
 def _link(settings: Settings, path: str, code: str) -> str:
     house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
     return f"{house.rstrip('/')}{path}#{code}"
+
+
+def erase(settings: Settings, name: str, reason: str) -> str:
+    """Erase a user for good, and return a line that says so. Raises Refusal."""
+    username, why = _well_formed("username", parse_username(name)), _well_formed("reason", parse_reason(reason))
+    pseudonym = _write(settings, lambda tx: erasures.erase_by_house(tx, username, why, forget))
+    return f"{username} is erased; what stays of them is under {pseudonym}."
 
 
 def _sign(tx: Transaction) -> Sign:

@@ -248,6 +248,12 @@ def sweep(tx: Transaction, limit: int) -> int:
     return int(dropped + tx.execute(delete(outbox).where(outbox.c.id.in_(old))).rowcount)
 
 
+def forget(tx: Transaction, receiver: int, address: str | None) -> None:
+    """Delete the words to a user, and those to a mail address if one is given, whatever has become of them."""
+    theirs = outbox.c.receiver == receiver
+    tx.execute(delete(outbox).where(theirs if address is None else or_(theirs, outbox.c.address == address)))
+
+
 def listed(tx: Transaction, states: Collection[State], limit: int, before: int | None = None) -> list[Word]:
     """Return up to `limit` words in these states, the latest posted first, from the number `before` downwards."""
     some = select(outbox).where(outbox.c.state.in_(states))

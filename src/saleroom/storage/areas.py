@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Column, Table
+from sqlalchemy import Column, ColumnElement, Table, delete, select
 from sqlalchemy.sql.ddl import sort_tables
 
 from saleroom.kernel.errors import Fault
@@ -38,6 +38,10 @@ class AreaTables:
     """Further checks of an import: each returns the fault of a row."""
     rebuild: Callable[[Transaction, Callable[[int], object]], None] | None = None
     """Fills the tables that are not exported, and reports from time to time how many rows are done."""
+    stays: tuple[Column[Any], ...] = ()
+    """Columns that go on to refer to a person who is erased, by the pseudonym. Rows that refer by others are deleted."""
+    forget: Callable[[Transaction, int], None] | None = None
+    """Does what else the area does when a person is erased, by the number, or raises a refusal; it comes last."""
     index_prefix: str | None = None
     """How the tables of the area's own index begin; no migration of SQLAlchemy's describes them."""
 
@@ -55,6 +59,25 @@ class HouseTables:
         self.ledgers = next((area.ledgers for area in areas if area.ledgers is not None), None)
         self.text_rules = {column: rule for area in areas for column, rule in area.text_rules.items()}
         self.row_rules = {table: rule for area in areas for table, rule in area.row_rules.items()}
+
+    def forget(self, tx: Transaction, person: Column[Any], number: int) -> None:
+        """Delete all rows that refer to a person, by `person`, but those that stay. Raises the refusals of the areas."""
+        stays = {column for area in self.areas for column in area.stays}
+        for table in self.tables:
+            for key in table.foreign_keys:
+                if key.column is person and key.parent not in stays:
+                    self._delete(tx, table, key.parent == number)
+        for area in self.areas:
+            if area.forget is not None:
+                area.forget(tx, number)
+
+    def _delete(self, tx: Transaction, table: Table, which: ColumnElement[bool]) -> None:
+        """Delete rows, and before them the rows that refer to them."""
+        for other in self.tables:
+            for key in other.foreign_keys:
+                if key.column.table is table:
+                    self._delete(tx, other, key.parent.in_(select(key.column).where(which)))
+        tx.execute(delete(table).where(which))
 
     def is_index(self, name: str) -> bool:
         """Return whether a table of this name is part of an area's own index."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saleroom.accounts.domain.access_tokens import PATTERN
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
+from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.domain.rights import Right, Role, Scope
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.http.schemas import INSTANT, Schema, Vocabulary
@@ -73,6 +74,7 @@ VOCABULARY = Vocabulary(
         "verifiedAt": (INSTANT, "When the mail address was verified; null without one."),
     },
     facts={
+        LotsRunning: {"lot": {"type": "string", "description": "The gid of one of them."}},
         MissingRight: {
             "right": {"enum": list(Right), "description": "The right that is missing."},
             "needs": {

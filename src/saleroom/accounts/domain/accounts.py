@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from datetime import datetime, timedelta
 
@@ -29,6 +30,9 @@ TOKEN_LIFETIME = timedelta(days=30)
 """From issue to expiry, exactly (docs/specification.md, "Limits")."""
 SESSIONS_MAX = 500
 """Sessions of one user; a further login ends the oldest."""
+
+ERASED = "erased."
+"""How the pseudonyms of people who were erased begin; nobody registers such a name."""
 
 PASSWORD_MIN, PASSWORD_MAX = 8, 256
 USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
@@ -90,6 +94,11 @@ class Account(Holder, frozen=True, kw_only=True):
         refuse_to_offer(sellers, self.role, approved=self.seller_since is not None)
         if self.needs_mail:
             raise MailRequired
+
+
+def name_digest(username: str) -> str:
+    """Return the SHA-256 of a name, which is kept of somebody who was erased."""
+    return hashlib.sha256(username.encode()).hexdigest()
 
 
 def parse_username(text: str) -> str | Fault:

@@ -49,6 +49,7 @@ class Act(StrEnum):
     WEBHOOK_ADDED = "webhook.added"
     WEBHOOK_CHANGED = "webhook.changed"
     WEBHOOK_DELETED = "webhook.deleted"
+    USER_ERASED = "user.erased"
 
 
 ACTS: Mapping[Act, str] = {
@@ -74,6 +75,7 @@ ACTS: Mapping[Act, str] = {
     Act.WEBHOOK_ADDED: "had the events of all lots posted to a webhook",
     Act.WEBHOOK_CHANGED: "changed a webhook for the events of all lots",
     Act.WEBHOOK_DELETED: "deleted a webhook for the events of all lots",
+    Act.USER_ERASED: "erased a user",
 }
 """Each act in words that go after who did it."""
 

@@ -121,6 +121,12 @@ class UnknownInvitation(Unknown):
     code = "unknown_invitation"
 
 
+class LotsRunning(Conflict):
+    """You offer a lot that runs, or have a bid on one (`lot`); erase the account once it is over."""
+
+    code = "lots_running"
+
+
 class MailOff(Forbidden):
     """This house sends no mails; ask those who run it."""
 

@@ -78,6 +78,19 @@ def tell_at(
     store.post(tx, message)
 
 
+def tell_of_erasure(tx: Transaction, given: mail_addresses.MailAddress) -> None:
+    """Post the last word to somebody who was erased, at the address that was theirs. It does not have their name."""
+    now = tx.now()
+    message = Message(
+        kind="erased",
+        key=f"erased {given.user_id} {now.isoformat()}",
+        address=given.address,
+        facts={"at": instant(now)},
+        language=given.language,
+    )
+    store.post(tx, message)
+
+
 def _link(path: str) -> Any:
     def context(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
         link = mail_links.find(tx, word.facts["link"])
@@ -114,7 +127,7 @@ MAILS = (
         for name in (
             *("password_changed", "new_login", "address_changed", "codes_off"),
             *("passkey_added", "passkey_removed"),
-            *("sanction", "bar_lifted", "seller_approved"),
+            *("sanction", "bar_lifted", "seller_approved", "erased"),
         )
     ),
 )

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import structlog
 from msgspec import Struct, structs
 
-from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
+from saleroom.accounts.domain.accounts import ERASED, SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import (
     CodeRequired,
@@ -30,7 +30,7 @@ from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
 from saleroom.accounts.service.tickets import LoginKeys, Ticket
-from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage import accounts, erasures
 from saleroom.kernel.errors import Contradiction, Refusal, Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, brief, ranked
@@ -195,7 +195,9 @@ class Accounts:
 
 @ranked(Rank.LOGIN)
 def register(tx: Transaction, username: str, digest: str) -> Account:
-    """Store a new user. Raises UsernameTaken."""
+    """Store a new user. Raises UsernameTaken, also for the name of somebody who was erased."""
+    if username.startswith(ERASED) or erasures.was_name(tx, username):
+        raise UsernameTaken
     account = accounts.add_user(tx, username, digest, tx.now())
     if account is None:
         raise UsernameTaken
@@ -216,7 +218,7 @@ def set_digest(tx: Transaction, username: str, digest: str) -> None:
     Raises UnknownUser.
     """
     login = accounts.find_login(tx, username)
-    if login is None:
+    if login is None or erasures.is_erased(tx, login.account.id):
         raise UnknownUser
     accounts.set_digest(tx, login.account.id, digest)
     accounts.delete_sessions(tx, login.account.id)

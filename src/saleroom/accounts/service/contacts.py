@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.accounts.storage import contacts
+from saleroom.accounts.storage import accounts, contacts
 from saleroom.storage.database import Transaction
 
 
@@ -16,7 +16,9 @@ def own(tx: Transaction, token: str) -> str:
 
 def change(tx: Transaction, token: str, contact: str) -> None:
     """Replace the caller's contact; an empty one takes it away. Raises Unauthenticated."""
-    contacts.put(tx, authenticate(tx, token, Right.ACCOUNT).id, contact)
+    account = authenticate(tx, token, Right.ACCOUNT)
+    accounts.lock_user(tx, account.id)
+    contacts.put(tx, account.id, contact)
 
 
 def of_two(tx: Transaction, own: int, other: int) -> tuple[str, str]:

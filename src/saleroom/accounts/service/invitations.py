@@ -20,6 +20,7 @@ from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import accounts, people
 from saleroom.accounts.storage import invitations as rows
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, ranked
 from saleroom.storage.turns import Rank
@@ -131,7 +132,9 @@ def _take(tx: Transaction, username: str, code: str, sign: Sign) -> Account:
     found = check(tx, code, sign)
     # Both stay as they are until the role is given: a ban of the inviter comes before it or after it.
     locked = people.lock(tx, username, found.by_id)
-    user = next(one for one in locked if one.username == username)
+    user = next((one for one in locked if one.username == username), None)
+    if user is None:
+        raise Unauthenticated  # they were erased until the rows were locked
     inviter = next((codes.with_role(tx, one) for one in locked if one.id == found.by_id), None)
     refuse_to_take(found, inviter, user.role)
     if user.bar is not None:

@@ -36,6 +36,7 @@ def take(tx: Transaction, token: str, code: str, sign: Sign) -> Account:
     if account.bar is not None:
         account.bar.refuse(Right.MANAGE_PEOPLE)
     secrets.lock(tx)
+    accounts.lock_user(tx, account.id)
     if has_owner(tx) or not is_owner_code(code, tx.now(), sign):
         raise InvalidOwnerLink
     accounts.set_role(tx, account.id, Role.OWNER)

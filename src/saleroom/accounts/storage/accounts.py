@@ -15,6 +15,7 @@ from saleroom.accounts.domain.accounts import Account, Holder, expiry
 from saleroom.accounts.domain.rights import Role, Scope
 from saleroom.accounts.domain.sanctions import Bar, Sanction, in_force
 from saleroom.accounts.storage.tables import auth_tokens, users
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Note, Switch, Transaction, brief, ranked
@@ -115,8 +116,13 @@ def names_of(tx: Transaction, user_ids: Collection[int]) -> dict[int, str]:
 
 
 def lock_user(tx: Transaction, user_id: int) -> None:
-    """Lock a user until the transaction ends, so that nobody else counts or adds what belongs to them."""
-    tx.execute(select(users.c.id).where(users.c.id == user_id).with_for_update(key_share=True))
+    """Lock a user until the transaction ends, so that nobody else counts or adds what belongs to them.
+
+    Raises Unauthenticated for somebody who was erased since their token was read.
+    """
+    mine = (users.c.id == user_id, users.c.erased_at.is_(None))
+    if tx.execute(select(users.c.id).where(*mine).with_for_update(key_share=True)).first() is None:
+        raise Unauthenticated
 
 
 def set_digest(tx: Transaction, user_id: int, digest: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from saleroom.accounts.domain.access_tokens import parse_name, parse_scopes
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.audit import parse_reason
@@ -31,6 +33,9 @@ from saleroom.accounts.storage.tables import (
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.mail import FORMAT, folded_address, parse_mail_address
 from saleroom.storage.areas import AreaTables
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_INVITED = (invitations.c.by_id, invitations.c.used_by_id)
 
 
 def _username_fault(value: str) -> Fault | None:
@@ -95,7 +100,9 @@ TABLES = AreaTables(
         used_challenges,
     ),
     not_exported=(rate_limits, used_challenges),
+    stays=(audit.c.by_id, audit.c.user_id, sanctions.c.by_id, sanctions.c.ended_by_id, *_INVITED),
     text_rules={
+        users.c.former_name: lambda value: None if _DIGEST.fullmatch(value) else Fault("digest", "must be a SHA-256"),
         users.c.username: _username_fault,
         users.c.role: _role_fault,
         users.c.barred: _sanction_fault,

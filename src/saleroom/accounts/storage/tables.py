@@ -32,10 +32,13 @@ users = Table(
     Column("barred_reason", Text),
     Column("warning", Text),
     Column("mail_verified", Boolean, nullable=False, server_default=false()),
+    Column("erased_at", Instant),
+    Column("former_name", String, index=True),
 )
 """`role` is one of `domain.rights.Role`; `seller_since` is when staff approved the user as a seller. `barred` is `suspension`
 or `ban`, also once `barred_until` has passed. `warning` is the reason of the last warning, until the user has read it.
-`mail_verified` is whether `mail_addresses` has a verified one: so the statement that reads tokens knows it."""
+`mail_verified` is whether `mail_addresses` has a verified one: so the statement that reads tokens knows it. A user who
+is erased has a pseudonym; `former_name` is the digest of the name before, which ledgers have and nobody gets again."""
 
 
 auth_tokens = Table(

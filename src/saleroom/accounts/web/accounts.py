@@ -130,7 +130,11 @@ class AccountPages:
         with suppress(Unauthenticated):
             if token is not None:
                 await self._services.tokens.write(accounts.log_out, token)
-        return self._with_session(go_to("/"), "", 0)
+        return self.without_session(go_to("/"))
+
+    def without_session(self, response: Response) -> Response:
+        """Return an answer that takes the session's cookie from the browser."""
+        return self._with_session(response, "", 0)
 
     async def password_form(self, request: Request) -> Response:
         """GET /mine/password: the form to change the password."""

@@ -31,6 +31,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.WEBHOOK_ADDED: N_("had the events of all lots posted to a webhook"),
     Act.WEBHOOK_CHANGED: N_("changed a webhook for the events of all lots"),
     Act.WEBHOOK_DELETED: N_("deleted a webhook for the events of all lots"),
+    Act.USER_ERASED: N_("erased a user"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

@@ -62,7 +62,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
     joining = JoiningPages(site, services, accounts.start_session)
     standing, owner = StandingPages(site, services), OwnerPages(site, services)
-    data = PersonDataPages(site, services)
+    data = PersonDataPages(site, services, accounts.without_session)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
         Route("/session", Address(POST=accounts.log_in)),
@@ -90,6 +90,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/password/new", Address(GET=recovery.link, POST=recovery.reset)),
         Route("/mine/data", Address(GET=data.show)),
         Route("/mine/data/export", Address(POST=data.export)),
+        Route("/mine/data/erasure", Address(POST=data.erase)),
         Route("/mine/contact", Address(GET=contacts.form, POST=contacts.save)),
         Route(OWNER, Address(GET=owner.form, POST=owner.take)),
         Route(JOIN, Address(GET=joining.form, POST=joining.join)),

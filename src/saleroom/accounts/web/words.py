@@ -115,6 +115,7 @@ WORDS = Words(
                 "This link has ended or is incomplete. On the machine of the house, saleroom users owner-link prints a new one."
             ),
         ),
+        "lots_running": (N_("You offer a lot that runs, or have a bid on one. Erase your account once it is over."),),
         "mail_off": (N_("This house sends no mails. Ask those who run it."),),
         "invalid_passkey": (
             N_("This passkey is not known here, or it took too long. Try again, or use your password."),
@@ -147,5 +148,6 @@ WORDS = Words(
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
         "wrong_code": _WRONG_CODE,
+        "code_required": (N_("This account needs a one-time code."),),
     },
 )

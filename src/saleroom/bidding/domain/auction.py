@@ -91,6 +91,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     category: str | None = None
     taken_down: str | None = None
     cancelled_for: str | None = None
+    renamed: int = 0
 
     @property
     def over(self) -> bool:
@@ -112,8 +113,10 @@ class Auction(Struct, frozen=True, kw_only=True):
         """The identifier of its public state: the version, and the first digits of the head.
 
         After a failover that lost commits, a version can occur again with other contents. The head tells them apart.
+        A third part counts how often somebody whom it names was erased, which is no event.
         """
-        return f"{self.version}-{self.chain.head[:TAG_DIGITS]}"
+        renamed = f"-{self.renamed}" if self.renamed else ""
+        return f"{self.version}-{self.chain.head[:TAG_DIGITS]}{renamed}"
 
     @property
     def minimum_bid(self) -> Decimal | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from saleroom.bidding.domain.photos import is_webp
 from saleroom.bidding.storage.drafts import is_content
+from saleroom.bidding.storage.forgetting import forget
 from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
 from saleroom.bidding.storage.tables import (
     auctions,
@@ -69,6 +70,9 @@ TABLES = AreaTables(
     filled_at_start=(signing_keys,),
     large_rows=(photo_files,),
     ledgers=auctions,
+    # A lot that is over keeps its photos, whose digests are in its ledger, and the questions that it has answered.
+    stays=(auctions.c.author_id, auctions.c.current_bidder_id, photos.c.owner_id, questions.c.asker_id),
+    forget=forget,
     text_rules={
         auctions.c.gid: _gid_fault,
         photos.c.gid: _gid_fault,

@@ -44,7 +44,7 @@ CACHED_MAX = 16_384
 """Auctions that a process caches: about 2 KB each, and up to 40 KB with the longest description."""
 AUCTIONS: CacheKey[Auction] = CacheKey(CACHED_MAX)
 PUBLIC_JSON: CacheKey[tuple[str, bytes]] = CacheKey(CACHED_MAX)
-"""The head of an auction's ledger, and the JSON that anyone may see. The head names the whole log (`kernel/chain.py`)."""
+"""The tag of an auction, and the JSON that anyone may see."""
 CHANGED: Note[Auction] = Note()
 """Every auction that a transaction has written."""
 
@@ -53,9 +53,9 @@ OVER_RANK = 1 << 62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-CHAIN_MARK = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden)
-"""The position and chain of an auction: a cached auction is current if these are equal."""
-ChainMark = tuple[int, int, str, str]
+CHAIN_MARK = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden, auctions.c.renamed)
+"""The position and chain of an auction, and how often its people were renamed: a cached one is current if these are equal."""
+ChainMark = tuple[int, int, str, str, int]
 """The values of `CHAIN_MARK`."""
 
 _encode = msgspec.json.Encoder().encode
@@ -204,10 +204,11 @@ def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int
 def public_json(tx: Transaction, auction: Auction) -> bytes:
     """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: a change may be rolled back."""
     cached = tx.cache[PUBLIC_JSON]
-    head, shown = cached.get(auction.id) or (None, b"")
-    if head != auction.chain.head:
+    state = f"{auction.chain.head} {auction.renamed}"  # the head names the whole log (`kernel/chain.py`)
+    known, shown = cached.get(auction.id) or (None, b"")
+    if known != state:
         shown = _encode(auction_view(auction))
-        cached.put(auction.id, (auction.chain.head, shown))
+        cached.put(auction.id, (state, shown))
     return shown
 
 
@@ -222,9 +223,13 @@ def _resolve(tx: Transaction, marks: Iterable[ChainMark]) -> list[Auction]:
     found = []
     news = []
     cached = tx.cache[AUCTIONS].get
-    for number, position, head, hidden in marks:
+    for number, position, head, hidden, renamed in marks:
         known = cached(number)
-        if known is not None and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden):
+        if (
+            known is not None
+            and (position, head, hidden) == (known.position, known.chain.head, known.chain.hidden)
+            and renamed == known.renamed
+        ):
             found.append(known)
         else:
             news.append(number)
@@ -266,6 +271,7 @@ def _auction(row: Row[Any]) -> Auction:
         category=row.category,
         taken_down=row.taken_down,
         cancelled_for=row.cancelled_for,
+        renamed=row.renamed,
     )
 
 

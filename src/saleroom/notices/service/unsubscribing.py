@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 
-from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage import accounts, erasures
 from saleroom.notices.domain.choices import ALL, CHANNELS
 from saleroom.notices.storage import choices
 from saleroom.outbox.kinds import Sign
@@ -29,6 +29,8 @@ def read_token(sign: Sign, token: str) -> tuple[int, str] | None:
 
 
 def stop(tx: Transaction, user_id: int, channel: str) -> None:
-    """Send a user nothing more by a channel. A repeat changes nothing."""
+    """Send a user nothing more by a channel. A repeat changes nothing; somebody who was erased gets nothing anyway."""
+    if erasures.is_erased(tx, user_id):
+        return
     accounts.lock_user(tx, user_id)
     choices.choose(tx, user_id, channel, {ALL: False})

@@ -1,0 +1,37 @@
+"""What bidding does when a person is erased."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, exists, or_, select, text, update
+
+from saleroom.accounts.domain.errors import LotsRunning
+from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photo_files, photos, questions
+from saleroom.storage.database import Transaction
+
+
+def forget(tx: Transaction, user_id: int) -> None:
+    """Delete a person's photos on no lot and questions without an answer, and show their lots by the pseudonym.
+
+    Raises LotsRunning while they offer a running lot or have a bid on one.
+    """
+    _refuse(tx, user_id)
+    mine = (photos.c.owner_id == user_id, photos.c.auction_id.is_(None))
+    tx.execute(delete(photo_files).where(photo_files.c.photo_id.in_(select(photos.c.id).where(*mine))))
+    tx.execute(delete(photos).where(*mine))
+    tx.execute(delete(questions).where(questions.c.asker_id == user_id, questions.c.answer.is_(None)))
+    if tx.dialect == "postgresql":
+        # A bid locks its lot before it reads the token. So those under way commit before this, and are seen; those that come
+        # wait for this transaction, and find no token. SQLite has one writer.
+        tx.execute(text("LOCK TABLE auctions IN EXCLUSIVE MODE"))
+        _refuse(tx, user_id)
+    named = or_(auctions.c.author_id == user_id, auctions.c.current_bidder_id == user_id)
+    tx.execute(update(auctions).where(named).values(renamed=auctions.c.renamed + 1))
+
+
+def _refuse(tx: Transaction, user_id: int) -> None:
+    # A bid that is outbid stands too: it leads again if staff voids the one above it.
+    has_bid = exists().where(bids.c.auction_id == auctions.c.id, bids.c.bidder_id == user_id, bids.c.voided.is_(None))
+    busy = select(auctions.c.gid).where(RUNNING, or_(auctions.c.author_id == user_id, has_bid)).limit(1)
+    gid = tx.execute(busy).scalar()
+    if gid is not None:
+        raise LotsRunning(lot=gid)
