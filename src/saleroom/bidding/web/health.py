@@ -48,6 +48,8 @@ TASKS = {
     "uses": N_("when logins were last used"),
     "mails": N_("sends mails"),
     "outbox sweeper": N_("deletes old mails from the outbox"),
+    "events for webhooks": N_("events for the webhooks of programs"),
+    "webhooks": N_("sends them to webhooks"),
     "words": N_("word to people about their lots"),
 }
 """What the tasks do; one that is not here is shown by its name."""
