@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auctions import ending_rank
 from saleroom.bidding.storage.tables import ENDS, auctions, events
 from saleroom.log.store import Log
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 LOG = Log(events, events.c.auction_id, auctions, ENDS, auction_rows.get_many, UnknownAuction)
@@ -80,3 +81,11 @@ def _as_written(tx: Transaction, statement: Select[Any]) -> list[LedgerEvent]:
     return [
         LedgerEvent(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)
     ]
+
+
+def changed_at(tx: Transaction, auction_ids: Collection[int]) -> dict[int, datetime]:
+    """Return for each of these auctions when its last public event was decided, by number."""
+    last = (events.c.auction_id == auctions.c.id) & (events.c.version == auctions.c.version)
+    found = select(events.c.auction_id, events.c.at).select_from(auctions.join(events, last))
+    rows = tx.execute(found.where(bulk.among(tx, auctions.c.id, auction_ids))) if auction_ids else ()
+    return {row.auction_id: row.at for row in rows}

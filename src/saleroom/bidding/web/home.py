@@ -28,6 +28,8 @@ from saleroom.site.site import Site
 LOTS_PER_PAGE = 24
 """This fills rows of two, three or four."""
 _OVER = "over"
+ANY = ""
+"""In place of a state: lots in all of them."""
 _FIELDS = (
     Field(name="q", to="q", parse=text(1, QUERY_MAX), schema={}),
     Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
@@ -53,7 +55,7 @@ class LotQuery(Struct, frozen=True, kw_only=True):
         """The lots to list."""
         over = self.status == _OVER
         return Filter(
-            status=None if over else self.status,
+            status=None if over else self.status or None,
             over=True if over else None,
             author=self.author or None,
             category=self.category or None,
@@ -74,6 +76,11 @@ class LotQuery(Struct, frozen=True, kw_only=True):
             sent["after"] = changes["cursor"]
         return f"/?{urlencode(sent)}" if sent else "/"
 
+    def feed(self, path: str) -> str:
+        """Return the address of a feed of these lots: of all states, unless a state was chosen."""
+        sent = {name: value for name in ("q", "author", "category") if (value := getattr(self, name))}
+        return f"{path}?{urlencode(sent)}" if sent else path
+
 
 _DEFAULT = LotQuery()
 
@@ -88,7 +95,7 @@ class HomePage:
     async def show(self, request: Request) -> Response:
         """GET /: the lots that the address asks for; by default those on sale, ending soonest first."""
         try:
-            query = self._query(request)
+            query = lot_query(request, self._services)
             found = await self._look(query)
         except Invalid as refused:
             # The address is old or mistyped. The page links the list that works.
@@ -127,16 +134,17 @@ class HomePage:
             "next": None if cursor is None else query.address(cursor=cursor),
         }
 
-    def _query(self, request: Request) -> LotQuery:
-        """Read the address. Raises Invalid.
 
-        An empty field counts as left out, as forms send it. Unknown parameters, which others add to links, are ignored.
-        """
-        sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
-        encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
-        values = read_fields(_FIELDS, encoded, strict=False)
-        if isinstance(sealed := values.get("after"), CursorText):
-            values["after"] = self._services.cursors.read(sealed)
-        if isinstance(fault := values.get("after"), Fault):
-            raise Invalid({"after": [fault]})
-        return LotQuery(**values)
+def lot_query(request: Request, services: BiddingServices, status: str = _DEFAULT.status) -> LotQuery:
+    """Read the address; `status` counts if it has none. Raises Invalid.
+
+    An empty field counts as left out, as forms send it. Unknown parameters, which others add to links, are ignored.
+    """
+    sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
+    encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
+    values: dict[str, Any] = {"status": status} | read_fields(_FIELDS, encoded, strict=False)
+    if isinstance(sealed := values.get("after"), CursorText):
+        values["after"] = services.cursors.read(sealed)
+    if isinstance(fault := values.get("after"), Fault):
+        raise Invalid({"after": [fault]})
+    return LotQuery(**values)

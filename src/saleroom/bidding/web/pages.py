@@ -13,6 +13,7 @@ from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
 from saleroom.bidding.web.drafts import DraftPages
+from saleroom.bidding.web.feeds import Feeds
 from saleroom.bidding.web.health import HEALTH, HealthPages
 from saleroom.bidding.web.home import HomePage
 from saleroom.bidding.web.live import LivePages
@@ -35,7 +36,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=words.WORDS,
-        paths=frozenset({"/", "/live", "/results.csv", "/sell", "/mine"}),
+        paths=frozenset({"/", "/live", "/lots.atom", "/lots.ics", "/results.csv", "/sell", "/mine"}),
         below=("/lots/", "/sell/", "/mine/"),
         sections=(HEALTH,),
         menu="parts/lots_menu.html",
@@ -54,6 +55,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
+    feeds = Feeds(site, services)
     moderation = ModerationPages(site, services)
     drafts, mine = DraftPages(site, services), MinePages(site, services)
     selling, questions = SellingPages(site, services, drafts), QuestionPages(site, services, lots)
@@ -95,6 +97,9 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/mine/selling", Address(GET=mine.selling)),
         Route("/mine/selling/results.csv", Address(GET=files.of_seller)),
         Route("/results.csv", Address(GET=files.of_house)),
+        Route("/lots.atom", Address(GET=feeds.atom)),
+        Route("/lots.ics", Address(GET=feeds.calendar)),
+        Route("/lots/{gid}/dates.ics", Address(GET=feeds.of_lot)),
         Route("/mine/watching", Address(GET=mine.watching)),
         Route(HEALTH.path, Address(GET=HealthPages(site).show)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
