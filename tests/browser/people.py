@@ -63,7 +63,21 @@ def is_missing(answer: Response) -> bool:
     return answer.status >= 400 and needed and not answer.request.is_navigation_request()
 
 
+COLOURS = """async () => {
+  await Promise.allSettled(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished));
+  return (await axe.run({runOnly: ['color-contrast']})).violations;
+}"""
+"""Judges the colours of a page once they no longer change."""
+
+
 def broken_rules(page: Page) -> dict[str, list[str]]:
-    """Return axe's violations: rule to the elements that break it."""
+    """Return axe's violations, in light and in dark: rule to the elements that break it.
+
+    Only colours depend on the scheme, so the other one is judged by the rule for them, on the same page.
+    """
     violations = Axe().run(page).response["violations"]
+    is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    page.emulate_media(color_scheme="light" if is_dark else "dark")
+    violations += page.evaluate(COLOURS)
+    page.emulate_media(color_scheme="dark" if is_dark else "light")
     return {rule["id"]: [str(node["target"]) for node in rule["nodes"]] for rule in violations}

@@ -141,16 +141,15 @@ def test_a_lot_that_is_searched_for_by_enter(open_home: Open, seller: User) -> N
     expect(page).to_have_title("Brass telescope · Saleroom")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_nothing(open_home: Open, sqlite_house: House, seller: User, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(open_home: Open, sqlite_house: House, seller: User, width: int) -> None:
     """axe finds no fault in any list, full or empty, in light and dark, and nothing is wider than a phone."""
     seller.auction(name="W" * 200, startingPrice="99999999999999998.001", endsAt=later(minutes=3))
     seller.auction(name="Soon", startsAt=later(days=1))
     sold = seller.auction(name="Sold")
     sqlite_house.user("a-very-long-username-of-32-chars").bid(sold, amount="12.5")
     seller.json("POST", f"/auctions/{sold}/close", json={})
-    page = open_home(color_scheme=scheme, viewport={"width": width, "height": 740})
+    page = open_home(viewport={"width": width, "height": 740})
     found = {}
     for query in ("", "&status=scheduled", "&status=over", "&q=nothing+like+it", "&after=rubbish"):
         page.goto(f"/?author={seller.name}{query}")
@@ -257,15 +256,12 @@ def test_cards_are_marked_for_their_reader(
     expect(pages["grace"].locator(".marks")).to_have_text("Won")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_card_has_a_star(
-    enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User, scheme: str
-) -> None:
+def test_a_card_has_a_star(enter: Callable[..., BrowserVisitor], sqlite_house: House, seller: User) -> None:
     """The star on a card watches its lot and stays on the page. A stranger sees none. axe finds no fault."""
     user = sqlite_house.newcomer()
     gid = seller.auction(name="Starred", reservePrice="100", endsAt=later(minutes=30))
     user.bid(gid, amount="20")
-    page = enter(user, color_scheme=scheme).page
+    page = enter(user).page
     page.goto(f"/?author={seller.name}")
     page.get_by_role("button", name="Watch Starred").click()
     expect(page.get_by_role("button", name="Watching Starred")).to_have_attribute("aria-pressed", "true")

