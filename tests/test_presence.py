@@ -101,7 +101,7 @@ async def test_the_health_of_a_house_with_several_processes(clocked_database: Da
 
 
 def test_the_page(sqlite_house: House) -> None:
-    """It shows the process that serves and its tasks, in the reader's language; whoever lacks the right gets 403."""
+    """It shows the process that serves and its tasks, in the reader's language; those without the right get 403."""
     try:
         visitor = Visitor(sqlite_house, sqlite_house.staff(Role.AUCTIONEER), **{"Accept-Language": "de"})
         page = visitor.page("/admin/health")

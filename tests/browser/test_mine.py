@@ -22,6 +22,7 @@ PATHS = (
     "/mine/security",
     "/mine/access-tokens",
     "/mine/password",
+    "/mine/webhooks",
 )
 SEEN = (*PATHS, "/mine/notices")
 """With a page whose fields for times have a stop of the keyboard for each of their parts."""

@@ -77,7 +77,7 @@ LEFT_OUT = {
     "token_id": "which of the logins it was",
     "p256dh": "a key of a browser",
     "auth": "a secret of a browser",
-    "endpoint": "a secret: whoever has it can send to the browser",
+    "endpoint": "a secret: anyone who has it can send to the browser",
 }
 """Columns that no file has, and why. The limits of the person's own bids are in `bids.json`."""
 README = """This archive has all that the house holds about the account {username}, as of {at}.

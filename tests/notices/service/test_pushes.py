@@ -122,7 +122,7 @@ async def test_an_outbid_user_is_told_at_once(courier: Courier) -> None:
         first["lang"][:2],
     )
     assert "400,00" in second["body"]
-    assert [("ben", first["title"])] * 2 == courier.titles, "whoever leads again has not been outbid"
+    assert [("ben", first["title"])] * 2 == courier.titles, "a bidder who leads again has not been outbid"
     headers = [one.headers for one in to_ben]
     assert {("high", "aes128gcm", "3600")} == {(one["Urgency"], one["Content-Encoding"], one["TTL"]) for one in headers}
     assert headers[0]["Topic"] == headers[1]["Topic"]
@@ -133,7 +133,7 @@ async def test_an_outbid_user_is_told_at_once(courier: Courier) -> None:
 
 
 async def test_each_browser_of_a_user_is_told(courier: Courier) -> None:
-    """A question reaches every browser of the seller once; whoever has no browser leaves nothing behind."""
+    """A question reaches every browser of the seller once; a seller without a browser leaves nothing behind."""
     ada = await courier.known("ada", "phone", "tablet")
     ben = await person(courier.database, "ben")
     gid = await sells(courier.database, ada)

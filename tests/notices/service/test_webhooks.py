@@ -129,7 +129,7 @@ async def test_kinds_choose_and_watching_counts(hooks: Hooks) -> None:
 
 
 async def test_staff_get_the_events_of_all_lots_while_they_are_staff(hooks: Hooks) -> None:
-    """A manager gets the events of the whole house; nobody else may, and whoever is no manager any more gets their own."""
+    """A manager gets the events of the whole house; nobody else may, and a former manager gets their own."""
     ada, ben, cyd = await people(hooks.database)
     with pytest.raises(MissingRight):
         await hooks.made(cyd, scope=Scope.HOUSE)

@@ -17,7 +17,7 @@ from saleroom.storage.database import Transaction
 def add(tx: Transaction, user_id: int, token: str, given: Subscription) -> Subscribed:
     """Store the subscription of the browser that is logged in by the token with this digest. The user's row is locked.
 
-    Whoever had the same browser before has it no longer, and of more than `SUBSCRIPTIONS_MAX` the oldest end.
+    A user who had the same browser before has it no longer, and of more than `SUBSCRIPTIONS_MAX` the oldest end.
     """
     login = select(auth_tokens.c.id).where(auth_tokens.c.token == token).scalar_subquery()
     ends = (push_subscriptions.c.endpoint == given.endpoint) | (push_subscriptions.c.token_id == login)

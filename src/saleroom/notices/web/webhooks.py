@@ -104,7 +104,7 @@ class WebhookPages:
             "hooks": [_row(one) for one in found],
             "running": self._services.webhooks != "off",
             "notices": [(f"{NOTICE}{kind}", language.gettext(phrase.title)) for kind, phrase in PHRASES.items()],
-            "events": [(kind, language.gettext(EVENTS[kind])) for kind in PUBLIC],
+            "events": [(kind, _sentence(language.gettext(EVENTS[kind]))) for kind in PUBLIC],
             "ticked": [name for name in kept if kept[name] == "on"],
             "url": kept.get("url", ""),
             "url_max": URL_MAX,
@@ -167,6 +167,11 @@ def _wanted(sent: dict[str, str], *, private: bool) -> tuple[str, tuple[str, ...
     if isinstance(url, Fault) or isinstance(kinds, Fault):
         raise Invalid(faults)
     return url, kinds, Scope.HOUSE if sent.get("scope") == Scope.HOUSE else Scope.OWN
+
+
+def _sentence(words: str) -> str:
+    """Return words with a capital at the beginning, as the other choices have it."""
+    return words[:1].upper() + words[1:]
 
 
 def _own(tx: Transaction, token: str | None) -> list[Webhook]:
