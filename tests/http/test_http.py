@@ -26,9 +26,9 @@ each_form = pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endp
 
 
 def path_of(house: House, endpoint: Endpoint[Any]) -> str:
-    """Return an endpoint's path, on an auction and a user that exist."""
+    """Return an endpoint's path, on an auction and a user that exist, and a number."""
     ada = house.user("ada")
-    return endpoint.path.replace("{gid}", ada.gid()).replace("{username}", ada.name)
+    return endpoint.path.replace("{gid}", ada.gid()).replace("{username}", ada.name).replace("{id}", "1")
 
 
 @pytest.mark.parametrize(

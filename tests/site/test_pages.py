@@ -177,18 +177,23 @@ def test_markup_in_texts_makes_no_element(open_page: Open, path: str) -> None:
 def test_a_page_is_light(open_page: Open, path: str) -> None:
     """A page with all its scripts and styles is under 150 KB as sent, without photos. The API's viewer may be larger."""
     response = open_page(path)
-    linked = [e.attributes.get("src") or e["href"] for e in Page(response).elements if e.tag in LINKING]
+    linked = parts_of(Page(response))
     parts = [open_page(url) for url in linked if not url.startswith("/photos/")]
     sizes = [part.num_bytes_downloaded for part in (response, *parts)]
     assert all(part.headers.get("content-encoding") == "br" for part in parts if part.num_bytes_downloaded > 2000)
     assert path == "/docs" or sum(sizes) < BYTES_MAX
 
 
+def parts_of(shown: Page) -> list[str]:
+    """Return the addresses of what a browser fetches with a page: not of its feeds."""
+    linking = [e for e in shown.elements if e.tag in LINKING and e.attributes.get("rel") != "alternate"]
+    return [e.attributes.get("src") or e["href"] for e in linking]
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_every_asset_of_a_page_is_there_for_good(house: House, open_page: Open, path: str) -> None:
     """Pages link their assets by hashed names, and each asset exists and may be cached forever."""
-    shown = Page(open_page(path))
-    linked = [e.attributes.get("src") or e["href"] for e in shown.elements if e.tag in LINKING]
+    linked = parts_of(Page(open_page(path)))
     assert linked
     for url in linked:
         response = house.stranger.get(url)
