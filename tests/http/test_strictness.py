@@ -25,8 +25,8 @@ TOGETHER = {"ladder_start", "ladder_order", "above_maximum"}
 """Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
 """Faults that depend on characters: a text is trimmed, must show something, and has nothing that steers a terminal."""
-OF_FORM = {"mail_address_format", "not_a_choice", "time_zone", "time_format"}
-"""Faults of mail addresses, of languages that a house may have, and of time zones: their forms are no schema's."""
+OF_FORM = {"mail_address_format", "not_a_choice", "push_keys", "time_zone", "time_format"}
+"""Faults of mail addresses, of languages that a house may have, of keys that are no point of the curve, and of time zones."""
 NULLS = {"required"}
 """A bid with only nulls."""
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
