@@ -27,8 +27,8 @@ from saleroom.storage.transfer import freeze, heads
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock
 
-NOT_COVERED = {"events": {"id", "written_by", "delivered_at", "cleared_at"}, "bids": {"id"}, "auctions": set[str]()}
-"""Columns that no ledger covers: numbers of which only the order is checked, and deliveries."""
+NOT_COVERED = {"events": {"id", "written_by", "delivered_at", "cleared_at"}, "bids": {"id"}, "auctions": {"renamed"}}
+"""Columns that no ledger covers: numbers of which only the order is checked, deliveries, and the count of erased people."""
 
 LONG = settings.get_current_profile_name() == "long"
 COVERED = (auctions, events, bids)
