@@ -27,7 +27,7 @@ from saleroom.http.outcomes import OTHER, ROUTE
 from saleroom.http.proxies import trusts
 from saleroom.http.requests import Respond, header
 from saleroom.settings import Settings
-from saleroom.storage.database import Database, Transaction
+from saleroom.storage.database import Database, Transaction, unbound
 
 STOP_SECONDS = 2.0
 """How long the end of a process waits for a collector that takes the last spans."""
@@ -111,7 +111,7 @@ class _TracedDatabase(Database):
     async def transact(
         self, use_case: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool
     ) -> tuple[Any, Transaction]:
-        name = getattr(use_case, "__qualname__", type(use_case).__name__)
+        name = getattr(unbound(use_case), "__qualname__", "transaction")
         with self._tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False) as span:
             span.set_attribute("db.system.name", self.kind)
             span.set_attribute("saleroom.writes", writes)

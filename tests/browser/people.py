@@ -64,7 +64,8 @@ def is_missing(answer: Response) -> bool:
 
 
 COLOURS = """async () => {
-  await Promise.allSettled(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished));
+  const changing = () => document.getAnimations().some(one => one instanceof CSSTransition && one.playState === 'running');
+  for (let turn = 0; turn < 20 && changing(); turn++) await new Promise(next => setTimeout(next, 50));
   return (await axe.run({runOnly: ['color-contrast']})).violations;
 }"""
 """Judges the colours of a page once they no longer change."""

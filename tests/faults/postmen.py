@@ -14,8 +14,8 @@ from typing import Any
 from saleroom.notices.area import duties
 from saleroom.notices.service import duty, posting, sending
 from saleroom.notices.service.posting import Poster
-from saleroom.outbox import message
-from saleroom.storage.database import Database
+from saleroom.outbox import message, store
+from saleroom.storage.database import Database, unbound
 from tests.notices.equipment import Postman
 from tests.outbox.mail_server import Post
 
@@ -94,7 +94,7 @@ def serve(url: str, port: int, armed: Path) -> None:
     duty.LEASE_SECONDS, duty.RENEW_SECONDS, duty.STANDBY_SECONDS = 1, 0.2, 0.1
     posting.POLL_SECONDS = sending.POLL_SECONDS = 0.1
     sending.AWAY_SECONDS_MIN, sending.AWAY_SECONDS_MAX = 0.1, 0.5
-    message.PAUSE_MIN = message.PAUSE_MAX = timedelta(seconds=1)
+    message.PAUSE_MIN = message.PAUSE_MAX = store.CLAIMED_AT_LEAST = timedelta(seconds=1)
     sending.SEND_SECONDS_MAX = 0.6
     _let_die_at(armed)
     asyncio.run(_serve(url, port))
@@ -121,7 +121,7 @@ def _let_die_at(armed: Path) -> None:
 
     @wraps(write)
     async def mortal_write(self: Database, use_case: Any, *args: Any, **kwargs: Any) -> Any:
-        before, within, after = _WRITES.get(use_case.__name__, (None, None, None))
+        before, within, after = _WRITES.get(unbound(use_case).__name__, (None, None, None))
 
         def mortal(*given: Any, **more: Any) -> Any:
             answer = use_case(*given, **more)

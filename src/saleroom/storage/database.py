@@ -123,9 +123,15 @@ def ranked(rank: Rank) -> Callable[[U], U]:
 
 def marks(use_case: Callable[..., Any]) -> tuple[bool, Rank | None]:
     """Return whether a use case is brief, and its rank. Methods, partials and `functools.wraps` keep the marks."""
+    whole = unbound(use_case)
+    return getattr(whole, "is_brief", False), getattr(whole, "rank", None)
+
+
+def unbound(use_case: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a use case without the arguments that `functools.partial` has bound."""
     while isinstance(use_case, partial):
         use_case = use_case.func
-    return getattr(use_case, "is_brief", False), getattr(use_case, "rank", None)
+    return use_case
 
 
 class Database:
