@@ -1,4 +1,4 @@
-"""Invitations: staff makes, lists and revokes them; a user takes one, or somebody who has no account yet."""
+"""Invitations: staff make, list and revoke them; users and newcomers take them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PER_DAY_MAX = 50
 
 
 class Invitation(Struct, frozen=True, kw_only=True):
-    """An invitation to a role. `by` is None for the command line, `address` if the inviter hands the link on."""
+    """An invitation to a role. `by` is None if the command line made it. `address` is None if the inviter hands the link on."""
 
     id: int
     role: Role

@@ -1,4 +1,4 @@
-"""Invitations: made, listed and revoked by staff; taken by a user, or by somebody who has no account yet, exactly once."""
+"""Invitations: staff make, list and revoke them; a user or a newcomer takes one, only once."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Desk:
         begun = time.monotonic()
         try:
             answers = await self._database.write(place_bids, commands, self._key)
-        except Exception:
+        except Exception:  # of any kind: it is counted here, and goes on to those who wait for an answer
             self._outcomes["failed"] += len(commands)
             raise
         self._decisions.count(time.monotonic() - begun)
