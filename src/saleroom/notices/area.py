@@ -21,6 +21,7 @@ from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
 from saleroom.notices.service.sending import Sender, Server
 from saleroom.notices.service.shown import ShownMails
+from saleroom.notices.service.under_way import UnderWay
 from saleroom.notices.service.webhooks_off import OFF_MAIL, off_context
 from saleroom.notices.services import NoticeServices, PushService
 from saleroom.notices.settings import NoticeSettings
@@ -107,8 +108,8 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
         if settings.webhooks != "off":
             agent = f"saleroom/{__version__}"
             client = HookClient(private=settings.webhooks == "anywhere", ca_file=settings.webhooks_ca_file, agent=agent)
-            key = services.webhook_key
-            tasks |= webhook_duties(database, Deliverer(database, client, key, sign, platform.origin))
+            deliverer = Deliverer(database, client, services.webhook_key, sign, platform.origin)
+            tasks |= webhook_duties(database, deliverer)
         return tasks
 
     return AreaParts(pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), begin=begin, close=lambda: None)
@@ -135,11 +136,16 @@ async def _push(settings: NoticeSettings, database: Database, push: PushService,
     write = Pushes(Languages(settings.currency), house=settings.house_name, zone=settings.time_zone).write
     pusher = Pusher(database, client, push.key, contact, write)
     duty = sends(database, pushing.LEASE, pusher.round)
-    pusher.wake = duty.wake
+    await posts(duty, pusher.posts)
+
+
+async def posts(duty: Duty, under_way: UnderWay) -> None:
+    """Do a duty that posts until cancelled; end its posts then."""
+    under_way.wake = duty.wake
     try:
         await duty.run()
     finally:
-        await pusher.close()
+        await under_way.close()
 
 
 def webhook_duties(database: Database, deliverer: Deliverer) -> Mapping[str, Task]:
@@ -149,15 +155,7 @@ def webhook_duties(database: Database, deliverer: Deliverer) -> Mapping[str, Tas
     delivers = Duty(database, delivering.LEASE, deliverer.round, delivering.is_needed)
     database.after_commit(webhooks.SWITCHED_ON, lambda _: hooks.wake())
     database.after_commit(store.POSTED, lambda _: delivers.wake())
-    deliverer.wake = delivers.wake
-
-    async def deliver() -> None:
-        try:
-            await delivers.run()
-        finally:
-            await deliverer.close()
-
-    return {"events for webhooks": hooks.run, "webhooks": deliver}
+    return {"events for webhooks": hooks.run, "webhooks": partial(posts, delivers, deliverer.posts)}
 
 
 def push_contact(settings: NoticeSettings) -> str | None:

@@ -65,7 +65,7 @@ class Courier:
         await self.poster.round()
         for _ in range(count):
             await self.pusher.round()
-            await self.pusher.drain()
+            await self.pusher.posts.drain()
 
     async def known(self, name: str, *browsers: str, language: str = "en") -> Person:
         """A user with a login in each of these browsers, in this language; the first has the user's name."""
@@ -99,7 +99,7 @@ async def courier(
     found = Courier(clocked_database, service, authority[0])
     await found.rounds()
     yield found
-    await found.pusher.close()
+    await found.pusher.posts.close()
 
 
 @SQLITE
@@ -316,7 +316,7 @@ async def test_no_message_goes_into_a_private_network(
     gid = await sells(courier.database, ada)
     await bid(courier.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
     await courier.rounds()
-    await courier.pusher.close()
+    await courier.pusher.posts.close()
     (word,) = await courier.words()
     assert (0, State.WAITING) == (service.asked, word.state)
     assert "private network" in str(word.last_error)
@@ -331,7 +331,7 @@ async def test_a_word_is_claimed_before_it_is_sent(courier: Courier, authority: 
     await courier.pusher.round()  # the word gets its address
     other = Courier(courier.database, courier.service, authority[0]).pusher
     await asyncio.gather(courier.pusher.round(), other.round())
-    await asyncio.gather(courier.pusher.drain(), other.drain())
-    await other.close()
+    await asyncio.gather(courier.pusher.posts.drain(), other.posts.drain())
+    await other.posts.close()
     assert 1 == courier.service.asked
     assert [State.SENT] == [word.state for word in await courier.words()]

@@ -62,9 +62,9 @@ class Hooks:
     async def deliver(self) -> None:
         """Deliver what is due; words for all webhooks of somebody need two rounds."""
         await self.deliverer.round()
-        await self.deliverer.drain()
+        await self.deliverer.posts.drain()
         await self.deliverer.round()
-        await self.deliverer.drain()
+        await self.deliverer.posts.drain()
 
     async def words(self, owner: Person, made: WithSecret) -> list[Word]:
         """What was posted to a webhook, the first first."""
@@ -84,7 +84,7 @@ async def hooks(clocked_database: Database, receiver: Receiver) -> AsyncIterator
     """A house that posts to webhooks."""
     found = Hooks(clocked_database, receiver)
     yield found
-    await found.deliverer.close()
+    await found.deliverer.posts.close()
 
 
 async def people(database: Database) -> tuple[Person, Person, Person]:
@@ -250,7 +250,7 @@ async def test_two_processes_post_each_event_once_and_in_order(hooks: Hooks) -> 
             await asyncio.gather(hooks.rounds(), another.rounds())
         await asyncio.gather(hooks.rounds(), another.rounds())
     finally:
-        await another.deliverer.close()
+        await another.deliverer.posts.close()
     assert list(range(2, 10)) == [body["data"]["sequence"] for body in hooks.receiver.bodies]
     assert 1 == hooks.receiver.most_under_way
 
@@ -264,13 +264,13 @@ async def test_a_try_that_was_killed_is_tried_again(hooks: Hooks, clock: FakeClo
     await hooks.deliverer.round()
     while not hooks.receiver.posts:
         await asyncio.sleep(0.01)
-    await hooks.deliverer.close()
+    await hooks.deliverer.posts.close()
     another = Hooks(hooks.database, hooks.receiver)
     await another.deliver()
     assert 1 == len(hooks.receiver.posts)
     clock.advance(seconds=46)
     await another.deliver()
-    await another.deliverer.close()
+    await another.deliverer.posts.close()
     first, second = (headers["webhook-id"] for headers, _ in hooks.receiver.posts)
     assert first == second
     [word] = await hooks.words(ada, made)
@@ -293,7 +293,7 @@ async def test_slow_servers_of_one_user_do_not_hold_up_others(hooks: Hooks) -> N
         while not hooks.receiver.posts or len(slow.posts) < 3:
             await asyncio.sleep(0.01)
         assert (1, 3) == (len(hooks.receiver.posts), len(slow.posts))
-        await hooks.deliverer.close()
+        await hooks.deliverer.posts.close()
 
 
 async def test_the_name_of_a_hidden_lot_is_not_posted(hooks: Hooks) -> None:

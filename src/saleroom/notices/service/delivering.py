@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from random import SystemRandom
@@ -17,6 +14,7 @@ from msgspec import Struct
 
 from saleroom.kernel.instants import instant
 from saleroom.notices.domain.webhooks import FANNED, LASTS, NAMING, NOTICE, Off, Webhook, secret, signature
+from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.service.webhooks_off import DELETED, switch_off
 from saleroom.notices.storage import webhooks
 from saleroom.outbox import store
@@ -24,12 +22,8 @@ from saleroom.outbox.hooks import GONE, HookClient, Posted
 from saleroom.outbox.kinds import Sign
 from saleroom.outbox.message import WEBHOOK, Message, State, Word, pause
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import DatabaseUnavailable
 
 LEASE = "webhooks-sending"
-POSTS_AT_ONCE = 50
-OF_USER_AT_ONCE = 3
-"""The most webhooks of one user that are posted to at a time: slow servers of one do not hold up those of others."""
 IN_ORDER_MAX = 50
 """Events that are read at once for a webhook, and posted one after the other."""
 POLL_SECONDS = 1.0
@@ -65,7 +59,7 @@ class Found(Struct, frozen=True):
 
 
 class Deliverer:
-    """Posts to webhooks; `round` is that of a Duty. `close` it at the end."""
+    """Posts to webhooks; `round` is that of a Duty. Close its `posts` at the end."""
 
     def __init__(
         self, database: Database, client: HookClient, key: Callable[[], bytes], sign: Sign, origin: str
@@ -76,58 +70,22 @@ class Deliverer:
         self._key = key
         self._sign = sign
         self._origin = origin
-        self._running: dict[str, tuple[int, asyncio.Task[None]]] = {}
-        """The posts that are under way by the webhook's address in the outbox, with its owner."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when the posts to a webhook have ended."""
+        self.posts = UnderWay(database, WEBHOOK, client)
 
     async def round(self) -> float:
         """Begin the posts that are due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
-        seconds = await self._database.read(store.waiting_at, WEBHOOK)
-        if seconds is None or seconds > 0 or len(self._running) >= POSTS_AT_ONCE:
-            return POLL_SECONDS if seconds is None else min(POLL_SECONDS, max(seconds, 0.05))
-        found = await self._database.read(next_queues, self._sign, self._origin, frozenset(self._running))
+        if (wait := await self.posts.wait(POLL_SECONDS)) > 0:
+            return wait
+        found = await self._database.read(next_queues, self._sign, self._origin, self.posts.addresses)
         if found.dropped or found.fanned:
             await self._database.write(set_aside, found)
-        of_user = Counter(user for user, _ in self._running.values())
         for queue in found.queues:
-            user = queue.hook.user_id
-            if queue.letters and of_user[user] < OF_USER_AT_ONCE and len(self._running) < POSTS_AT_ONCE:
-                of_user[user] += 1
-                self._begin(queue)
+            if queue.letters:
+                self.posts.begin(queue.hook.user_id, str(queue.hook.id), partial(self._in_order, queue))
         return 0.0 if found.fanned else POLL_SECONDS
 
-    def _begin(self, queue: Queue) -> None:
-        address = str(queue.hook.id)
-        task = asyncio.create_task(self._deliver(queue))
-        self._running[address] = queue.hook.user_id, task
-        task.add_done_callback(partial(self._ended, address))
-
-    def _ended(self, address: str, task: asyncio.Task[None]) -> None:
-        self._running.pop(address, None)
-        if not task.cancelled() and (bug := task.exception()) is not None:
-            _log.error("posting to a webhook failed", webhook=address, exc_info=bug)
-        self.wake()
-
-    async def drain(self) -> None:
-        """Wait for the posts that are under way."""
-        while self._running:
-            await asyncio.gather(*(task for _, task in self._running.values()), return_exceptions=True)
-            await asyncio.sleep(0)
-
-    async def close(self) -> None:
-        """End the posts that are under way; they count as tried."""
-        for _, task in list(self._running.values()):
-            task.cancel()
-        await self.drain()
-        await self._client.close()
-
-    async def _deliver(self, queue: Queue) -> None:
-        """Post what waits for one webhook, until a post fails."""
-        with suppress(DatabaseUnavailable):  # what has begun waits for its next try
-            await self._in_order(queue)
-
     async def _in_order(self, queue: Queue) -> None:
+        """Post what waits for one webhook, until a post fails."""
         hook = queue.hook
         before: Word | None = None
         for letter in queue.letters:
@@ -165,7 +123,7 @@ def is_needed(tx: Transaction) -> bool:
 
 def next_queues(tx: Transaction, sign: Sign, origin: str, running: Collection[str]) -> Found:
     """Return what is due, but not for the webhooks that are posted to already."""
-    first = [words[0] for words in store.due(tx, WEBHOOK, 2 * POSTS_AT_ONCE) if words[0].address not in running]
+    first = [words[0] for words in store.due(tx, WEBHOOK, 2 * AT_ONCE) if words[0].address not in running]
     fanned = tuple((word, tuple(_fan(tx, word))) for word in first if word.address is None)
     heads = [word for word in first if word.address is not None]
     hooks = webhooks.get_many(tx, {int(word.address or 0) for word in heads})

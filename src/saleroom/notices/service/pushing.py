@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
+from functools import partial
 from random import SystemRandom
 
 import structlog
@@ -15,18 +14,15 @@ from saleroom.notices.domain.pushes import URGENT, Subscribed, kept, topic
 from saleroom.notices.service import subscribing
 from saleroom.notices.service.letters import Letter, Sorted, sift
 from saleroom.notices.service.sending import set_aside
+from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.storage import pushes
 from saleroom.outbox import store, web_push
 from saleroom.outbox.hooks import HookClient, Posted
 from saleroom.outbox.message import PUSH, Message, State, Word, pause
 from saleroom.outbox.web_push import HouseKey
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import DatabaseUnavailable
 
 LEASE = "pushes-sending"
-LETTERS_AT_ONCE = 50
-OF_USER_AT_ONCE = 3
-"""The most messages of one user that are under way at a time: slow services of one do not hold up those of others."""
 POLL_SECONDS = 2.0
 ENDED_STATUS = (404, 410)
 """The browser has ended the subscription (RFC 8030, section 7.3)."""
@@ -57,7 +53,7 @@ class Found(Struct, frozen=True):
 
 
 class Pusher:
-    """Sends the words of the channel push; `round` is that of a Duty. `close` it at the end."""
+    """Sends the words of the channel push; `round` is that of a Duty. Close its `posts` at the end."""
 
     def __init__(
         self, database: Database, client: HookClient, key: Callable[[], HouseKey], contact: str, write: Write
@@ -68,62 +64,25 @@ class Pusher:
         self._key = key
         self._contact = contact
         self._write = write
-        self._running: dict[str, tuple[int, asyncio.Task[None]]] = {}
-        """The messages that are under way, by the number of the subscription, with its user."""
-        self.wake: Callable[[], None] = lambda: None
-        """Called when a message is no longer under way."""
+        self.posts = UnderWay(database, PUSH, client)
 
     async def round(self) -> float:
         """Begin to send what is due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
-        seconds = await self._database.read(store.waiting_at, PUSH)
-        if seconds is None or seconds > 0 or len(self._running) >= LETTERS_AT_ONCE:
-            return POLL_SECONDS if seconds is None else min(POLL_SECONDS, max(seconds, 0.05))
-        found = await self._database.read(next_pushes, frozenset(self._running))
+        if (wait := await self.posts.wait(POLL_SECONDS)) > 0:
+            return wait
+        found = await self._database.read(next_pushes, self.posts.addresses)
         if found.fanned or found.sorted:
             await self._database.write(settle_others, found)
-        of_user = Counter(user for user, _ in self._running.values())
         for push in found.pushes:
-            user = push.to.user_id
-            if of_user[user] < OF_USER_AT_ONCE and len(self._running) < LETTERS_AT_ONCE:
-                of_user[user] += 1
-                self._begin(push)
+            self.posts.begin(push.to.user_id, str(push.to.id), partial(self._try, push))
         return 0.0 if found.fanned else POLL_SECONDS
-
-    def _begin(self, push: Push) -> None:
-        address = str(push.to.id)
-        task = asyncio.create_task(self._try(push))
-        self._running[address] = push.to.user_id, task
-        task.add_done_callback(lambda _: self._ended(address))
-
-    def _ended(self, address: str) -> None:
-        self._running.pop(address, None)
-        self.wake()
-
-    async def drain(self) -> None:
-        """Wait for what is under way."""
-        while self._running:
-            await asyncio.gather(*(task for _, task in self._running.values()), return_exceptions=True)
-            await asyncio.sleep(0)
-
-    async def close(self) -> None:
-        """End what is under way; it counts as tried."""
-        for _, task in list(self._running.values()):
-            task.cancel()
-        await self.drain()
-        await self._client.close()
 
     async def _try(self, push: Push) -> None:
         """Try to send one message, and write down what came of it."""
         words, chance = push.letter.words, _CHANCE.random()
-        try:
-            if not await self._database.write(store.claim, words, chance):
-                return
+        if await self._database.write(store.claim, words, chance):
             posted = await self._send(push)
             await self._database.write(note, push, posted, chance)
-        except (DatabaseUnavailable, store.LetterChanged):
-            pass  # what has begun waits for its next try
-        except Exception:  # noqa: BLE001  # one message never ends the others
-            _log.exception("sending a message to a browser failed", subscription=push.to.id)
 
     async def _send(self, push: Push) -> Posted:
         to = push.to.subscription
@@ -141,7 +100,7 @@ class Pusher:
 
 def next_pushes(tx: Transaction, running: Collection[str]) -> Found:
     """Return what is due, but not for the browsers that a message is under way to."""
-    due = [words for words in store.due(tx, PUSH, 2 * LETTERS_AT_ONCE) if words[0].address not in running]
+    due = [words for words in store.due(tx, PUSH, 2 * AT_ONCE) if words[0].address not in running]
     fanned = tuple((word, tuple(_browsers(tx, word))) for words in due if words[0].address is None for word in words)
     letters = [words for words in due if words[0].address is not None]
     known = pushes.get_many(tx, {int(words[0].address or 0) for words in letters})
