@@ -5,7 +5,8 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
-from urllib.parse import SplitResult, unquote, urlsplit
+
+from saleroom.kernel.server_urls import server_url
 
 ONLINE = b'{"status":"online"}'
 OFFLINE = b'{"status":"offline"}'
@@ -83,8 +84,8 @@ class MqttSettings:
         User and password in the URL are percent-decoded; those given as arguments come first. `ca_file` (PEM)
         replaces the machine's own list of authorities. Raises ValueError naming the fault, never the password.
         """
-        parts, port = _split(url)
-        tls = parts.scheme == "mqtts"
+        server = server_url(url, "MQTT", _PORTS, _FORM)
+        tls = server.scheme == "mqtts"
         if not client_id or "\0" in client_id:
             raise ValueError("the MQTT client id must not be empty or hold a NUL character")
         if not prefix.endswith("/") or re.search(r"[+#\0]", prefix):
@@ -92,10 +93,10 @@ class MqttSettings:
         if ca_file is not None and not tls:
             raise ValueError("an MQTT authority file is of use over TLS only: write mqtts:// instead of mqtt://")
         settings = cls(
-            parts.hostname or "",
-            port or _PORTS[parts.scheme],
-            user=user if user is not None else _decoded(parts.username),
-            password=password if password is not None else _decoded(parts.password),
+            server.host,
+            server.port,
+            user=user if user is not None else server.user,
+            password=password if password is not None else server.password,
             client_id=client_id,
             prefix=prefix,
             tls=tls,
@@ -140,30 +141,3 @@ class MqttSettings:
         except OSError as error:
             reason = error.strerror or "it holds no certificate in PEM form"
             raise ValueError(f"the MQTT authority file {self.ca_file!r} cannot be used: {reason}") from None
-
-
-def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Take a URL apart. The library's own errors may show the password, so they are not passed on."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise ValueError(f"the MQTT URL has no valid host and port; {_FORM}") from None
-    if parts.scheme not in _PORTS:
-        raise ValueError("the MQTT URL must start with mqtt:// or mqtts://")
-    if not parts.hostname:
-        raise ValueError(f"the MQTT URL names no host; {_FORM}")
-    if parts.path.strip("/") or parts.query or parts.fragment:
-        raise ValueError(f"the MQTT URL goes on after host and port; {_FORM}")
-    if port == 0:
-        raise ValueError("the MQTT URL has port 0; write one from 1 to 65535, or none")
-    return parts, port
-
-
-def _decoded(text: str | None) -> str | None:
-    """Percent-decode a user or a password."""
-    try:
-        return unquote(text, errors="strict") if text else None
-    except UnicodeDecodeError:
-        raise ValueError("user and password in the MQTT URL must be percent-encoded UTF-8") from None

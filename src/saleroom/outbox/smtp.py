@@ -10,16 +10,17 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP as LINES
-from urllib.parse import SplitResult, unquote, urlsplit
 
 import aiosmtplib
+
+from saleroom.kernel.server_urls import server_url
 
 SHOW = "show"
 """In place of the URL of a mail server: mails are shown on a page. For houses to look at."""
 CONNECT_SECONDS_MAX = 15.0
 ANSWER_SECONDS_MAX = 30.0
 _FORM = "write smtp+starttls://user:password@host:587, and in a password / ? # @ : as %2F %3F %23 %40 %3A"
-_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+_PORTS = {"smtp+starttls": 587, "smtps": 465, "smtp": 25}
 
 
 class MailFault(Exception):
@@ -63,16 +64,15 @@ class SmtpServer:
         User and password are percent-decoded. `ca_file` (PEM) replaces the machine's own list of authorities. Raises ValueError
         naming the fault, never the password.
         """
-        parts, port = _split(url)
-        user, password = _decoded(parts.username), _decoded(parts.password)
-        if (user is None) != (password is None):
+        server = server_url(url, "SMTP", _PORTS, _FORM)
+        if (server.user is None) != (server.password is None):
             raise ValueError(f"the SMTP URL needs both user and password, or neither; {_FORM}")
-        if user is not None and parts.scheme == "smtp" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        if server.user is not None and server.scheme == "smtp" and server.host not in ("localhost", "127.0.0.1", "::1"):
             raise ValueError("a password needs TLS: write smtp+starttls:// or smtps:// instead of smtp://")
-        tls = {"smtp": "none", "smtp+starttls": "starttls", "smtps": "tls"}[parts.scheme]
+        tls = {"smtp": "none", "smtp+starttls": "starttls", "smtps": "tls"}[server.scheme]
         if ca_file is not None:
             _context(ca_file)
-        return cls(parts.hostname or "", port or _PORTS[parts.scheme], tls, user, password, ca_file)
+        return cls(server.host, server.port, tls, server.user, server.password, ca_file)
 
     @property
     def url(self) -> str:
@@ -204,30 +204,3 @@ def _context(ca_file: str | None) -> ssl.SSLContext:
     except OSError as error:
         reason = error.strerror or "it holds no certificate in PEM form"
         raise ValueError(f"the authority file {ca_file!r} of the mail server cannot be used: {reason}") from None
-
-
-def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Take a URL apart. The library's own errors may show the password, so they are not passed on."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise ValueError(f"the SMTP URL has no valid host and port; {_FORM}") from None
-    if parts.scheme not in _PORTS:
-        raise ValueError("the SMTP URL must start with smtp+starttls://, smtps:// or smtp://")
-    if not parts.hostname:
-        raise ValueError(f"the SMTP URL names no host; {_FORM}")
-    if parts.path.strip("/") or parts.query or parts.fragment:
-        raise ValueError(f"the SMTP URL goes on after host and port; {_FORM}")
-    if port == 0:
-        raise ValueError("the SMTP URL has port 0; write one from 1 to 65535, or none")
-    return parts, port
-
-
-def _decoded(text: str | None) -> str | None:
-    """Percent-decode a user or a password."""
-    try:
-        return unquote(text, errors="strict") if text else None
-    except UnicodeDecodeError:
-        raise ValueError("user and password in the SMTP URL must be percent-encoded UTF-8") from None
