@@ -35,7 +35,7 @@ def verified(house: House) -> User:
 def asks(house: House, account: str) -> httpx.Response:
     """Ask for a link, and have the house look who that is."""
     answer = house.anyone.post("/password-requests", json={"account": account})
-    house.write(recovery.answer_some)
+    house.write(recovery.answer_next)
     return answer
 
 

@@ -166,6 +166,15 @@ async def test_a_mailbox_gets_few_mails_whoever_asks(clocked_database: Database)
     assert MAILBOX_LIMITS[0].most == len(await mails(clocked_database))
 
 
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_mailbox_gets_few_mails_from_accounts_that_ask_at_once(open_database: OpenDatabase) -> None:
+    """Accounts that give a stranger's address in the same moment, in two processes, have no more mails sent there."""
+    houses = [open_database(), open_database()]
+    some = [await person(houses[0]) for _ in range(2 * MAILBOX_LIMITS[0].most)]
+    await asyncio.gather(*(houses[at % 2].write(addresses.give, one.account, ADA, None) for at, one in enumerate(some)))
+    assert MAILBOX_LIMITS[0].most == len(await mails(houses[0]))
+
+
 async def test_two_uses_at_once_in_two_processes_are_one(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Of two uses of one link at the same time, in two processes, exactly one counts."""
     here, there = open_database(clock=clock), open_database(clock=clock)

@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 
 from saleroom.accounts.domain.errors import InvalidLink, MailOff
-from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, DAY, LIFETIMES, MAILBOX_LIMITS, Purpose
+from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, DAY, LIFETIMES, MAILBOX_LIMITS, NETWORK_LIMITS, Purpose
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import addresses, recovery
 from saleroom.accounts.service.accounts import authenticate, set_digest
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.recovery import Recovery
 from saleroom.accounts.service.sweeper import sweep
-from saleroom.accounts.service.throttle import AccountMails
+from saleroom.accounts.service.throttle import AccountMails, FailedLogins
 from saleroom.accounts.storage import accounts, mail_addresses, mail_links
 from saleroom.kernel.errors import TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database
@@ -33,10 +33,10 @@ async def passwords() -> AsyncIterator[Passwords]:
     made.close()
 
 
-async def ask(database: Database, typed: str) -> None:
-    """Ask for a link, and let the house answer."""
-    await database.write(recovery.ask, typed, "en")
-    await database.write(recovery.answer_some)
+async def ask(database: Database, typed: str, place: str | None = None) -> None:
+    """Ask for a link from a network, and let the house answer."""
+    await database.write(recovery.ask, typed, "en", place)
+    await recovery.answer_all(database)
 
 
 async def digest_of(database: Database, one: Person) -> str | None:
@@ -212,6 +212,76 @@ async def test_an_account_gets_few_links(clocked_database: Database, clock: Fake
     assert today + 1 == [kind for kind, _ in await mails(clocked_database)].count("reset")
 
 
+async def resets(database: Database) -> int:
+    """How many mails with a link to set a new password were posted."""
+    return [kind for kind, _ in await mails(database)].count("reset")
+
+
+async def test_a_stranger_uses_up_no_link_of_a_known_network(clocked_database: Database, clock: FakeClock) -> None:
+    """However often strangers ask, somebody who asks from a network of their logins gets a link, which no stranger ends."""
+    ada = await person(clocked_database)
+    await has_mail(clocked_database, ada, ADA)
+    name = ada.account.username
+    limits = FailedLogins(clocked_database, 100)
+    async with limits.attempt(name, "192.0.2.1"):
+        pass
+    for number in range(20):
+        clock.advance(hours=1)
+        await ask(clocked_database, name, f"198.51.100.{number}")
+    assert ACCOUNT_LIMITS[1].most == await resets(clocked_database)
+    await ask(clocked_database, name, "192.0.2.2")
+    assert ACCOUNT_LIMITS[1].most == await resets(clocked_database)
+    await ask(clocked_database, ADA, "192.0.2.1")
+    assert ACCOUNT_LIMITS[1].most + 1 == await resets(clocked_database)
+    own = await code(clocked_database)
+    clock.advance(hours=24, seconds=-1)
+    await ask(clocked_database, name, "192.0.2.1")
+    own = await code(clocked_database)
+    await ask(clocked_database, name, "203.0.113.9")
+    assert own != await code(clocked_database)
+    await clocked_database.read(recovery.check, own, sign)
+    for _ in range(9):
+        await ask(clocked_database, name, "192.0.2.1")
+    assert ACCOUNT_LIMITS[0].most - 1 + 1 + ACCOUNT_LIMITS[1].most + 2 == await resets(clocked_database)
+
+
+async def test_a_network_without_logins_causes_few_links(clocked_database: Database, clock: FakeClock) -> None:
+    """One network uses up its own links for an account, not those of others; a login makes it known for 30 days."""
+    ada = await person(clocked_database)
+    await has_mail(clocked_database, ada, ADA)
+    name, most = ada.account.username, NETWORK_LIMITS[0].most
+    for _ in range(most + 3):
+        await ask(clocked_database, name, "192.0.2.1")
+        clock.advance(hours=1)
+    assert most == await resets(clocked_database)
+    await ask(clocked_database, name, "192.0.2.2")
+    assert most + 1 == await resets(clocked_database)
+    async with FailedLogins(clocked_database, 100).attempt(name, "192.0.2.3"):
+        pass
+    clock.advance(days=29)
+    for _ in range(2 * most):
+        clock.advance(hours=1)
+        await ask(clocked_database, name, "192.0.2.3")
+    known = await resets(clocked_database) - most - 1
+    assert 2 * most == known
+    clock.advance(days=2)
+    for _ in range(2 * most):
+        clock.advance(hours=1)
+        await ask(clocked_database, name, "192.0.2.3")
+    assert known + 2 * most + 1 == await resets(clocked_database)
+
+
+async def test_links_to_verify_an_address_use_up_none_for_a_password(clocked_database: Database) -> None:
+    """Other accounts that give a user's address fill its share of these links alone: the user still gets a new password."""
+    ada = await person(clocked_database)
+    await has_mail(clocked_database, ada, ADA)
+    for _ in range(2 * MAILBOX_LIMITS[0].most):
+        rival = await person(clocked_database)
+        await clocked_database.write(addresses.give, rival.account, ADA, None)
+    await ask(clocked_database, ADA)
+    assert 1 == await resets(clocked_database)
+
+
 async def test_a_mailbox_gets_few_links(clocked_database: Database, clock: FakeClock) -> None:
     """An address of many accounts gets few mails at a time, also if it is asked for by the names."""
     several = [await person(clocked_database) for _ in range(MAILBOX_LIMITS[0].most + 2)]
@@ -249,7 +319,7 @@ async def test_two_processes_answer_each_request_once(open_database: OpenDatabas
     for one in some:
         await has_mail(here, one, f"{one.account.username}@example.org")
         await here.write(recovery.ask, one.account.username, None)
-    await asyncio.gather(*(house.write(recovery.answer_some) for house in (here, there)))
+    await asyncio.gather(*(recovery.answer_all(house) for house in (here, there)))
     sent = [address for kind, address in await mails(here) if kind == "reset"]
     assert sorted(f"{one.account.username}@example.org" for one in some) == sorted(map(str, sent))
 

@@ -40,9 +40,18 @@ class MailLimit(Struct, frozen=True):
 
 
 ACCOUNT_LIMITS = (MailLimit(3, HOUR), MailLimit(10, DAY))
-"""How many mails with a link one account can cause, for each purpose."""
+"""How many mails with a link one account can cause, for each purpose.
+
+Requests for a forgotten password need no login. So those from networks where the account has logged in do not count here:
+each of these networks has this share for itself, which strangers elsewhere cannot use up.
+"""
+NETWORK_LIMITS = (MailLimit(3, DAY),)
+"""How many mails for a forgotten password one network can cause for an account that has never logged in from there."""
 MAILBOX_LIMITS = (MailLimit(5, HOUR), MailLimit(20, DAY))
-"""How many mails with a link one mailbox gets, whatever the accounts: nobody can flood a stranger."""
+"""How many mails with a link one mailbox gets for each purpose, whatever the accounts: nobody can flood a stranger.
+
+Links for a forgotten password to networks where the account has logged in do not count here either.
+"""
 
 
 class MailLink(Struct, frozen=True, kw_only=True):

@@ -50,9 +50,12 @@ def post_invitation(tx: Transaction, invitation: Invitation, language: str | Non
     store.post(tx, message)
 
 
-def mailbox_is_full(tx: Transaction, address: str) -> bool:
-    """Return whether a mailbox has had as many links as it may for now. Nobody is told, as it may be somebody else's."""
-    return mail_links.mailbox_wait(tx, address, MAILBOX_LIMITS, tx.now()) > 0
+def mailbox_is_full(tx: Transaction, address: str, purpose: Purpose) -> bool:
+    """Return whether a mailbox has had as many links for this purpose as it may for now, and lock it.
+
+    Nobody is told, as it may be somebody else's. Lock users before.
+    """
+    return mail_links.mailbox_wait(tx, address, purpose, MAILBOX_LIMITS, tx.now()) > 0
 
 
 def tell(tx: Transaction, user_id: int, kind: str, facts: Mapping[str, Any] | None = None) -> None:

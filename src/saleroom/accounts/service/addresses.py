@@ -56,7 +56,7 @@ def give(tx: Transaction, account: Account, address: str | None, language: str |
     wait = mail_links.account_wait(tx, account.id, Purpose.VERIFICATION, ACCOUNT_LIMITS, now)
     if wait > 0:
         return TooManyRequests("Too many mails to verify an address; try again later.", retry_after=math.ceil(wait))
-    silent = mailbox_is_full(tx, address)
+    silent = mailbox_is_full(tx, address, Purpose.VERIFICATION)
     link = mail_links.add(tx, account.id, Purpose.VERIFICATION, address, now)
     if not silent:
         post_link(tx, link, language)

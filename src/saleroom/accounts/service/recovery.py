@@ -1,7 +1,8 @@
 """Forgotten passwords: a request is kept, a task answers it by a mail with a link, and the link sets a new password.
 
 A request gets the same answer in the same time, whether or not there is such a user: it only stores what was typed. Who that is
-a task looks up, at an instant that does not depend on the request.
+a task looks up, at an instant that does not depend on the request. Requests have limits, since strangers make them too; no
+stranger elsewhere can use up those of a user who asks from a network where they have logged in.
 """
 
 from __future__ import annotations
@@ -14,13 +15,23 @@ import structlog
 
 from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.errors import InvalidLink, MailOff
-from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, TYPED_MAX, MailLink, Purpose, Sign, link_number
+from saleroom.accounts.domain.mails import (
+    ACCOUNT_LIMITS,
+    NETWORK_LIMITS,
+    TYPED_MAX,
+    MailLink,
+    Purpose,
+    Sign,
+    link_number,
+)
 from saleroom.accounts.service.account_mails import mailbox_is_full, post_link, tell
 from saleroom.accounts.service.passwords import Passwords
-from saleroom.accounts.service.throttle import AccountMails
+from saleroom.accounts.service.throttle import AccountMails, has_logged_in
 from saleroom.accounts.storage import accounts, mail_addresses, mail_links
 from saleroom.accounts.storage.mail_addresses import MailAddress
-from saleroom.kernel.errors import Fault
+from saleroom.accounts.storage.mail_links import Origin
+from saleroom.accounts.storage.rate_limits import digest
+from saleroom.kernel.errors import Fault, Unauthenticated
 from saleroom.kernel.mail import parse_mail_address
 from saleroom.kernel.networks import network
 from saleroom.storage.database import Database, Transaction, ranked
@@ -31,7 +42,8 @@ log = structlog.get_logger()
 _CHANCE = SystemRandom()
 
 ROUND_SECONDS = 2.0
-ANSWERED_AT_ONCE = 20
+LOOKED_AT = 20
+"""Requests that a process looks through for one that no other process is answering."""
 
 
 class Recovery:
@@ -49,7 +61,7 @@ class Recovery:
         if self._mails is None:
             raise MailOff
         await self._mails.take(address)
-        await self._database.write(ask, typed, language)
+        await self._database.write(ask, typed, language, network(address))
         log.info("somebody has forgotten the password", address=address)
 
     async def reset(self, code: str, new: str, address: str) -> None:
@@ -65,27 +77,33 @@ class Recovery:
 
 
 @ranked(Rank.LOGIN)
-def ask(tx: Transaction, typed: str, language: str | None) -> None:
-    """Keep what somebody typed who has forgotten the password."""
-    mail_links.ask(tx, typed.replace("\0", " ").strip()[:TYPED_MAX], language, tx.now())
+def ask(tx: Transaction, typed: str, language: str | None, place: str | None = None) -> None:
+    """Keep what somebody typed who has forgotten the password, and the network that they asked from."""
+    mail_links.ask(tx, typed.replace("\0", " ").strip()[:TYPED_MAX], language, tx.now(), place)
 
 
-def answer_some(tx: Transaction) -> int:
-    """Answer some requests, each once in all processes: post a link to every user that is meant; return how many there were."""
-    found = mail_links.asked(tx, ANSWERED_AT_ONCE)
-    for request in found:
-        if mail_links.take(tx, request.id):
-            for given in _meant(tx, request.typed):
-                _answer(tx, given, request.language)
-    return len(found)
+def answer_next(tx: Transaction) -> None:
+    """Answer one request, once in all processes: post a link to every user that is meant.
+
+    One in a transaction: it locks users and a mailbox, which another process would lock in another order.
+    """
+    request = next((one for one in mail_links.asked(tx, LOOKED_AT) if mail_links.take(tx, one.id)), None)
+    if request is not None:
+        for given in [one for one in _meant(tx, request.typed) if _lock(tx, one.user_id)]:
+            _answer(tx, given, request.language, request.network)
+
+
+async def answer_all(database: Database) -> None:
+    """Answer all requests that wait."""
+    while await database.read(mail_links.asked, 1):
+        await database.write(answer_next)
 
 
 async def run(database: Database) -> None:
-    """Answer requests until cancelled, some at a time, at instants that have nothing to do with theirs."""
+    """Answer requests until cancelled, at instants that have nothing to do with theirs."""
     while True:
         with suppress(DatabaseUnavailable):
-            while await database.read(mail_links.asked, 1) and await database.write(answer_some) >= ANSWERED_AT_ONCE:
-                pass
+            await answer_all(database)
         await asyncio.sleep(_CHANCE.uniform(ROUND_SECONDS / 2, ROUND_SECONDS))
 
 
@@ -134,12 +152,32 @@ def _meant(tx: Transaction, typed: str) -> list[MailAddress]:
     return [] if login is None else list(mail_addresses.verified(tx, [login.account.id]).values())
 
 
-def _answer(tx: Transaction, given: MailAddress, language: str | None) -> None:
-    """Post a link to a user, unless they or their mailbox have had as many as they may."""
-    now = tx.now()
-    if mail_links.account_wait(tx, given.user_id, Purpose.RESET, ACCOUNT_LIMITS, now) or mailbox_is_full(
-        tx, given.address
-    ):
-        return
-    link = mail_links.add(tx, given.user_id, Purpose.RESET, given.address, now)
-    post_link(tx, link, given.language or language)
+def _answer(tx: Transaction, given: MailAddress, language: str | None, place: str | None) -> None:
+    """Post a link to a locked user who asks from this network, unless there were as many as there may be."""
+    now, origin = tx.now(), None if place is None else _origin(tx, given.user_id, place)
+    if origin is not None and origin.is_known:
+        full = mail_links.network_wait(tx, origin, ACCOUNT_LIMITS, now) > 0
+    else:
+        full = (
+            (origin is not None and mail_links.network_wait(tx, origin, NETWORK_LIMITS, now) > 0)
+            or mail_links.account_wait(tx, given.user_id, Purpose.RESET, ACCOUNT_LIMITS, now) > 0
+            or mailbox_is_full(tx, given.address, Purpose.RESET)
+        )
+    if not full:
+        link = mail_links.add(tx, given.user_id, Purpose.RESET, given.address, now, origin)
+        post_link(tx, link, given.language or language)
+
+
+def _lock(tx: Transaction, user_id: int) -> bool:
+    """Lock a user; False for somebody who has just been erased."""
+    try:
+        accounts.lock_user(tx, user_id)
+    except Unauthenticated:
+        return False
+    return True
+
+
+def _origin(tx: Transaction, user_id: int, place: str) -> Origin:
+    """Return where a request for this user comes from. The network itself is not kept with it."""
+    is_known = has_logged_in(tx, accounts.find(tx, user_id).username, place)
+    return Origin(digest("reset", place, str(user_id)), is_known)

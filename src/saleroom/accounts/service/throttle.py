@@ -221,6 +221,13 @@ class FailedLogins:
         return tx.now() if self._clock is None else self._clock()
 
 
+def has_logged_in(tx: Transaction, username: str, place: str) -> bool:
+    """Return whether the name has logged in from this network in the last 30 days."""
+    key = digest("welcome", place, username)
+    found = rate_limits.find(tx, (key,)).get(key)
+    return found is not None and tx.now() - found.at < TOKEN_LIFETIME
+
+
 def _keys(username: str, address: str) -> _Keys:
     place = network(address)
     return _Keys(digest("failures", place, username), digest("welcome", place, username), digest("network", place))

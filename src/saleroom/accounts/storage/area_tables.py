@@ -35,6 +35,7 @@ from saleroom.kernel.mail import FORMAT, folded_address, parse_mail_address
 from saleroom.storage.areas import AreaTables
 
 _DIGEST = re.compile("[0-9a-f]{64}")
+_KEY = re.compile("[0-9a-f]{32}")
 _INVITED = (invitations.c.by_id, invitations.c.used_by_id)
 
 
@@ -124,7 +125,9 @@ TABLES = AreaTables(
         mail_links.c.mailbox: lambda value: None if mailbox(value) == value else FORMAT,
         invitations.c.role: _role_fault,
         invitations.c.address: _mail_address_fault,
+        mail_links.c.network: lambda value: None if _KEY.fullmatch(value) else Fault("digest", "must be a digest"),
         password_requests.c.typed: lambda _: None,  # what a stranger typed; it is shown to nobody
+        password_requests.c.network: lambda _: None,  # only compared; it is shown to nobody
         idempotency.c.key: lambda _: None,  # any header that a client sent; it is shown to nobody
     },
 )

@@ -94,9 +94,12 @@ mail_links = Table(
     Column("made_at", Instant, nullable=False, index=True),
     Column("expires_at", Instant, nullable=False),
     Column("used_at", Instant),
+    Column("network", String),
+    Column("is_known", Boolean, nullable=False, server_default=false()),
 )
 """Links that go out by mail, without their secrets (`domain/mails.py`); `used_at` is also set once a newer one replaces it.
-`mailbox` is what limits count by. The rows are kept for as long as the limits count them."""
+`mailbox` and `network` are what limits count by: `network` is a digest of the network that asked for a new password, and of
+the user; `is_known` is whether the user had logged in from there. The rows are kept for as long as the limits count them."""
 
 
 invitations = Table(
@@ -123,9 +126,10 @@ password_requests = Table(
     Column("typed", Text, nullable=False),
     Column("language", String),
     Column("asked_at", Instant, nullable=False),
+    Column("network", String),
 )
-"""Names and addresses of those who have forgotten their password, as they were typed, for the few seconds until a task of
-the house looks them up."""
+"""Names and addresses of those who have forgotten their password, as they were typed, and the network that they asked from,
+for the few seconds until a task of the house looks them up."""
 
 
 one_time_codes = Table(
