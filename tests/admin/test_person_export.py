@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from saleroom.accounts.storage.tables import users
 from saleroom.admin import person_export
 from saleroom.admin.person_export import archive, parts
 from saleroom.areas import TABLES
+from saleroom.compose import ENDPOINTS
 from saleroom.storage.database import Transaction
 from tests.admin.furnished import TOKENS, asked, furnish
 from tests.fixtures_house import settings_for
+from tests.page_routes import page_routes
 
 NOT_PERSONAL = {"idempotency", "recovery_codes"}
 """Tables that refer to users and hold nothing but digests, and answers that are in other files."""
@@ -64,6 +67,14 @@ def test_it_has_no_secret_and_nobody_else(database_url: str) -> None:
     text = json.dumps({name: value for name, value in ada.items() if name.endswith(".json")})
     for secret in (*TOKENS.values(), "password_digest", '"token"', '"seed"', "ben", "0171 123", "xn--bcher"):
         assert secret not in text, secret
+
+
+def test_what_it_says_of_pages_and_addresses_is_so() -> None:
+    """Each address that its README names is one of the house."""
+    found = re.findall(r"(?:GET )?(/[a-z]+/GID/[a-z]+)", person_export.README)
+    paths = [endpoint.path for endpoint in ENDPOINTS] + [route.path for route in page_routes()]
+    assert 2 == len(found)
+    assert {*found} <= {path.replace("{gid}", "GID") for path in paths}
 
 
 def test_every_table_about_people_is_in_it(database_url: str) -> None:

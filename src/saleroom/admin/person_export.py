@@ -73,6 +73,7 @@ LEFT_OUT = {
     "erased_at": "of somebody who was erased",
     "renamed": "follows from who was erased",
     "mailbox": "follows from the address",
+    "network": "a digest of where somebody asked from, who may be a stranger",
     "folded": "follows from the address",
     "token_id": "which of the logins it was",
     "p256dh": "a key of a browser",
@@ -110,7 +111,7 @@ invitations.json    invitations that you have made or taken
 acts.json           what staff has done about your account; not who of them
 
 Ledgers of lots are public and name bidders and buyers: GET /auctions/GID/ledger.
-Your receipts, signed by the house: GET /auctions/GID/receipts.
+Your receipts, signed by the house, are on its page /lots/GID/receipts while you are logged in.
 Secrets, which are digests or sealed, are left out.
 """
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from saleroom.http.problems import BodyTimeout, BodyTooLarge
+from saleroom.kernel.identifiers import PROGRAM_TOKEN
 
 Respond = Callable[[Scope, Receive], Awaitable[Response]]
 """From a request to its answer: the form of the whole application, and of each of its layers."""
@@ -75,8 +76,9 @@ def session_token(request: HTTPConnection) -> str | None:
 
 
 def session_of(scope: Scope) -> str | None:
-    """Return the token of a page's session, from the scope of its request."""
-    return cookie(scope, session_cookie_name(https=bool(scope.get(HTTPS))))
+    """Return the token of a page's session, from the scope of its request. A token for a program opens no page."""
+    token = cookie(scope, session_cookie_name(https=bool(scope.get(HTTPS))))
+    return None if token is None or token.startswith(PROGRAM_TOKEN) else token
 
 
 def client_address(request: HTTPConnection) -> str:

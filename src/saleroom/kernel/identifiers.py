@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
 
+PROGRAM_TOKEN = "saleroom_pat_"
+"""How each access token of a program begins."""
 GID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """The form of a `gid`; those that the service makes are shorter."""
 GID_BYTES = 9

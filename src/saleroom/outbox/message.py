@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 MAIL = "mail"
@@ -84,6 +85,20 @@ class Word(Struct, frozen=True, kw_only=True):
     letter: int | None
     last_error: str | None
     settled_at: datetime | None
+
+
+def facts_of(text: str) -> dict[str, Any] | None:
+    """Return the facts that a text holds, which is an object of JSON; None for any other."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def number_of(facts: Mapping[str, Any], name: str) -> int | None:
+    """Return the number of a row that facts name; None if they name none that there could be."""
+    value = facts.get(name)
+    return value if type(value) is int and 0 < value < 2**63 else None
 
 
 def tries_max(channel: str) -> int:

@@ -11,7 +11,7 @@ from sqlalchemy import Row, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.terminal import plain
-from saleroom.outbox.message import Message, State, Word, pause, tries_max
+from saleroom.outbox.message import Message, State, Word, facts_of, pause, tries_max
 from saleroom.outbox.tables import TO_WEBHOOKS, WAITING, outbox
 from saleroom.storage import bulk
 from saleroom.storage.database import Note, Switch, Transaction
@@ -285,5 +285,6 @@ def keys_known(tx: Transaction, channel: str, keys: Collection[str]) -> frozense
 
 
 def _word(row: Row[Any]) -> Word:
+    """Return a word. Facts that cannot be read are none: whoever makes a mail of it finds that they are missing."""
     values = {name: getattr(row, name) for name in Word.__struct_fields__}
-    return Word(**values | {"facts": msgspec.json.decode(row.facts), "state": State(row.state)})
+    return Word(**values | {"facts": facts_of(row.facts) or {}, "state": State(row.state)})

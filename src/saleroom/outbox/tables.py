@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, text
 
+from saleroom.kernel.errors import Fault
+from saleroom.outbox.message import PUSH, WEBHOOK, State, facts_of
 from saleroom.storage.areas import AreaTables
 from saleroom.storage.schema import Instant, Number, metadata
 
@@ -53,10 +59,29 @@ log_places = Table(
 )
 """How far the readers of logs have come that must read each event once, by name: the number of the last event."""
 
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+
+
+def _facts_fault(value: str) -> Fault | None:
+    return None if facts_of(value) is not None else Fault("facts", "must be a JSON object")
+
+
+def _state_fault(value: str) -> Fault | None:
+    return None if value in [*State] else Fault("state", f"must be one of {', '.join(State)}")
+
+
+def _row_fault(row: Mapping[str, Any]) -> str | None:
+    """Return the fault of a word to a browser or a webhook: its address is a number."""
+    numbered = row["channel"] in (PUSH, WEBHOOK) and row["address"] is not None
+    return "the address of a word must be a number" if numbered and _NUMBER.fullmatch(row["address"]) is None else None
+
+
 TABLES = AreaTables(
     tables=(outbox, log_places),
     text_rules={
         outbox.c.key: lambda _: None,  # of our own making, and shown to nobody
-        outbox.c.facts: lambda _: None,  # JSON with any text of a user's, which pages and mails escape
+        outbox.c.facts: _facts_fault,  # with any text of a user's, which pages and mails escape
+        outbox.c.state: _state_fault,
     },
+    row_rules={outbox: _row_fault},
 )

@@ -34,6 +34,27 @@ def test_a_token_is_made_and_revoked(come: Come, house: House, seller: User) -> 
     assert "Robot" not in visitor.page(PATH).main
 
 
+def test_a_form_that_is_sent_twice_makes_one_token(come: Come, seller: User) -> None:
+    """A double click or a reload makes no token that nobody sees; the page says what to do."""
+    visitor = come()
+    page = visitor.page(PATH)
+    assert 200 == visitor.send(page, PATH, **ROBOT).status_code
+    again = visitor.send(page, PATH, **ROBOT)
+    assert 400 == again.status_code and "revoke it first" in Page(again).one("small", id="name-help").text
+    assert 1 == len(seller.json("GET", "/me/access-tokens")["accessTokens"])
+    api = {"label": ROBOT["name"], "scopes": ["read"], "days": 7, "password": PASSWORD}
+    assert 201 == seller.post("/me/access-tokens", json=api).status_code, "a program may have two of a name"
+
+
+def test_a_token_of_a_program_opens_no_page(house: House, come: Come, seller: User) -> None:
+    """As the cookie of a session it counts for nothing, as if nobody were logged in."""
+    visitor = come()
+    value = Page(visitor.send(visitor.page(PATH), PATH, **ROBOT)).one("code", class_="secret").text
+    for cookie, status in ((seller.token, 200), (value, 303)):
+        headers = {"Cookie": f"saleroom_session={cookie}"}
+        assert status == house.anyone.get("/mine", headers=headers, follow_redirects=False).status_code
+
+
 def test_faults_stand_beside_their_fields(come: Come, seller: User) -> None:
     """All faults are shown at once, and what was chosen is kept, but never the password."""
     visitor = come()

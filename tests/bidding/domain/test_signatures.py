@@ -1,5 +1,6 @@
 """Receipts and their signatures: what the house signs is read again, and nothing else is."""
 
+import base64
 import itertools
 import re
 import string
@@ -224,6 +225,10 @@ def header(**members: str) -> str:
         (header(kid="other"), "which the house does not have"),
         (Signer(Ed25519PrivateKey.generate()).sign([{}])[0], "which the house does not have"),
         (jws({"gid": "gid"}), "this is no receipt"),
+        (
+            base64.urlsafe_b64encode(b'{"x":' + b"[" * 2998).decode() + ".AAAA." + "A" * 86,
+            "this is no receipt: maximum recursion depth",
+        ),
         ("a.b.c", "three parts of base64url"),
         ("", "three parts of base64url"),
         (signed() + "\n", "three parts of base64url"),

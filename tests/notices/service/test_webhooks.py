@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from sqlalchemy import update
 from standardwebhooks import WebhookVerificationError
 
 from saleroom.accounts.domain.rights import Role
@@ -24,8 +25,9 @@ from saleroom.notices.service.hooking import Hooker
 from saleroom.notices.service.webhooks import Change, WithSecret
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
-from saleroom.outbox.message import State, Word
-from saleroom.storage.database import Database
+from saleroom.outbox.message import WEBHOOK, Message, State, Word
+from saleroom.outbox.tables import outbox
+from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.notices.equipment import ORIGIN, Postman
@@ -235,6 +237,47 @@ async def test_two_secrets_sign_while_one_replaces_the_other(hooks: Hooks, clock
     assert "webhook.test" == hooks.receiver.verified(new.secret)["type"]
     with pytest.raises(WebhookVerificationError):
         hooks.receiver.verified(made.secret)
+
+
+async def test_a_form_that_is_sent_again_changes_nothing(hooks: Hooks, clock: FakeClock) -> None:
+    """A double click makes one webhook and rotates once, so that the secret that a server has goes on signing."""
+    ada, _, _ = await people(hooks.database)
+    url, write = hooks.receiver.url("/hook"), hooks.database.write
+    values = (ada.token, hooks.key, url, ALL, Scope.OWN)
+    made = await write(webhooks.make, *values, form=True)
+    assert made == await write(webhooks.make, *values, form=True)
+    number = made.webhook.id
+    new = await write(webhooks.rotate, ada.token, number, hooks.key, form=True)
+    assert new == await write(webhooks.rotate, ada.token, number, hooks.key, form=True)
+    await write(webhooks.test, ada.token, number)
+    await hooks.rounds()
+    assert hooks.receiver.verified(made.secret) == hooks.receiver.verified(new.secret)
+    clock.advance(seconds=61)
+    assert new.secret != (await write(webhooks.rotate, ada.token, number, hooks.key, form=True)).secret
+    assert number != (await write(webhooks.make, *values, form=True)).webhook.id
+    assert 3 == len({one.webhook.id for one in [await write(webhooks.make, *values) for _ in range(3)]})
+
+
+async def test_a_word_that_nobody_can_read_holds_up_no_other(hooks: Hooks) -> None:
+    """A row with other facts than the house writes, such as an import could bring, is dropped; what follows is posted."""
+    ada, _, _ = await people(hooks.database)
+    address = str((await hooks.made(ada)).webhook.id)
+
+    def post(tx: Transaction) -> None:
+        for number, facts in enumerate(("", "[1]", '{"event": "7"}', '{"event": 1e30}', '{"data": 3}', "{}")):
+            store.post(
+                tx, Message(kind="odd", key=f"{number}", receiver=ada.account.id, address=address, channel=WEBHOOK)
+            )
+            tx.execute(update(outbox).where(outbox.c.key == f"{number}").values(facts=facts))
+        good = {"at": "2026-11-21T12:00:00Z", "data": {}}
+        store.post(
+            tx,
+            Message(kind="good", key="7", receiver=ada.account.id, address=address, facts=good, channel=WEBHOOK),
+        )
+
+    await hooks.database.write(post)
+    await hooks.rounds()
+    assert ["good"] == hooks.receiver.types
 
 
 async def test_two_processes_post_each_event_once_and_in_order(hooks: Hooks) -> None:

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.service import auctions, moderation, questions, watching
 from saleroom.bidding.service.closing import settle_due
@@ -12,7 +14,9 @@ from saleroom.notices.domain.choices import QuietHours, parse_time
 from saleroom.notices.service import choosing, unsubscribing
 from saleroom.notices.service.choosing import Change
 from saleroom.outbox import store
-from saleroom.outbox.message import State
+from saleroom.outbox.message import Message, State
+from saleroom.outbox.tables import outbox
+from saleroom.storage.database import Transaction
 from tests.bidding.service.people import bid, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.notices.equipment import ORIGIN, Postman
@@ -48,6 +52,43 @@ async def test_an_outbid_user_gets_one_mail_with_the_present_price(postman: Post
     assert [("outbid", "It is no longer so.")] * 20 == await reasons(postman)
     await postman.rounds()
     assert 1 == len(postman.post.mails)
+
+
+ODD = (
+    ("reset", "{"),
+    ("reset", '{"link": "1"}'),
+    ("reset", '{"link": 1e40}'),
+    ("invitation", '{"invitation": 99999999999999999999}'),
+    ("address_changed", "[]"),
+    ("sanction", '{"username": {}}'),
+    ("outbid", '{"price": "dear"}'),
+)
+
+
+async def test_a_word_that_nobody_can_read_holds_up_no_other(postman: Postman) -> None:
+    """A row with other facts than the house writes, such as an import could bring, is not sent; other mails are."""
+    postman.kinds = {one.name: one for one in MAILS}
+    postman.__post_init__()
+    ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
+    gid = await sells(postman.database, ada)
+    await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
+
+    def post_odd(tx: Transaction) -> None:
+        for number, (kind, facts) in enumerate(ODD):
+            alone = kind != "outbid"
+            store.post(tx, Message(kind=kind, key=f"{number}", receiver=ben.account.id, about=gid, alone=alone))
+            tx.execute(update(outbox).where(outbox.c.key == f"{number}").values(facts=facts))
+
+    await postman.database.write(post_odd)
+    said = {"username": "ada", "by": "user", "at": "2026-11-21T12:00:00Z"}
+    good = Message(kind="password_changed", key="good", receiver=ada.account.id, facts=said)
+    await postman.database.write(store.post, good)
+    for _ in ODD:
+        await postman.sender.round()
+    assert ["ada@example.org"] == postman.post.receivers
+    *odd, fine = reversed(await postman.database.read(store.listed, [*State], 20))
+    assert State.SENT is fine.state
+    assert {word.state for word in odd} <= {State.DROPPED, State.GIVEN_UP}
 
 
 async def test_whoever_leads_again_is_told_nothing_untrue(postman: Postman, clock: FakeClock) -> None:

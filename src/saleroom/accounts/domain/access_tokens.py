@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from saleroom.accounts.domain.rights import Scope
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import PROGRAM_TOKEN
 from saleroom.kernel.texts import hidden_fault, shown_fault
 
-PREFIX = "saleroom_pat_"
-"""How each access token begins, so that programs which look for secrets find one in a text."""
+PREFIX = PROGRAM_TOKEN
+"""Each access token begins so: programs which look for secrets find one in a text, and pages take none for a session."""
 SECRET_BYTES = 20
 DAYS_MAX = 366
 ACCESS_TOKENS_MAX = 50

@@ -15,7 +15,7 @@ from saleroom.accounts.domain.rights import Right, Scope
 from saleroom.accounts.service.accounts import Accounts, authenticate, token_digest
 from saleroom.accounts.storage import access_tokens, accounts
 from saleroom.accounts.storage.access_tokens import AccessToken
-from saleroom.kernel.errors import Refusal
+from saleroom.kernel.errors import Contradiction, Refusal
 from saleroom.storage.database import Transaction, ranked
 from saleroom.storage.turns import Rank
 
@@ -30,13 +30,23 @@ class NewAccessToken(Struct, frozen=True):
 
 
 async def make(
-    house: Accounts, token: str, password: str, address: str, name: str, scopes: frozenset[Scope], days: int
+    house: Accounts,
+    token: str,
+    password: str,
+    address: str,
+    name: str,
+    scopes: frozenset[Scope],
+    days: int,
+    *,
+    new_name: bool = False,
 ) -> NewAccessToken:
     """Return a new access token of the token's user, who gives the password: a thief of a session gets no longer one.
 
-    Raises Unauthenticated, MissingRight, WrongPassword, TooManyAccessTokens, TooManyRequests or Busy.
+    With `new_name` a name in use is refused: a form that is sent twice makes no token that nobody sees.
+    Raises Unauthenticated, MissingRight, WrongPassword, TooManyAccessTokens, TooManyRequests or Busy, and Contradiction for a
+    name in use.
     """
-    made = await house.with_password(token, password, address, _make, name, scopes, days)
+    made = await house.with_password(token, password, address, _make, name, scopes, days, new_name)
     log.info("an access token was made", scopes=rules.scopes_text(scopes), address=address)
     return made
 
@@ -58,10 +68,12 @@ def revoke(tx: Transaction, token: str, number: int) -> None:
 
 
 def _make(
-    tx: Transaction, account: Account, name: str, scopes: frozenset[Scope], days: int
+    tx: Transaction, account: Account, name: str, scopes: frozenset[Scope], days: int, new_name: bool = False
 ) -> NewAccessToken | Refusal:
     accounts.lock_user(tx, account.id)
     now = tx.now()
+    if new_name and any(one.name == name for one in access_tokens.find_all(tx, account.id, now)):
+        return Contradiction.one("name", "name_in_use", "must not be that of another access token of yours")
     if access_tokens.count(tx, account.id, now) >= rules.ACCESS_TOKENS_MAX:
         return TooManyAccessTokens(limit=rules.ACCESS_TOKENS_MAX)
     value, expires_at = rules.access_token(secrets.token_bytes(rules.SECRET_BYTES)), now + timedelta(days=days)

@@ -14,7 +14,7 @@ from saleroom.accounts.storage import accounts, invitations, mail_addresses, mai
 from saleroom.kernel.instants import instant
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind
-from saleroom.outbox.message import Message, Word
+from saleroom.outbox.message import Message, Word, number_of
 from saleroom.storage.database import Transaction
 
 FOLDER = Path(__file__).parent.parent / "web"
@@ -96,7 +96,8 @@ def tell_of_erasure(tx: Transaction, given: mail_addresses.MailAddress) -> None:
 
 def _link(path: str) -> Any:
     def context(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
-        link = mail_links.find(tx, word.facts["link"])
+        number = number_of(word.facts, "link")
+        link = None if number is None else mail_links.find(tx, number)
         if link is None or not link.is_good(tx.now()):
             return None
         login = accounts.login_of(tx, link.user_id)
@@ -108,7 +109,8 @@ def _link(path: str) -> Any:
 
 
 def _invitation(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
-    found = invitations.find(tx, word.facts["invitation"])
+    number = number_of(word.facts, "invitation")
+    found = None if number is None else invitations.find(tx, number)
     if found is None or found.address != word.address or not found.is_good(tx.now()):
         return None
     code, ends = found.code(sign), instant(found.expires_at)

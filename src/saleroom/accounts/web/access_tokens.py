@@ -49,7 +49,9 @@ class AccessTokenPages:
             name, scopes, days = _wanted(sent)
             address, token = client_address(request), session_token(request) or ""
             accounts = self._services.accounts
-            made = await access_tokens.make(accounts, token, sent["password"], address, name, scopes, days)
+            made = await access_tokens.make(
+                accounts, token, sent["password"], address, name, scopes, days, new_name=True
+            )
         except Unauthenticated:
             return self._site.to_log_in(request, PATH)
         except Refusal as refused:

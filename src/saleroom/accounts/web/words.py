@@ -145,6 +145,9 @@ WORDS = Words(
         "end_of_warning": (N_("A warning has no end."),),
         "end_in_past": (N_("The end must be in the future."),),
         "contact_length": (N_("The contact can have at most %(most)s characters."),),
+        "name_in_use": (
+            N_("You have a token of this name. Choose another name; or, if you never saw that token, revoke it first."),
+        ),
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
         "wrong_code": _WRONG_CODE,

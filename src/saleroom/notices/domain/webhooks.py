@@ -26,6 +26,8 @@ LASTS = timedelta(days=4)
 """How long an event waits at most; its tries end before."""
 OLD_SECRET_LASTS = timedelta(hours=24)
 """How long the secret before the last rotation signs too."""
+SENT_AGAIN = timedelta(minutes=1)
+"""A form of a page that is sent again within this time was not meant twice."""
 TEST_SECONDS = 10
 """In so many seconds there is one test."""
 EVERYTHING = "*"

@@ -20,7 +20,7 @@ from saleroom.notices.storage import webhooks
 from saleroom.outbox import store
 from saleroom.outbox.hooks import GONE, HookClient, Posted
 from saleroom.outbox.kinds import Sign
-from saleroom.outbox.message import WEBHOOK, Message, State, Word, pause
+from saleroom.outbox.message import WEBHOOK, Message, State, Word, number_of, pause
 from saleroom.storage.database import Database, Transaction
 
 LEASE = "webhooks-sending"
@@ -163,18 +163,20 @@ def _fan(tx: Transaction, word: Word) -> list[Message]:
 
 def _letters(tx: Transaction, words: Sequence[Word], sign: Sign, origin: str) -> tuple[list[Letter], list[Word]]:
     """Return words as they are posted, and those that are posted no more."""
-    numbers = {word.facts["event"] for word in words if "event" in word.facts}
+    numbers = {number for word in words if (number := number_of(word.facts, "event")) is not None}
     events = webhooks.payloads(tx, numbers)
     letters: list[Letter] = []
     gone: list[Word] = []
     for word in words:
         body: dict[str, Any] | None
         if "event" in word.facts:
-            payload, hidden = events.get(word.facts["event"], (None, False))
+            payload, hidden = events.get(number_of(word.facts, "event") or 0, (None, False))
             body = None if payload is None or (hidden and word.kind in NAMING) else _event_body(payload)
-        else:
+        elif isinstance(word.facts.get("data"), dict):
             data = {} if word.about is None else {"gid": word.about}
-            body = {"type": word.kind, "timestamp": word.facts["at"], "data": data | word.facts["data"]}
+            body = {"type": word.kind, "timestamp": word.facts.get("at"), "data": data | word.facts["data"]}
+        else:
+            body = None
         if body is None:
             gone.append(word)
             continue

@@ -13,7 +13,7 @@ from msgspec import Struct
 from saleroom.notices.domain.pushes import URGENT, Subscribed, kept, topic
 from saleroom.notices.service import subscribing
 from saleroom.notices.service.letters import Letter, Sorted, sift
-from saleroom.notices.service.sending import set_aside
+from saleroom.notices.service.sending import UNREADABLE, set_aside
 from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.storage import pushes
 from saleroom.outbox import store, web_push
@@ -80,13 +80,19 @@ class Pusher:
     async def _try(self, push: Push) -> None:
         """Try to send one message, and write down what came of it."""
         words, chance = push.letter.words, _CHANCE.random()
+        try:
+            said = self._write(push.letter)
+        except Exception:  # noqa: BLE001  # facts that an import brought may miss anything
+            _log.exception("a message could not be made of its words", word=push.letter.number)
+            await self._database.write(store.settle, words, State.GIVEN_UP, UNREADABLE)
+            return
         if await self._database.write(store.claim, words, chance):
-            posted = await self._send(push)
+            posted = await self._send(push, said)
             await self._database.write(note, push, posted, chance)
 
-    async def _send(self, push: Push) -> Posted:
+    async def _send(self, push: Push, said: bytes) -> Posted:
         to = push.to.subscription
-        body = web_push.encrypt(self._write(push.letter), web_push.raw(to.p256dh), web_push.raw(to.auth))
+        body = web_push.encrypt(said, web_push.raw(to.p256dh), web_push.raw(to.auth))
         headers = {
             "Authorization": self._key().authorization(to.endpoint, self._contact, push.letter.written_at),
             "Content-Encoding": "aes128gcm",

@@ -34,6 +34,8 @@ AWAY_SECONDS_MIN, AWAY_SECONDS_MAX = 1.0, 60.0
 SWEEP_SECONDS = 600.0
 SWEPT_AT_ONCE = 500
 
+UNREADABLE = "The house cannot read what it is about."
+
 _log = structlog.get_logger()
 _CHANCE = SystemRandom()
 
@@ -131,7 +133,12 @@ class Sender:
 
         Raises ServerFault.
         """
-        mail = self._write(letter)
+        try:
+            mail = self._write(letter)
+        except Exception:  # noqa: BLE001  # facts that an import brought may miss anything; other mails go on
+            _log.exception("a mail could not be made of its words", word=letter.number)
+            await self._database.write(store.settle, letter.words, State.GIVEN_UP, UNREADABLE)
+            return True
         try:
             if not await self._database.write(store.claim, letter.words, _CHANCE.random()):
                 return True

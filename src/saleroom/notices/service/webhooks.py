@@ -18,6 +18,7 @@ from saleroom.notices.domain.errors import TooManyWebhooks, UnknownWebhook, Webh
 from saleroom.notices.domain.webhooks import (
     LASTS,
     OLD_SECRET_LASTS,
+    SENT_AGAIN,
     TEST,
     TEST_SECONDS,
     WEBHOOKS_MAX,
@@ -66,16 +67,31 @@ def own(tx: Transaction, token: str) -> list[Webhook]:
     return webhooks.of_user(tx, authenticate(tx, token, Right.ACCOUNT).id)
 
 
-def make(tx: Transaction, token: str, key: Key, url: str, kinds: tuple[str, ...], scope: Scope) -> WithSecret:
+def make(
+    tx: Transaction,
+    token: str,
+    key: Key,
+    url: str,
+    kinds: tuple[str, ...],
+    scope: Scope,
+    *,
+    form: bool = False,
+) -> WithSecret:
     """Make a webhook of the token's user, and return it with its secret.
 
+    A `form` that is sent again within a minute, by a double click or a reload, makes no second one.
     Raises Unauthenticated, MissingRight or TooManyWebhooks.
     """
     holder = authenticate(tx, token, Right.ACCOUNT)
     if scope is Scope.HOUSE:
         refuse_without(Right.POST_EVENTS, holder.role)
     accounts.lock_user(tx, holder.id)
-    if len(webhooks.of_user(tx, holder.id)) >= WEBHOOKS_MAX:
+    found = webhooks.of_user(tx, holder.id)
+    since = tx.now() - SENT_AGAIN
+    for one in found if form else ():
+        if (one.url, one.kinds, one.scope) == (url, kinds, scope) and one.created_at > since:
+            return _with_secret(one, key)
+    if len(found) >= WEBHOOKS_MAX:
         raise TooManyWebhooks(limit=WEBHOOKS_MAX)
     _begin_reading(tx)
     made = webhooks.add(tx, holder.id, url, kinds, scope, secrets.token_hex(SALT_BYTES))
@@ -105,9 +121,14 @@ def change(tx: Transaction, token: str, number: int, change: Change) -> Webhook:
     return _found(tx, holder.id, number)
 
 
-def rotate(tx: Transaction, token: str, number: int, key: Key) -> WithSecret:
-    """Give a webhook a new secret; the one before signs too for a day. Raises Unauthenticated, MissingRight, UnknownWebhook."""
+def rotate(tx: Transaction, token: str, number: int, key: Key, *, form: bool = False) -> WithSecret:
+    """Give a webhook a new secret; the one before signs too for a day. Raises Unauthenticated, MissingRight, UnknownWebhook.
+
+    A `form` that is sent again within a minute rotates no further: otherwise the secret that the server has would end at once.
+    """
     holder, found = _own(tx, token, number)
+    if form and found.old_until is not None and found.old_until - OLD_SECRET_LASTS > tx.now() - SENT_AGAIN:
+        return _with_secret(found, key)
     until = tx.now() + OLD_SECRET_LASTS
     values = {"salt": secrets.token_hex(SALT_BYTES), "old_salt": found.salt, "old_until": until}
     webhooks.change(tx, number, values)

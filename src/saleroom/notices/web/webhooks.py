@@ -44,7 +44,7 @@ class WebhookPages:
         services, token = self._services, session_token(request) or ""
         try:
             url, kinds, scope = _wanted(sent, private=services.webhooks == "anywhere")
-            made = await services.tokens.write(webhooks.make, token, services.webhook_key, url, kinds, scope)
+            made = await services.tokens.write(webhooks.make, token, services.webhook_key, url, kinds, scope, form=True)
         except Unauthenticated:
             return self._site.to_log_in(request, PATH)
         except Refusal as refused:
@@ -64,7 +64,8 @@ class WebhookPages:
             if do == "test":
                 await services.tokens.write(webhooks.test, token, number)
             elif do == "secret":
-                secret = (await services.tokens.write(webhooks.rotate, token, number, services.webhook_key)).secret
+                rotated = await services.tokens.write(webhooks.rotate, token, number, services.webhook_key, form=True)
+                secret = rotated.secret
             elif do in ("on", "off"):
                 await services.tokens.write(webhooks.change, token, number, Change(on=do == "on"))
             elif do == "delete":
