@@ -30,6 +30,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /join": {"code": "none"},
     "POST /admin/invitations": {"role": "member"},
     "POST /admin/invitations/revoke": {"id": "999999"},
+    "POST /admin/people/{username}/erasure": {"name": "nobody.of.this.name"},
     "POST /admin/people/{username}/lift": {"reason": "She has paid."},
     "POST /admin/people/{username}/role": {"role": "member"},
     "POST /admin/people/{username}/sanctions": {"kind": "warning", "reason": "Be polite."},

@@ -120,6 +120,7 @@ PAGES: dict[str, Right | None] = {
     "POST /admin/invitations/revoke": Right.MANAGE_PEOPLE,
     "GET /admin/people": Right.READ_PEOPLE,
     "GET /admin/people/{username}": Right.READ_PEOPLE,
+    "POST /admin/people/{username}/erasure": Right.MANAGE_PEOPLE,
     "POST /admin/people/{username}/lift": Right.SANCTION_PEOPLE,
     "POST /admin/people/{username}/role": Right.MANAGE_PEOPLE,
     "POST /admin/people/{username}/sanctions": Right.SANCTION_PEOPLE,
@@ -292,7 +293,7 @@ class Matrix:
         for name, value in {
             "gid": self.gid,
             "draft": "AAAAAAAAAAAA",
-            "username": "matrix.nobody" if path.endswith("/erasure") else "matrix.person",
+            "username": "matrix.nobody" if path == "/staff/users/{username}/erasure" else "matrix.person",
             "number": "1",
         }.items():
             path = path.replace(f"{{{name}}}", value)

@@ -14,6 +14,7 @@ from tests.process import PASSWORD
 
 SEED = 1
 LOTS = 22
+OWNER = "e.brandt"
 SELLER, READER, RIVAL = "harbour.club", "marta.k", "lindqvist"
 """The seller and the reader whose pages are shown, and the user they bid against."""
 OTHERS = ("j.okafor", "yuki.t", "rosalind")

@@ -114,12 +114,58 @@ def test_a_role_an_approval_and_the_end_of_sessions(come: Come, house: House) ->
     ] == [(one["act"], one["reason"]) for one in entries]
 
 
+@pytest.mark.parametrize(
+    ("language", "unsure", "running"),
+    [
+        ("en", "Type the name of the person whom you mean to erase.", "This person offers a lot that runs"),
+        (
+            "de",
+            "Geben Sie den Namen der Person ein, die Sie löschen wollen.",
+            "Diese Person bietet ein laufendes Los an",
+        ),
+    ],
+)
+def test_staff_erases_a_person_whose_name_they_type(
+    come: Come, house: House, language: str, unsure: str, running: str
+) -> None:
+    """Another name erases nobody; a lot that runs is named; then a pseudonym is left, with no form, and the act is noted."""
+    owner, person = house.staff(Role.OWNER), house.newcomer()
+    gid, visitor = person.auction(), come(owner, **{"Accept-Language": language})
+    for name in ("", owner.name):
+        assert unsure in done(visitor, person, "erasure", name=name).main
+    refused = done(visitor, person, "erasure", name=person.name)
+    assert running in refused.main and f"/lots/{gid}" in refused.links
+    assert 200 == person.get("/me").status_code
+    assert 204 == person.delete(f"/auctions/{gid}").status_code
+    erased = done(visitor, person, "erasure", name=f" {person.name.upper()}", reason="Asked by letter")
+    name = erased.one("h2", id="person").text
+    assert name.startswith("erased.") and person.name not in erased.main
+    assert [] == [one for one in erased.all("form") if one["action"].startswith("/admin/people/")]
+    assert 401 == person.get("/me").status_code
+    assert 404 == visitor.http.get(address(person)).status_code
+    [entry] = owner.json("GET", f"/staff/audit?user={name}&act=user.erased")["entries"]
+    assert (owner.name, "Asked by letter") == (entry["by"], entry["reason"])
+
+
+def test_nobody_erases_themselves_or_those_above(come: Come, house: House) -> None:
+    """The page offers no form for it, and one that is sent all the same is refused in words."""
+    owner, manager = house.staff(Role.OWNER), house.staff(Role.MANAGER)
+    visitor = come(manager)
+    for one in (owner, manager):
+        page = visitor.page(address(one))
+        assert f"{address(one)}/erasure" not in [form["action"] for form in page.all("form")]
+        token = page.all("input", name="csrfToken")[0]["value"]
+        sent = visitor.http.post(f"{address(one)}/erasure", data={"csrfToken": token, "name": one.name})
+        assert 403 == sent.status_code
+        assert 200 == one.get("/me").status_code
+
+
 def test_each_reader_gets_the_forms_that_they_may_use(come: Come, house: House) -> None:
     """A manager gets none for the owner, a clerk only that of sellers; what is sent all the same is refused."""
     owner, person = house.staff(Role.OWNER), house.newcomer()
     for role, on, forms in (
         (Role.MANAGER, owner, {"seller"}),
-        (Role.MANAGER, person, {"sanctions", "role", "seller", "sessions"}),
+        (Role.MANAGER, person, {"sanctions", "role", "seller", "sessions", "erasure"}),
         (Role.CLERK, person, {"seller"}),
         (Role.CASHIER, person, set()),
     ):

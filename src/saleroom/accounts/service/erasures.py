@@ -20,7 +20,7 @@ from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import erasures as rows
 from saleroom.accounts.storage import mail_addresses, people
-from saleroom.kernel.errors import Refusal
+from saleroom.kernel.errors import Contradiction, Refusal
 from saleroom.storage.database import Transaction
 
 log = structlog.get_logger()
@@ -49,10 +49,11 @@ class Erasures:
         log.info("somebody has erased their account", user=pseudonym)
 
 
-def erase(tx: Transaction, token: str, username: str, reason: str, forget: Forget) -> str:
-    """Erase a user as staff above them, and return the pseudonym.
+def erase(tx: Transaction, token: str, username: str, reason: str, forget: Forget, typed: str | None = None) -> str:
+    """Erase a user as staff above them, and return the pseudonym. `typed` is the name as a form asks for it, to confirm.
 
-    Raises Unauthenticated, MissingRight, Barred, UnknownUser, NotOneself, NotAboveThem, LastOwner or LotsRunning.
+    Raises Unauthenticated, MissingRight, Barred, UnknownUser, NotOneself, NotAboveThem, LastOwner or LotsRunning, and
+    Contradiction if another name was typed.
     """
     by = authenticate(tx, token, Right.MANAGE_PEOPLE)
     locked = people.lock(tx, username, by.id)
@@ -60,6 +61,8 @@ def erase(tx: Transaction, token: str, username: str, reason: str, forget: Forge
     by = authenticate(tx, token, Right.MANAGE_PEOPLE)
     on = _known(tx, locked, username)
     rules.refuse_to_sanction(Person(by.id, by.role), Person(on.id, on.role), other_owners=True)
+    if typed is not None and typed.strip().lower() != username:
+        raise Contradiction.one("name", "another_name", "must be the name of the user")
     return _erase(tx, by, on, locked, forget, reason)
 
 

@@ -27,6 +27,7 @@ def routes(site: Site, services: AccountServices) -> list[Route]:
         Route(f"{one}/role", Address(POST=person.give_role)),
         Route(f"{one}/seller", Address(POST=person.approve)),
         Route(f"{one}/sessions", Address(POST=person.end_sessions)),
+        Route(f"{one}/erasure", Address(POST=person.erase)),
         Route(INVITATIONS.path, Address(GET=invitations.show, POST=invitations.invite)),
         Route(f"{INVITATIONS.path}/revoke", Address(POST=invitations.revoke)),
         Route(AUDIT.path, Address(GET=audit.show)),

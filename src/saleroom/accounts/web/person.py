@@ -9,11 +9,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.accounts import ERASED
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX, parse_reason
-from saleroom.accounts.domain.errors import UnknownUser
+from saleroom.accounts.domain.errors import LotsRunning, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role, rank
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import roles_of_users, sanctions
+from saleroom.accounts.service import erasures, roles_of_users, sanctions
 from saleroom.accounts.service.sanctions import Standing
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.words import ROLES, SANCTIONS
@@ -31,6 +32,7 @@ LASTS = {
     "": N_("without an end"),
 }
 """How long a suspension or a ban can last on the pages, by days; the API takes any end."""
+RUNNING = N_("This person offers a lot that runs, or has a bid on one. Erase them once it is over.")
 Sent = dict[str, str]
 
 
@@ -93,22 +95,34 @@ class PersonPages:
 
         return await self._act(request, act)
 
-    async def _act(self, request: Request, act: Callable[[str, str, Sent, str], Awaitable[None]]) -> Response:
-        """Do what a form asks for, and show the person again, with the refusal if there is one."""
+    async def erase(self, request: Request) -> Response:
+        """POST /admin/people/{username}/erasure: erase the person, and show what is left under the pseudonym."""
+
+        async def act(token: str, name: str, sent: Sent, reason: str) -> str:
+            forget, typed = self._services.erasures.forget, sent.get("name", "")
+            return await self._services.tokens.write(erasures.erase, token, name, reason, forget, typed)
+
+        return await self._act(request, act)
+
+    async def _act(self, request: Request, act: Callable[[str, str, Sent, str], Awaitable[str | None]]) -> Response:
+        """Do what a form asks for, and show the person again, with the refusal if there is one.
+
+        `act` returns the person's name from then on, if it is another one.
+        """
         sent, name = await fields(request), request.path_params["username"]
         address = f"/admin/people/{name}"
         try:
             reason = parse_reason(sent.get("reason", ""))
             if isinstance(reason, Fault):
                 raise Invalid({"reason": [reason]})
-            await act(session_token(request) or "", name, sent, reason)
+            now = await act(session_token(request) or "", name, sent, reason)
         except Unauthenticated:
             return self._site.to_log_in(request, back=address)
         except UnknownUser:
             raise NotFound from None
         except Refusal as refused:
             return await self._page(request, refused, sent)
-        return go_to(f"{address}?done=1")
+        return go_to(f"/admin/people/{now or name}?done=1")
 
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         name, language = request.path_params["username"], self._site.language(request)
@@ -134,7 +148,10 @@ class PersonPages:
             "message": None
             if refused is None
             else " ".join(faults.values()) or self._site.words.refusal(language, refused),
+            "lot": None,
         }
+        if isinstance(refused, LotsRunning):
+            context |= {"message": language.gettext(RUNNING), "lot": refused.facts["lot"]}
         return self._site.page(request, "person.html", viewer, context, refused=refused)
 
 
@@ -146,14 +163,17 @@ def _given(reason: str) -> str:
 
 
 def _may(viewer: Viewer | None, found: Standing) -> dict[str, Any]:
-    """Return which forms the reader gets; the use cases ask again."""
-    rights = () if viewer is None else viewer.rights
+    """Return which forms the reader gets; the use cases ask again. Nobody is left behind the name of somebody erased."""
+    rights = frozenset() if viewer is None else frozenset(viewer.rights)
+    if found.user.username.startswith(ERASED):
+        rights &= {Right.READ_AUDIT}
     own = rank(viewer.role) if viewer is not None else 0  # type: ignore[attr-defined]  # the viewer is an account
     above = own > rank(found.user.role)
     beside = found.user.role is Role.OWNER or (viewer is not None and viewer.username == found.user.username)
     return {
         "sanction": Right.SANCTION_PEOPLE in rights and above,
         "end_sessions": Right.MANAGE_PEOPLE in rights and above,
+        "erase": Right.MANAGE_PEOPLE in rights and above,
         "approve": Right.APPROVE_SELLERS in rights,
         "roles": [one for one in Role if rank(one) <= own]
         if Right.MANAGE_PEOPLE in rights and (above or (beside and own == rank(found.user.role)))

@@ -148,6 +148,7 @@ WORDS = Words(
         "name_in_use": (
             N_("You have a token of this name. Choose another name; or, if you never saw that token, revoke it first."),
         ),
+        "another_name": (N_("Type the name of the person whom you mean to erase."),),
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
         "wrong_code": _WRONG_CODE,
