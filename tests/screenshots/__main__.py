@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,8 +25,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.browser.conftest import ARGUMENTS
 from tests.needs import need
-from tests.process import PASSWORD, ServeProcess
-from tests.screenshots.furnished import FurnishedHouse
+from tests.process import PASSWORD, ServeProcess, environment
+from tests.screenshots.furnished import OWNER, FurnishedHouse
 from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -94,10 +95,14 @@ def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]
     with tempfile.TemporaryDirectory(prefix="saleroom-screenshots-") as place:
         for name in ("full", "empty"):
             Path(place, name).mkdir()
-        served = [ServeProcess(Path(place, name), mqtt="off") for name in ("full", "empty")]
+        served = [ServeProcess(Path(place, name), mqtt="off", smtp_url="show") for name in ("full", "empty")]
         furnished = FurnishedHouse(served[0].url)
         try:
             furnished.furnish()
+            command = [str(served[0].program), "users", "add", OWNER, "--role", "owner"]
+            password, full = f"{PASSWORD}\n".encode(), Path(place, "full")
+            subprocess.run(command, cwd=full, env=environment(), input=password, check=True, capture_output=True)
+            furnished.staff()
             yield furnished, {False: served[0].url, True: served[1].url}
         finally:
             furnished.close()

@@ -18,6 +18,8 @@ OWNER = "e.brandt"
 SELLER, READER, RIVAL = "harbour.club", "marta.k", "lindqvist"
 """The seller and the reader whose pages are shown, and the user they bid against."""
 OTHERS = ("j.okafor", "yuki.t", "rosalind")
+LATE = "yuki.t"
+"""One who pays late."""
 AGENT = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:145.0) Gecko/20100101 Firefox/145.0"
 AGENTS = (
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
@@ -62,6 +64,20 @@ class FurnishedHouse:
             self._put_up(f"other{number}", piece.thing, ends=ends, views=1)
             self._duel(f"other{number}", number % 4, OTHERS)
         self._bid_everywhere()
+
+    def staff(self) -> None:
+        """Do what staff does, as the owner: clerks, warnings and bans, an invitation."""
+        token = self._tokens[OWNER] = self.log_in(OWNER)
+        self._ask(
+            "PUT", f"/staff/users/{OTHERS[0]}/role", token, {"role": "clerk", "reason": "At the desk on Saturdays."}
+        )
+        self._ask("PUT", f"/staff/users/{SELLER}/seller", token, {"approved": True})
+        for kind, reason in (("warning", "Be polite to sellers."), ("suspension", "Two lots were not paid for.")):
+            sanction = {"kind": kind, "reason": reason}
+            if kind == "suspension":
+                sanction["until"] = (self._clock + timedelta(days=30)).isoformat()
+            self._ask("POST", f"/staff/users/{LATE}/sanctions", token, sanction)
+        self._ask("POST", "/staff/invitations", token, {"role": "cataloguer", "mailAddress": None})
 
     def log_in(self, name: str, agent: str = AGENT) -> str:
         """Log in once more, and return the token."""

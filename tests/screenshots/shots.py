@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from saleroom.tools.demo.catalogue import pieces
 from tests.process import PASSWORD
-from tests.screenshots.furnished import READER, RIVAL, SELLER
+from tests.screenshots.furnished import LATE, OWNER, READER, RIVAL, SELLER
 
 Steps = Callable[[Page], None]
 
@@ -77,6 +77,11 @@ def mistype(page: Page) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def about_to_erase(page: Page) -> None:
+    """Open the form that erases a person."""
+    page.locator("summary", has_text="Erase this person").click()
+
+
 SHOTS = (
     Shot("home", "Home", "/"),
     Shot("home-member", "Home of somebody logged in", "/", READER, light=True),
@@ -104,6 +109,13 @@ SHOTS = (
     Shot("mine-watching", "My saleroom: watching", "/mine/watching", READER),
     Shot("mine-sessions", "My saleroom: sessions", "/mine/sessions", READER),
     Shot("password", "Another password", "/mine/password", READER),
+    Shot("mine-security", "My saleroom: security", "/mine/security", READER, light=True),
+    Shot("mine-webhooks", "My saleroom: webhooks", "/mine/webhooks", READER, light=True),
+    Shot("mine-notices", "My saleroom: notices", "/mine/notices", READER, light=True),
+    Shot("admin-people", "Back office: people", "/admin/people", OWNER),
+    Shot("admin-person", "Back office: a person", f"/admin/people/{LATE}", OWNER, about_to_erase, light=True),
+    Shot("admin-invitations", "Back office: invitations", "/admin/invitations", OWNER, light=True),
+    Shot("admin-health", "Back office: health", "/admin/health", OWNER, light=True),
     Shot("login", "Log in", "/login"),
     Shot("login-fault", "Log in, with a wrong password", "/login", steps=mistype),
     Shot("register", "Register", "/register"),
