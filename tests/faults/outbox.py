@@ -1,50 +1,54 @@
 """The trial of the outbox: a storm of outbids, while the processes that send word of them are killed again and again.
 
-The mail server is down for a while, refuses some mails, and cuts some connections off once it has the mail.
+Word goes by mail to all, by webhooks to some, and to browsers of others. Each server fails now and then, and is away once.
 """
 
 import asyncio
 import random
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from aiosmtpd.smtp import SMTP, Envelope, Session
-
+from saleroom.accounts.service import accounts
 from saleroom.bidding.service.closing import settle_due
-from saleroom.notices.service.letters import NO_LONGER_SO
+from saleroom.http.secret import Purpose
+from saleroom.notices.domain.webhooks import NOTICE, Scope
+from saleroom.notices.service import subscribing, webhooks
 from saleroom.opening import with_tables
 from saleroom.outbox import store
-from saleroom.outbox.message import TRIES_MAX, State, Word
+from saleroom.outbox.message import MAIL, PUSH, WEBHOOK, State, Word
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, sells
+from tests.faults.outbox_judging import Arrival, Cause, Reached, by_channel, faults_of
 from tests.faults.places import TrialDatabase
-from tests.faults.postmen import GATHER, PLACES, Postmen
+from tests.faults.postmen import GATHER, ORDER, Given, Postmen
+from tests.faults.receivers import AWAY_SECONDS_MAX, UnreliablePost, UnreliablePushService, UnreliableReceiver
 from tests.faults.trial import ON_ALL, ON_TWO
 from tests.mqtt.equipment import free_port
 from tests.notices.equipment import Postman
-from tests.outbox.mail_server import TAKEN, Post, mail_server
+from tests.notices.push_service import push_service
+from tests.notices.receiver import receiving
+from tests.outbox.mail_server import certificate, mail_server
 
 BIDDERS = 6
 LOTS_AT_ONCE = 3
 LOT_SECONDS = 2.0
-BIDS_A_LOT = 30
-PACE_SECONDS = 0.05
-TROUBLE = 0.03
-"""The share of mails that are refused for now, and of those whose connection is cut off."""
+BIDS_A_LOT = 20
+PACE_SECONDS = 0.1
 PLACE_SECONDS_MAX = 2.0
 SETTLED_SECONDS_MAX = 60.0
-Cause = tuple[str, int, str]
-"""The kind of a word, its receiver, and the lot that it is about."""
+HOOKS = ("outbid", "won", "not_won")
+"""What the webhooks of two bidders want."""
 
 
 @dataclass(frozen=True)
 class OutboxTrial:
-    """How often the processes are killed, and how long the mail server is down in the middle of it."""
+    """How often the processes are killed, and how long the mail server is down in the middle of it; the others for less."""
 
     name: str
     kills: int
@@ -54,7 +58,7 @@ class OutboxTrial:
 
 
 FULL = OutboxTrial("outbox: 200 kills", 200, 60.0)
-SHORT = OutboxTrial("outbox: 10 kills", 10, 1.0, on=ON_TWO)
+SHORT = OutboxTrial("outbox: 6 kills", 6, 1.0, on=ON_TWO)
 
 
 @dataclass
@@ -64,31 +68,13 @@ class OutboxOutcome:
     deaths: int
     bids: int
     words: int
-    mails: int
-    twice: int
-    """Mails that came again, as they may after a death."""
-    tries_most: int
+    came: dict[str, str]
+    """What arrived by each channel, how much of it again, as it may after a death, and the most tries."""
     faults: list[str]
 
     def __str__(self) -> str:
-        return (
-            f"deaths: {self.deaths}, bids: {self.bids}, words: {self.words}, mails: {self.mails}, "
-            f"came again: {self.twice}, most tries of a mail: {self.tries_most}"
-        )
-
-
-class UnreliablePost(Post):
-    """A mail server that takes its time, and sometimes refuses a mail or loses the connection."""
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  # aiosmtpd's name
-        """Take a mail or not, by chance."""
-        chance = random.random()
-        if chance < 2 * TROUBLE:
-            self.answers = ["drop" if chance < TROUBLE else "450 later"]
-        answer = await super().handle_DATA(server, session, envelope)
-        if answer == TAKEN:
-            await asyncio.sleep(random.random() * 0.05)
-        return answer
+        came = ", ".join(f"{channel}: {said}" for channel, said in self.came.items())
+        return f"deaths: {self.deaths}, bids: {self.bids}, words: {self.words}, {came}"
 
 
 class Storm:
@@ -98,7 +84,7 @@ class Storm:
         self.due: Counter[Cause] = Counter()
         self.bids = 0
         self.calm = asyncio.Event()
-        self._database, self._seller, self._bidders = database, seller, bidders
+        self._database, self.seller, self._bidders = database, seller, bidders
 
     async def run(self) -> None:
         """Bid until calm, and end all lots."""
@@ -114,7 +100,7 @@ class Storm:
     async def _lots(self) -> None:
         while not self.calm.is_set():
             ends_at = datetime.now(UTC) + timedelta(seconds=LOT_SECONDS)
-            gid = await sells(self._database, self._seller, ends_at=ends_at, soft_close=None)
+            gid = await sells(self._database, self.seller, ends_at=ends_at, soft_close=None)
             order = random.sample(self._bidders, len(self._bidders))
             leaders: list[int] = []
             for step in range(BIDS_A_LOT):
@@ -131,10 +117,10 @@ class Storm:
         self.bids += len(leaders)
         self.due.update(("outbid", before, gid) for before, _ in pairwise(leaders))
         if not leaders:
-            self.due["not_sold", self._seller.account.id, gid] += 1
+            self.due["not_sold", self.seller.account.id, gid] += 1
             return
         self.due["won", leaders[-1], gid] += 1
-        self.due["sold", self._seller.account.id, gid] += 1
+        self.due["sold", self.seller.account.id, gid] += 1
         self.due.update(("not_won", one, gid) for one in {*leaders} - {leaders[-1]})
 
     async def _end_lots(self) -> None:
@@ -143,41 +129,116 @@ class Storm:
             await asyncio.sleep(0.3)
 
 
+class House:
+    """The storm, the processes that send word of it, and what gets it."""
+
+    def __init__(self, database: Database, port: int) -> None:
+        self.database = database
+        self.port = port
+        self.post, self.receiver, self.service = UnreliablePost(), UnreliableReceiver(), UnreliablePushService()
+        self.postman = Postman(database, port, self.post)
+        self.hooks: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """By the address of the webhook: its owner, and the kinds that it wants."""
+        self.browsers: dict[str, tuple[int, str]] = {}
+        """By the address of the subscription: its user, and the browser."""
+
+    async def people(self) -> list[Person]:
+        """Return a seller and bidders. The seller and two have webhooks, one has two browsers and another one."""
+        found = [await self.postman.known(f"person{number}") for number in range(BIDDERS + 1)]
+        kinds = tuple(f"{NOTICE}{kind}" for kind in HOOKS)
+        for one, wanted in ((found[0], ("auction.closed",)), (found[1], kinds), (found[2], kinds)):
+            key = partial(self.postman.secret.key, Purpose.WEBHOOKS)
+            url = self.receiver.url(f"/{one.account.id}")
+            made = await self.database.write(webhooks.make, one.token, key, url, wanted, Scope.OWN)
+            self.hooks[str(made.webhook.id)] = one.account.id, wanted
+        for one, name in ((found[3], "phone"), (found[3], "tablet"), (found[4], "laptop")):
+            given = self.service.subscription(name)
+            login = await self.database.write(accounts.issue_token, one.account.id)
+            subscribed = await self.database.write(subscribing.subscribe, login.value, given)
+            self.browsers[str(subscribed.id)] = one.account.id, name
+        return found
+
+    def reached(self, due: Counter[Cause], words: list[Word]) -> list[Reached]:
+        """Return what each channel had to say, and what arrived by it."""
+        to_hooks: Counter[Cause] = Counter()
+        for (kind, user, gid), number in due.items():
+            for owner, wanted in self.hooks.values():
+                if owner == user and f"{NOTICE}{kind}" in wanted:
+                    to_hooks[f"{NOTICE}{kind}", user, gid] += number
+                elif owner == user and kind in ("sold", "not_sold"):
+                    to_hooks["auction.closed", user, gid] += number
+        to_browsers: Counter[Cause] = Counter()
+        for owner, _ in self.browsers.values():
+            to_browsers.update({cause: number for cause, number in due.items() if cause[1] == owner})
+        return [
+            Reached(MAIL, due, self._mailed(words)),
+            Reached(WEBHOOK, to_hooks, *self._hooked(words)),
+            Reached(PUSH, to_browsers, self._pushed()),
+        ]
+
+    def _mailed(self, words: list[Word]) -> list[Arrival]:
+        names = {}
+        for word in by_channel(words)[MAIL]:
+            where = address(word.receiver or 0)
+            names[f"<{self.postman.sign(f'letter {word.letter} {where}')}@house.example>"] = word.letter or 0
+        return [
+            (receiver, names.get(str(mail["Message-ID"]), 0))
+            for mail, receiver in zip(self.post.mails, self.post.receivers, strict=True)
+        ]
+
+    def _hooked(self, words: list[Word]) -> tuple[list[Arrival], set[Arrival]]:
+        names = {f"msg_{self.postman.sign(f'webhook word {one.id}')}": one for one in by_channel(words)[WEBHOOK]}
+        letters = {name: (str(word.address), word.letter or 0) for name, word in names.items()}
+        came = [letters.get(headers["webhook-id"], ("", 0)) for headers, _ in self.receiver.posts]
+        return came, {letters.get(name, ("", 0)) for name in self.receiver.taken}
+
+    def _pushed(self) -> list[Arrival]:
+        numbers = {name: number for number, (_, name) in self.browsers.items()}
+        return [(numbers[one.browser], one.said["letter"]) for one in self.service.received]
+
+
+def address(user: int) -> str:
+    """Return where mails to a user go."""
+    return f"person{user - 1}@example.org"
+
+
 async def run(trial: OutboxTrial, folder: Path, where: str, place: TrialDatabase) -> OutboxOutcome:
     """Kill the senders as often as the trial says during a storm, let all words go out, and judge what arrived."""
-    post, port = UnreliablePost(), free_port()
+    authority = certificate(folder)
     database = Database(place.url)
-    with ExitStack() as stack:
+    house = House(database, free_port())
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
         await with_tables(database)
-        postman = Postman(database, port, post)
-        await postman.poster.round()
-        seller, *bidders = [await postman.known(f"person{number}") for number in range(BIDDERS + 1)]
+        await stack.enter_async_context(receiving(house.receiver))
+        stack.enter_context(push_service(house.service, authority))
+        await house.postman.poster.round()
+        seller, *bidders = await house.people()
         storm = Storm(database, seller, bidders)
-        postmen = Postmen(place.url, port, folder, 2 if where in ON_TWO else 1)
+        given = Given(place.url, house.port, authority[0], folder / "armed")
+        postmen = Postmen(given, 2 if where in ON_TWO else 1)
         stack.callback(postmen.close)
         started = time.monotonic()
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(storm.run())
-                group.create_task(_trouble(trial, storm, postmen, post, port, stack))
-            await _settled(database, storm, postmen)
-            words = await database.read(store.listed, [*State], 10**6)
-        finally:
-            await database.close()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(storm.run())
+            group.create_task(_trouble(trial, storm, postmen, house, stack))
+        await _settled(house, storm, postmen)
+        words = await database.read(store.listed, [*State], 10**6)
         letters_max = (time.monotonic() - started) / GATHER.total_seconds() + 1
-    return judge(postman, storm, words, post, postmen.deaths, letters_max)
+    return judge(house, storm, words, postmen.deaths, letters_max)
 
 
-async def _trouble(trial: OutboxTrial, storm: Storm, postmen: Postmen, post: Post, port: int, stack: ExitStack) -> None:
+async def _trouble(trial: OutboxTrial, storm: Storm, postmen: Postmen, house: House, stack: AsyncExitStack) -> None:
     up = ExitStack()
-    up.enter_context(mail_server(post, port=port))
+    up.enter_context(mail_server(house.post, port=house.port))
     for number in range(trial.kills):
         if number == trial.kills // 2:
             await asyncio.to_thread(up.close)
+            until = time.monotonic() + min(trial.down_seconds, AWAY_SECONDS_MAX)
+            house.receiver.away_until = house.service.away_until = until
             await _kills(postmen, trial.down_seconds)
-            up.enter_context(mail_server(post, port=port))
-        places = [*PLACES, None]
-        if (chosen := places[number % len(places)]) is not None:
+            up.enter_context(mail_server(house.post, port=house.port))
+        if (chosen := ORDER[number % len(ORDER)]) is not None:
             await postmen.die_at(chosen, PLACE_SECONDS_MAX)
         else:
             await asyncio.sleep(random.random() * 0.5)
@@ -194,64 +255,33 @@ async def _kills(postmen: Postmen, seconds: float) -> None:
         postmen.kill()
 
 
-async def _settled(database: Database, storm: Storm, postmen: Postmen) -> None:
+async def _settled(house: House, storm: Storm, postmen: Postmen) -> None:
     """Wait until every word is posted and none waits; what is missing after that stays missing."""
+    due = sum(one.due.total() for one in house.reached(storm.due, []))
     until = time.monotonic() + SETTLED_SECONDS_MAX
     while time.monotonic() < until:
-        counts = await database.read(store.counts)
-        if sum(counts.values()) >= storm.due.total() and not counts[State.WAITING]:
+        counts = await house.database.read(store.counts)
+        if sum(counts.values()) >= due and not counts[State.WAITING]:
             return
         postmen.replace()
         await asyncio.sleep(0.1)
 
 
-def judge(
-    postman: Postman, storm: Storm, words: list[Word], post: Post, deaths: int, letters_max: float
-) -> OutboxOutcome:
-    """Compare the words that had to be posted with the rows, and the rows with the mails that arrived."""
-    posted = Counter((word.kind, word.receiver or 0, word.about or "") for word in words)
-    faults = [f"{(storm.due - posted).total()} words were never posted"] if storm.due - posted else []
-    faults += (
-        [f"{(posted - storm.due).total()} words were posted twice or without a cause"] if posted - storm.due else []
-    )
-    names = {
-        f"<{postman.sign(f'letter {word.letter} {_address(word)}')}@house.example>": word
-        for word in words
-        if word.letter
-    }
-    came = Counter(str(mail["Message-ID"]) for mail in post.mails)
-    tries: Counter[int] = Counter()
-    for word in words:
-        if word.state not in {State.SENT, State.DROPPED}:
-            faults.append(f"the {word.kind} {word.id} is {word.state}: {word.last_error}")
-        if word.state is State.DROPPED and (word.kind, word.last_error) != ("outbid", NO_LONGER_SO):
-            faults.append(f"the {word.kind} {word.id} was dropped: {word.last_error}")
-        tries[word.letter or 0] = max(tries[word.letter or 0], word.tries)
-    arrived = {names[name].letter: number for name, number in came.items() if name in names}
-    faults += [f"{name} is no letter of the outbox" for name in came.keys() - names.keys()]
-    faults += [
-        f"the {word.kind} {word.id} is noted as sent and never came"
-        for word in words
-        if word.state is State.SENT and word.letter not in arrived
-    ]
-    faults += [
-        f"letter {letter} came {number} times, and was tried {tries[letter or 0]} times"
-        for letter, number in arrived.items()
-        if number > tries[letter or 0] or tries[letter or 0] > TRIES_MAX
-    ]
-    persons: dict[str, list[int]] = {}
-    for mail, receiver in zip(post.mails, post.receivers, strict=True):
-        if (name := str(mail["Message-ID"])) in names:
-            persons.setdefault(receiver, []).append(names[name].letter or 0)
-    for receiver, letters in persons.items():
-        if letters != sorted(letters):
-            faults.append(f"the mails of {receiver} came out of order")
-        if receiver != "person0@example.org" and len(set(letters)) > 2 * letters_max:
-            faults.append(f"{receiver} got {len(set(letters))} mails, and words are gathered for {GATHER}")
-    tries.pop(0, None)
-    again = came.total() - len(came)
-    return OutboxOutcome(deaths, storm.bids, len(words), len(came), again, max(tries.values(), default=0), faults)
-
-
-def _address(word: Word) -> str:
-    return f"person{(word.receiver or 1) - 1}@example.org"
+def judge(house: House, storm: Storm, words: list[Word], deaths: int, letters_max: float) -> OutboxOutcome:
+    """Compare the words that had to be posted with the rows, and the rows with what arrived."""
+    faults: list[str] = []
+    came: dict[str, str] = {}
+    addresses = {user: address(user) for user in {word.receiver or 0 for word in words}}
+    for one in house.reached(storm.due, words):
+        mine = by_channel(words)[one.channel]
+        faults += faults_of(one, mine, addresses)
+        again, most = len(one.arrived) - len({*one.arrived}), max((word.tries for word in mine), default=0)
+        came[one.channel] = f"{len({*one.arrived})} ({again} again, {most} tries)"
+        if one.channel == MAIL:
+            mails = Counter(to for to, _ in {*one.arrived})
+            faults += [
+                f"{to} got {number} mails, and words are gathered for {GATHER}"
+                for to, number in mails.items()
+                if to != address(storm.seller.account.id) and number > 2 * letters_max
+            ]
+    return OutboxOutcome(deaths, storm.bids, len(words), came, faults)

@@ -36,9 +36,9 @@ class Postman:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        secret = HouseSecret()
-        secret.learn("11" * 32)
-        self.sign = partial(secret.sign, Purpose.MAILS)
+        self.secret = HouseSecret()
+        self.secret.learn("11" * 32)
+        self.sign = partial(self.secret.sign, Purpose.MAILS)
         terms: dict[str, Any] = {
             "house": "Müller & Söhne",
             "origin": ORIGIN,

@@ -73,6 +73,10 @@ class Receiver:
                 pass
         writer.close()
 
+    def answer(self) -> str:
+        """Return how the latest post is answered."""
+        return self.answers.pop(0) if self.answers else "204"
+
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
@@ -81,7 +85,7 @@ class Receiver:
         body = await reader.readexactly(int(headers["content-length"]))
         self.posts.append((headers, body))
         self.under_way -= 1
-        answer = self.answers.pop(0) if self.answers else "204"
+        answer = self.answer()
         if answer == "cut":
             return False
         if answer == "hang":

@@ -104,7 +104,7 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
         if channels:
             tasks |= duties(database, poster, sender)
         if push is not None and contact is not None:
-            tasks["pushes"] = partial(_push, settings, database, push, contact)
+            tasks["pushes"] = push_duty(database, _pusher(settings, database, push, contact))
         if settings.webhooks != "off":
             agent = f"saleroom/{__version__}"
             client = HookClient(private=settings.webhooks == "anywhere", ca_file=settings.webhooks_ca_file, agent=agent)
@@ -130,13 +130,15 @@ def sends(database: Database, lease: str, round_: Callable[[], Awaitable[float]]
     return duty
 
 
-async def _push(settings: NoticeSettings, database: Database, push: PushService, contact: str) -> None:
-    """Send messages to browsers until cancelled."""
+def _pusher(settings: NoticeSettings, database: Database, push: PushService, contact: str) -> Pusher:
     client = HookClient(private=push.private)
     write = Pushes(Languages(settings.currency), house=settings.house_name, zone=settings.time_zone).write
-    pusher = Pusher(database, client, push.key, contact, write)
-    duty = sends(database, pushing.LEASE, pusher.round)
-    await posts(duty, pusher.posts)
+    return Pusher(database, client, push.key, contact, write)
+
+
+def push_duty(database: Database, pusher: Pusher) -> Task:
+    """Return the task that sends messages to browsers; it hears of commits from here on."""
+    return partial(posts, sends(database, pushing.LEASE, pusher.round), pusher.posts)
 
 
 async def posts(duty: Duty, under_way: UnderWay) -> None:
