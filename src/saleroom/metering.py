@@ -22,7 +22,7 @@ from saleroom.http.metrics import Board
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.protocol import Http
 from saleroom.kernel.figures import Figure, Kind, Sample, counters, gauge
-from saleroom.outbox import store
+from saleroom.outbox.figures import OutboxFigures
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
@@ -52,8 +52,9 @@ class Meter:
         self._database = database
         self._outcomes = outcomes
         self._connections = connections
-        self._parts = parts
-        self._asked = (*asked, self._outbox)
+        outbox = OutboxFigures(database)
+        self._parts = (*parts, outbox.counted)
+        self._asked = (*asked, outbox.asked)
         self._answers: list[Figure] = []
 
     async def run(self) -> None:
@@ -71,13 +72,6 @@ class Meter:
         with suppress(DatabaseUnavailable):
             for ask in self._asked:
                 self._answers += await ask()
-
-    async def _outbox(self) -> Sequence[Figure]:
-        waiting, late = await self._database.read(store.backlog)
-        return (
-            gauge("saleroom_outbox_waiting", "Words to people that wait to be sent.", waiting, Kind.STATE),
-            gauge("saleroom_outbox_late_seconds", "How long the first of them has been due.", late, Kind.STATE),
-        )
 
     def _own(self) -> Sequence[Figure]:
         answers: Counter[tuple[str, ...]] = Counter()

@@ -1,7 +1,9 @@
 """`saleroom doctor`: what it finds in houses with one fault each, and that it shows no secret."""
 
+import asyncio
 import json
 import os
+import shutil
 import socket
 import ssl
 import threading
@@ -22,6 +24,14 @@ from cryptography.x509.oid import NameOID
 from saleroom.admin import machine_checks
 from saleroom.broker.embedded import EmbeddedBroker
 from saleroom.cli import main
+from saleroom.notices.domain.webhooks import Off, Scope
+from saleroom.notices.service import webhooks
+from saleroom.notices.storage.webhooks import switch_off
+from saleroom.outbox import store
+from saleroom.outbox.message import WEBHOOK, Message
+from saleroom.storage.database import Database
+from tests.bidding.service.people import person
+from tests.fixtures_database import FakeClock
 from tests.mqtt.equipment import free_port
 from tests.process import ServeProcess
 
@@ -160,6 +170,37 @@ def test_the_mail_server(examine: Examine, sqlite_template: Path) -> None:
         code=1, database=f"sqlite:///{sqlite_template}", smtp_url=url, mail_sender="house@bids.example"
     )["mail"]
     assert ("fault", True) == (level, "nothing listens" in what)
+
+
+async def _with_troubles(url: str) -> None:
+    """Post to webhooks that fail, and switch one off."""
+    database = Database(url, clock=FakeClock(datetime.now(UTC) - timedelta(hours=2)))
+    try:
+        for number in ("7", "8", "9"):
+            await database.write(store.post, Message(kind="test", key=number, address=number, channel=WEBHOOK))
+        for [word] in (await database.read(store.due, WEBHOOK, 10))[:2]:
+            await database.write(store.claim, [word], 1.0)
+        ada = await person(database, "ada")
+        url = f"https://shop.example/{SECRET}"
+        made = await database.write(webhooks.make, ada.token, lambda: b"k", url, ("*",), Scope.OWN)
+        await database.write(switch_off, made.webhook.id, Off.GONE)
+    finally:
+        await database.close()
+
+
+def test_webhooks_and_push(examine: Examine, sqlite_template: Path, tmp_path: Path) -> None:
+    """Webhooks that fail for long are a warning, and so is push that cannot say whom services may write to."""
+    sqlite_url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'house.db')}"
+    found = examine(database=sqlite_url, web_push="public")
+    assert (["ok"], ["warn"]) == tuple([level for level, _ in found[name]] for name in ("webhooks", "push"))
+    asyncio.run(_with_troubles(sqlite_url))
+    found = examine(database=sqlite_url, mail_sender="house@bids.example")
+    assert [("warn", "2 fail for more than an hour, and 1 were switched off in the last seven days")] == found[
+        "webhooks"
+    ]
+    assert ["ok"] == [level for level, _ in found["push"]]
+    found = examine(database=sqlite_url, webhooks="off", web_push="off")
+    assert (["off"], ["off"]) == tuple([level for level, _ in found[name]] for name in ("webhooks", "push"))
 
 
 def test_ports(examine: Examine, sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

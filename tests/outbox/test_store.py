@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from saleroom.outbox import places, store
-from saleroom.outbox.message import MAIL, TRIES_MAX, Message, State, Word
+from saleroom.outbox.figures import OutboxFigures
+from saleroom.outbox.message import MAIL, PUSH, TRIES_MAX, WEBHOOK, Message, State, Word
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock
 
@@ -174,3 +175,37 @@ async def test_a_place_is_moved_once(clocked_database: Database) -> None:
     assert await clocked_database.write(places.move, "log", 5, 7)
     assert not await clocked_database.write(places.move, "log", 5, 8)
     assert 7 == await clocked_database.read(places.find, "log")
+
+
+async def test_a_word_behind_one_that_is_tried_again_is_not_late(clocked_database: Database, clock: FakeClock) -> None:
+    """What waits is counted by channel; a server of somebody's that is away makes nothing late, and fails after an hour."""
+    figures = OutboxFigures(clocked_database)
+    hook: dict[str, Any] = {"channel": WEBHOOK, "address": "7", "lasts": timedelta(days=4)}
+    for key in ("one", "two"):
+        await clocked_database.write(store.post, Message(kind="test", key=key, receiver=1, **hook))
+    await clocked_database.write(store.post, lot("mail", receiver=2))
+    clock.advance(seconds=60)
+    assert (60, 60) == ((await backlog(clocked_database))[WEBHOOK].late, (await backlog(clocked_database))[MAIL].late)
+    [[first]] = await clocked_database.read(store.due, WEBHOOK, 10)
+    await clocked_database.write(store.claim, [first], 1.0)
+    await clocked_database.write(store.failed, [first], "away", timedelta(hours=2))
+    clock.advance(minutes=90)
+    assert store.Backlog(2, 5460, 0) == (await backlog(clocked_database))[WEBHOOK]
+    assert store.Backlog() == (await backlog(clocked_database))[PUSH]
+    assert 1 == await clocked_database.read(store.failing, WEBHOOK, clock() - timedelta(hours=1))
+    assert 0 == await clocked_database.read(store.failing, WEBHOOK, clock() - timedelta(hours=2))
+    await clocked_database.write(store.settle, (await due(clocked_database))[0], State.SENT)
+    await clocked_database.write(store.drop_all, WEBHOOK, 1, "7", "gone")
+    counted = {
+        (one.name.removeprefix("saleroom_outbox_"), *sample.labels): sample.value
+        for one in (*figures.counted(), *await figures.asked())
+        for sample in one.samples
+        if sample.value
+    }
+    expected = {("failed_tries", WEBHOOK): 1, ("settled", MAIL, "sent"): 1, ("settled", WEBHOOK, "dropped"): 2}
+    assert expected == counted
+
+
+async def backlog(database: Database) -> dict[str, store.Backlog]:
+    """What waits."""
+    return await database.read(store.backlog)

@@ -17,6 +17,7 @@ PUSH = "push"
 the receiver's."""
 WEBHOOK = "webhook"
 """The channel of webhooks: `address` is the number of one, as text. Without it, the word is for all of the receiver's."""
+CHANNELS = (MAIL, PUSH, WEBHOOK)
 LASTS = timedelta(days=3)
 """How long a word waits at most, unless its message says otherwise."""
 TRIES_MAX = 14

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, and_, case, delete, func, or_, select, update
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Row, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.terminal import plain
-from saleroom.outbox.message import Message, State, Word, facts_of, pause, tries_max
+from saleroom.outbox.message import CHANNELS, Message, State, Word, facts_of, pause, tries_max
 from saleroom.outbox.tables import TO_WEBHOOKS, WAITING, outbox
 from saleroom.storage import bulk
 from saleroom.storage.database import Note, Switch, Transaction
 
 POSTED: Note[int] = Note()
 """Noted for each transaction that has posted words: how many."""
+Settled = tuple[str, State, int]
+SETTLED: Note[Settled] = Note()
+"""Noted for each transaction that has settled words: by which channel, how, and how many."""
+FAILED: Note[str] = Note()
+"""Noted for each try that failed for now: the channel."""
 TO_WEBHOOKS_TOO = Switch()
 """Whether the house posts to webhooks: use cases that post words of their own then post them by this channel too."""
 ERROR_CHARACTERS_MAX = 300
@@ -82,7 +88,7 @@ def due(tx: Transaction, channel: str, persons_max: int) -> list[list[Word]]:
     same words as then.
     """
     now = tx.now()
-    held = func.max(case((and_(outbox.c.tries > 0, outbox.c.due_at > now), 1), else_=0))
+    held = _held(now)
     persons = (
         select(outbox.c.receiver, outbox.c.address, outbox.c.alone)
         .where(WAITING, outbox.c.channel == channel)
@@ -93,6 +99,11 @@ def due(tx: Transaction, channel: str, persons_max: int) -> list[list[Word]]:
     )
     found = [_letter(tx, channel, (row.receiver, row.address, row.alone)) for row in tx.execute(persons)]
     return [letter for letter in found if letter]
+
+
+def _held(now: datetime) -> ColumnElement[int]:
+    """Return whether some words of a person wait for another try, so that all of them do: 1 or 0."""
+    return func.max(case((and_(outbox.c.tries > 0, outbox.c.due_at > now), 1), else_=0))
 
 
 def _letter(tx: Transaction, channel: str, person: Person) -> list[Word]:
@@ -133,12 +144,13 @@ class LetterChanged(Exception):
 
 
 def settle(tx: Transaction, words: Collection[Word], state: State, reason: str | None = None) -> None:
-    """Note that words were sent, given up or dropped, and in plain words why."""
+    """Note that words of one channel were sent, given up or dropped, and in plain words why."""
     these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
     values: dict[str, Any] = {"state": state, "settled_at": tx.now()}
     if reason is not None:
         values["last_error"] = plain(reason, ERROR_CHARACTERS_MAX)
-    tx.execute(these.values(values))
+    if settled := tx.execute(these.values(values)).rowcount:
+        tx.note(SETTLED, [(next(iter(words)).channel, state, settled)])
 
 
 def failed(tx: Transaction, words: Collection[Word], reason: str, after: timedelta | None = None) -> State:
@@ -146,6 +158,7 @@ def failed(tx: Transaction, words: Collection[Word], reason: str, after: timedel
 
     It comes `after` so long, or when `claim` has set it.
     """
+    tx.note(FAILED, {one.channel for one in words})
     last = any(one.tries + 1 >= tries_max(one.channel) for one in words)
     if last:
         settle(tx, words, State.GIVEN_UP, reason)
@@ -200,7 +213,8 @@ def drop_all(tx: Transaction, channel: str, receiver: int, address: str, reason:
     """Drop all words that wait for an address by a channel."""
     person = (outbox.c.receiver == receiver, outbox.c.address == address)
     these = update(outbox).where(WAITING, outbox.c.channel == channel, *person)
-    tx.execute(these.values(state=State.DROPPED, settled_at=tx.now(), last_error=reason))
+    dropped = tx.execute(these.values(state=State.DROPPED, settled_at=tx.now(), last_error=reason)).rowcount
+    tx.note(SETTLED, [(channel, State.DROPPED, dropped)])
 
 
 def to_webhook(tx: Transaction, receiver: int, address: str, limit: int, before: int | None) -> list[Word]:
@@ -238,14 +252,13 @@ def sweep(tx: Transaction, limit: int) -> int:
     expired = select(outbox.c.id).where(WAITING, outbox.c.expires_at <= now).limit(limit)
     late = update(outbox).where(outbox.c.id.in_(expired), WAITING)
     reason = func.coalesce(outbox.c.last_error, EXPIRED)
-    dropped = tx.execute(
-        late.values(
-            state=case((outbox.c.tries > 0, State.GIVEN_UP), else_=State.DROPPED), settled_at=now, last_error=reason
-        )
-    ).rowcount
+    end = case((outbox.c.tries > 0, State.GIVEN_UP), else_=State.DROPPED)
+    ended = late.values(state=end, settled_at=now, last_error=reason).returning(outbox.c.channel, outbox.c.state)
+    dropped = [(row.channel, State(row.state), 1) for row in tx.execute(ended)]
+    tx.note(SETTLED, dropped)
     brief = and_(TO_WEBHOOKS, outbox.c.state == State.SENT, outbox.c.settled_at <= now - SENT_TO_WEBHOOKS_KEPT)
     old = select(outbox.c.id).where(or_(outbox.c.settled_at <= now - KEPT, brief)).limit(limit)
-    return int(dropped + tx.execute(delete(outbox).where(outbox.c.id.in_(old))).rowcount)
+    return int(len(dropped) + tx.execute(delete(outbox).where(outbox.c.id.in_(old))).rowcount)
 
 
 def forget(tx: Transaction, receiver: int, address: str | None) -> None:
@@ -262,20 +275,59 @@ def listed(tx: Transaction, states: Collection[State], limit: int, before: int |
     return [_word(row) for row in tx.execute(some.order_by(outbox.c.id.desc()).limit(limit))]
 
 
-def counts(tx: Transaction) -> dict[State, int]:
-    """Return how many words there are in each state."""
-    found = {
-        row.state: row.found
-        for row in tx.execute(select(outbox.c.state, func.count().label("found")).group_by(outbox.c.state))
-    }
+def counts(tx: Transaction, channels: Collection[str] = CHANNELS) -> dict[State, int]:
+    """Return how many words of these channels there are in each state."""
+    some = select(outbox.c.state, func.count().label("found")).where(outbox.c.channel.in_(channels))
+    found = {row.state: row.found for row in tx.execute(some.group_by(outbox.c.state))}
     return {state: found.get(state, 0) for state in State}
 
 
-def backlog(tx: Transaction) -> tuple[int, float]:
-    """Return how many words wait, and for how many seconds the first has been due."""
-    found = select(func.count().label("waiting"), func.min(outbox.c.due_at).label("first")).where(WAITING)
-    row = tx.execute(found).one()
-    return row.waiting, 0.0 if row.first is None else max(0.0, (tx.now() - row.first).total_seconds())
+class Backlog(Struct, frozen=True):
+    """How many words of a channel wait, and for how many seconds the oldest has done so.
+
+    `late` is for how many seconds a word has been due that does not wait behind one of the same person that is tried again
+    later: a server of somebody's that is away makes nothing late.
+    """
+
+    waiting: int = 0
+    oldest: float = 0.0
+    late: float = 0.0
+
+
+def backlog(tx: Transaction) -> dict[str, Backlog]:
+    """Return what waits, by channel."""
+    now, whose = tx.now(), (outbox.c.channel, outbox.c.receiver, outbox.c.address, outbox.c.alone)
+    persons = (
+        select(
+            outbox.c.channel,
+            func.count().label("waiting"),
+            func.min(outbox.c.posted_at).label("posted_at"),
+            case((_held(now) == 0, func.min(outbox.c.due_at))).label("due_at"),
+        )
+        .where(WAITING)
+        .group_by(*whose)
+        .subquery()
+    )
+    found = select(
+        persons.c.channel,
+        func.sum(persons.c.waiting).label("waiting"),
+        func.min(persons.c.posted_at).label("posted_at"),
+        func.min(persons.c.due_at).label("due_at"),
+    ).group_by(persons.c.channel)
+
+    def since(at: datetime | None) -> float:
+        return 0.0 if at is None else max(0.0, (now - at).total_seconds())
+
+    rows = {
+        row.channel: Backlog(int(row.waiting), since(row.posted_at), since(row.due_at)) for row in tx.execute(found)
+    }
+    return {channel: rows.get(channel, Backlog()) for channel in CHANNELS}
+
+
+def failing(tx: Transaction, channel: str, since: datetime) -> int:
+    """Return to how many addresses of a channel a word that was posted before `since` waits for another try."""
+    found = select(func.count(outbox.c.address.distinct())).where(WAITING, outbox.c.channel == channel)
+    return int(tx.execute(found.where(outbox.c.tries > 0, outbox.c.posted_at < since)).scalar_one())
 
 
 def keys_known(tx: Transaction, channel: str, keys: Collection[str]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.outbox import store
-from saleroom.outbox.message import State
+from saleroom.outbox.message import MAIL, State
 from saleroom.storage import processes
 from saleroom.storage.database import Transaction
 from saleroom.storage.migrations import current_revision, newest_revision
@@ -70,11 +70,11 @@ class Health(Struct, frozen=True):
 def health(tx: Transaction, token: str | None) -> Health:
     """Return how the house fares. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ_HEALTH)
-    now, known, mails = tx.now(), processes.all_known(tx), store.counts(tx)
+    now, known, mails = tx.now(), processes.all_known(tx), store.counts(tx, [MAIL])
     alive = [one for one in known if one.is_alive(now)]
     gone = [one for one in known if not one.is_alive(now)]
     relay = min((one.report.relay for one in alive), key=_BEST_FIRST.index, default="off")
-    _, late = store.backlog(tx)
+    late = store.backlog(tx)[MAIL].late
     tasks = _tasks(alive)
     rooms = [one.report.room for one in alive if one.report.room is not None]
     room = min(rooms, key=lambda one: one.free, default=None)

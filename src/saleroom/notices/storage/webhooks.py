@@ -164,6 +164,12 @@ def too_full(tx: Transaction, most: int) -> list[int]:
     return [int(address) for address in tx.execute(found).scalars()]
 
 
+def ended_since(tx: Transaction, since: datetime) -> int:
+    """Return how many webhooks the house has switched off since then."""
+    found = select(func.count()).select_from(webhooks)
+    return int(tx.execute(found.where(webhooks.c.off_at > since, webhooks.c.off != Off.OWNER)).scalar_one())
+
+
 def payloads(tx: Transaction, numbers: Collection[int]) -> dict[int, tuple[bytes, bool]]:
     """Return the public events with these numbers in the log as they are on the wire, and whether their lots are hidden."""
     if not numbers:
