@@ -14,7 +14,9 @@ from saleroom.notices.area import _FOLDER
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.sending import Sender
 from saleroom.notices.web.mails import Mails
+from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind
+from saleroom.outbox.message import MAIL
 from saleroom.outbox.smtp import SmtpServer
 from saleroom.site.language import Languages
 from saleroom.storage.database import Database
@@ -49,6 +51,7 @@ class Postman:
         folders = {_FOLDER, *(kind.folder for kind in self.kinds.values())}
         self.mails = Mails(sorted(folders), Languages("EUR"), self.sign, **terms | self.options)
         server = SmtpServer("127.0.0.1", self.port, "none")
+        self.database.switch_on(store.SENT_BY[MAIL])
         self.poster = Poster(self.database, timedelta(seconds=60))
         self.sender = Sender(self.database, server, SENDER, self.mails.write, self.kinds, self.sign)
 

@@ -33,7 +33,7 @@ from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
 from saleroom.outbox.kinds import MailKind, Sign
-from saleroom.outbox.message import MAIL, PUSH
+from saleroom.outbox.message import MAIL, PUSH, WEBHOOK
 from saleroom.outbox.smtp import SHOW, SmtpServer
 from saleroom.outbox.web_push import HouseKey
 from saleroom.site.language import Languages
@@ -96,6 +96,8 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
             "outbox sweeper": partial(sending.sweep, database, () if push is not None else (PUSH,))
         }
         channels = [*([MAIL] if server is not None else []), *([PUSH] if push is not None else [])]
+        for channel in channels:
+            database.switch_on(store.SENT_BY[channel])
         poster = Poster(database, timedelta(seconds=settings.notices_gather_seconds), channels)
         sender = None
         if server is not None:
@@ -152,7 +154,7 @@ async def posts(duty: Duty, under_way: UnderWay) -> None:
 
 def webhook_duties(database: Database, deliverer: Deliverer) -> Mapping[str, Task]:
     """Return the tasks that post events to the outbox for webhooks, and deliver them; each hears of commits from here on."""
-    database.switch_on(store.TO_WEBHOOKS_TOO)
+    database.switch_on(store.SENT_BY[WEBHOOK])
     hooks = Duty(database, hooking.LEASE, Hooker(database).round, webhooks.any_on)
     delivers = Duty(database, delivering.LEASE, deliverer.round, delivering.is_needed)
     database.after_commit(webhooks.SWITCHED_ON, lambda _: hooks.wake())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,8 +24,8 @@ SETTLED: Note[Settled] = Note()
 """Noted for each transaction that has settled words: by which channel, how, and how many."""
 FAILED: Note[str] = Note()
 """Noted for each try that failed for now: the channel."""
-TO_WEBHOOKS_TOO = Switch()
-"""Whether the house posts to webhooks: use cases that post words of their own then post them by this channel too."""
+SENT_BY: Mapping[str, Switch] = {channel: Switch() for channel in CHANNELS}
+"""By which channels the house sends words: use cases that post words of their own post none by the others."""
 ERROR_CHARACTERS_MAX = 300
 KEPT = timedelta(days=30)
 """How long a word that is settled stays on record."""

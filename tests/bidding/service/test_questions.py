@@ -9,9 +9,24 @@ from saleroom.bidding.domain.errors import AuctionOver, QuestionSettled, TooMany
 from saleroom.bidding.domain.questions import QuestionView
 from saleroom.bidding.service import questions
 from saleroom.kernel.errors import Refusal
+from saleroom.outbox import store
+from saleroom.outbox.message import MAIL, PUSH, WEBHOOK, State
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
+
+
+async def test_words_of_a_question_go_by_what_the_house_sends(clocked_database: Database, clock: FakeClock) -> None:
+    """By a channel that the house does not send by, no word of a question waits."""
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    gid = await sells(clocked_database, ada)
+    for channels, text in (((), "One"), ((MAIL,), "Two"), ((MAIL, PUSH, WEBHOOK), "Three")):
+        for channel in channels:
+            clocked_database.switch_on(store.SENT_BY[channel])
+        before = {word.id for word in await clocked_database.read(store.listed, [*State], 10)}
+        await clocked_database.write(questions.ask, bob.token, gid, text)
+        words = [one for one in await clocked_database.read(store.listed, [*State], 10) if one.id not in before]
+        assert {(channel, channel == WEBHOOK) for channel in channels} == {(one.channel, one.alone) for one in words}
 
 
 async def test_questions_at_once(open_database: OpenDatabase) -> None:

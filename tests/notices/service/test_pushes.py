@@ -54,6 +54,7 @@ class Courier:
 
     def __init__(self, database: Database, service: PushService, authority: Path, *, private: bool = True) -> None:
         self.database = database
+        database.switch_on(store.SENT_BY[PUSH])
         self.service = service
         client = HookClient(private=private, ca_file=str(authority))
         write = Pushes(Languages("EUR"), house="House", zone="Europe/Berlin").write

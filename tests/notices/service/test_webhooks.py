@@ -40,7 +40,7 @@ class Hooks:
     """What posts for webhooks and delivers to them, in one process."""
 
     def __init__(self, database: Database, receiver: Receiver) -> None:
-        database.switch_on(store.TO_WEBHOOKS_TOO)
+        database.switch_on(store.SENT_BY[WEBHOOK])
         secret = HouseSecret()
         secret.learn("11" * 32)
         self.database = database

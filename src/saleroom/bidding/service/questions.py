@@ -14,7 +14,7 @@ from saleroom.bidding.service.lookup import get_one, get_own, refuse_unless_seen
 from saleroom.bidding.storage import questions
 from saleroom.kernel.parties import Party
 from saleroom.outbox import store as outbox
-from saleroom.outbox.message import PUSH, WEBHOOK, Message
+from saleroom.outbox.message import MAIL, WEBHOOK, Message
 from saleroom.storage.database import Transaction
 
 GATHERED = timedelta(minutes=1)
@@ -58,14 +58,19 @@ def answer(tx: Transaction, token: str, gid: str, number: int, text: str | None)
 
 def _words(tx: Transaction, kind: str, number: int, auction: Auction, receiver: int) -> list[Message]:
     """Return the words to the seller of a lot, or to the asker. They do not repeat what a stranger wrote."""
-    key, gid = f"{kind}:{number}", auction.gid
-    found = [
-        Message(kind=kind, key=key, receiver=receiver, about=gid, alone=False, after=GATHERED),
-        Message(kind=kind, key=key, receiver=receiver, about=gid, alone=False, channel=PUSH),
+    return [
+        Message(
+            kind=kind,
+            key=f"{kind}:{number}",
+            receiver=receiver,
+            about=auction.gid,
+            channel=channel,
+            alone=channel == WEBHOOK,
+            after=GATHERED if channel == MAIL else timedelta(),
+        )
+        for channel, sent in outbox.SENT_BY.items()
+        if tx.is_on(sent)
     ]
-    if tx.is_on(outbox.TO_WEBHOOKS_TOO):
-        found.append(Message(kind=kind, key=key, receiver=receiver, about=gid, channel=WEBHOOK))
-    return found
 
 
 def of_lot(tx: Transaction, token: str | None, gid: str) -> list[QuestionView]:
