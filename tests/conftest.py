@@ -10,8 +10,8 @@ import httpx
 import pytest
 import structlog
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
-from xdist.scheduler import LoadFileScheduling
 
+from tests.distribution import LongestFirst, unnamed
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
 
@@ -21,18 +21,10 @@ DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
 pytest_plugins = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
 
 
-BROWSER = "tests/browser/"
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile`, one process runs all tests of the browser, which then starts once."""
-    if config.getoption("dist") != "loadfile":
-        return None
-    scheduler = LoadFileScheduling(config, log)
-    file_of = scheduler._split_scope
-    scheduler._split_scope = lambda test: BROWSER if test.startswith(BROWSER) else file_of(test)
-    return scheduler
+    """With `--dist loadfile`, the longest files begin first."""
+    return LongestFirst(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -57,9 +49,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List at the end the needs that this machine could not meet."""
+    """List at the end the needs that this machine could not meet, and long files that began late."""
     counted = Counter(wants(terminalreporter.stats.get("skipped", [])))
     if counted:
         terminalreporter.section("NOT TESTED HERE", sep="!", red=True)
         for want, tests in sorted(counted.items()):
             terminalreporter.line(f"{want} ({tests} tests skipped)")
+    reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, [])]
+    for line in unnamed(reports):
+        terminalreporter.line(f"{line}: put it into tests/distribution.py")
