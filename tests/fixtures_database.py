@@ -1,7 +1,8 @@
 """Databases for tests: a file of SQLite, and a real PostgreSQL, each with its tables and empty for every test.
 
-A test that asks for `database` runs on both. `SALEROOM_TEST_POSTGRESQL` names a server to use instead of an embedded one;
-its user must be allowed to create databases.
+A test that asks for `database` runs on both, unless `databases` marks it: `pytest.mark.databases("sqlite")` is for what
+knows nothing of its database, such as words and refusals. Each statement must still run on both in some test.
+`SALEROOM_TEST_POSTGRESQL` names a server to use instead of an embedded one; its user must be allowed to create databases.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import asyncpg
 import pytest
@@ -29,6 +30,8 @@ from tests.patience import SECONDS_MAX
 
 T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """The instant at which the fake clock of a test starts."""
+
+KINDS = ("sqlite", "postgresql")
 
 MEMORY_BYTES_MIN = 4 * 2**30
 """A server keeps at most 1 GB of its log, and one runs for each process of the tests."""
@@ -62,9 +65,19 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on both databases, or on those that its closest mark `databases` names."""
+    chosen = metafunc.definition.get_closest_marker("databases")
+    marks = list(metafunc.definition.iter_markers("parametrize"))
+    for fixture in sorted({"database_kind", "house_kind"}.intersection(metafunc.fixturenames)):
+        if not any(fixture in mark.args[0] for mark in marks):
+            scope: Literal["function", "session"] = "function" if fixture == "database_kind" else "session"
+            metafunc.parametrize(fixture, chosen.args if chosen else KINDS, indirect=True, scope=scope)
+
+
+@pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """Both databases, one after the other; a test for one of them parametrises this `indirect`ly."""
+    """Both databases, one after the other; a test for one of them may also parametrise this `indirect`ly."""
     return str(request.param)
 
 

@@ -207,10 +207,16 @@ def settings_for(url: str, **more: Any) -> Settings:
     return Settings(**{**values, **more})
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+@pytest.fixture(scope="session")
+def house_kind(request: pytest.FixtureRequest) -> str:
+    """The database of `house`."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def house(house_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A running house on each database, shared by all tests: each makes its own auctions."""
-    for url in _urls(request, tmp_path_factory.mktemp("house")):
+    for url in _urls(house_kind, request, tmp_path_factory.mktemp("house")):
         yield from _served(House(settings_for(url)))
 
 
@@ -254,8 +260,8 @@ def serve_house(sqlite_template: Path, tmp_path: Path) -> Iterator[ServeHouse]:
         served.stop()
 
 
-def _urls(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
-    if request.param == "sqlite":
+def _urls(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    if kind == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_template"), folder / "saleroom.db")
         yield f"sqlite:///{folder}/saleroom.db"
         return

@@ -198,7 +198,7 @@ def play_many(house: House, clock: FakeClock) -> list[list[Turn]]:
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Turn]]]:
     """Every history, played over HTTP on each database."""
     clock = FakeClock()
-    for url in fixtures_house._urls(request, tmp_path_factory.mktemp("histories")):
+    for url in fixtures_house._urls(str(request.param), request, tmp_path_factory.mktemp("histories")):
         house = House(settings_for(url, outage_reopens=False), clock)
         house.start()
         try:
