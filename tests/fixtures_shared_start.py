@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from saleroom.accounts.service import passwords
 from tests import shared_start as sharing
 
 
@@ -13,3 +14,9 @@ def shared_start() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         sharing.share(patch.setattr)
         yield
+
+
+@pytest.fixture
+def slow_digests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords get the digests that they get outside tests."""
+    monkeypatch.setattr(passwords, "HASHER", sharing.HASHER)

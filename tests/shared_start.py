@@ -7,13 +7,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
+from argon2 import PasswordHasher
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 
 from saleroom import compose
+from saleroom.accounts.service import passwords
 from saleroom.mqtt import asyncapi
 from saleroom.settings import Settings
 from saleroom.site import assets, language, rendering
+
+HASHER = passwords.HASHER
+QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""A digest of the house's own hasher takes longer than most tests."""
 
 
 class Templates(BytecodeCache):
@@ -49,7 +55,7 @@ def once_for_rows(make: Callable[..., bytes]) -> Callable[..., bytes]:
 
 
 def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
-    """Compile templates, compress assets, write documents, and read the machine's certificates once.
+    """Compile templates, compress assets, write documents, and read the machine's certificates once. Hash quickly.
 
     Return the list to which each house adds the environment of its templates.
     """
@@ -61,6 +67,7 @@ def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
         environments[-1].bytecode_cache = templates
         return environments[-1]
 
+    replace(passwords, "HASHER", QUICK_HASHER)
     replace(rendering, "_environment", environment)
     replace(assets, "_representations", once_below(Path(compose.__file__).parent, assets._representations))
     replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))

@@ -21,6 +21,8 @@ from tests.bidding.api.answers import faults, instant, refusal
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import PASSWORD, House, ServeHouse
 
+pytestmark = pytest.mark.databases("sqlite")
+
 INVALID = b'{"message":"Invalid authentication"}'
 
 
@@ -89,6 +91,7 @@ def test_a_password_is_used_unmodified(house: House) -> None:
         assert 422 == house.anyone.post("/login", json=account | {"password": other}).status_code
 
 
+@pytest.mark.usefixtures("slow_digests")
 def test_the_digest_is_argon2id(house: House) -> None:
     """Passwords are stored as Argon2id digests of 19 MiB, two passes and one lane, each with its own salt."""
     names = ("salted.1", "salted.2")
@@ -99,6 +102,7 @@ def test_the_digest_is_argon2id(house: House) -> None:
     assert all(str(digest).startswith("$argon2id$v=19$m=19456,t=2,p=1$") for digest in digests)
 
 
+@pytest.mark.usefixtures("slow_digests")
 def test_an_outdated_digest_is_replaced_at_login(house: House) -> None:
     """If a digest has other parameters than today's, a login replaces it."""
     outdated = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
@@ -245,6 +249,7 @@ def test_only_the_command_line_adds_users_while_registration_is_closed(serve_hou
     assert (422, INVALID) == ((answer := house.anyone.post("/login", json=account)).status_code, answer.content)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_storm_of_logins_is_turned_away(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the queue for digests is full, logins and registrations are 503 with Retry-After, and bids are still accepted."""
     ada, bob = house.user("ada"), house.user("bob")

@@ -105,6 +105,7 @@ async def test_a_clash_is_retried(database: Database) -> None:
         await database.write(issue_token, bob.account.id, lambda: taken)
 
 
+@pytest.mark.usefixtures("slow_digests")
 async def test_a_copied_database_logs_nobody_in(database: Database, house: Accounts) -> None:
     """The column `token` holds the SHA-256 of the value, and users an Argon2id digest: 19 MiB, t=2, p=1, salted."""
     await house.register("ada", PASSWORD, HERE)
@@ -166,6 +167,7 @@ async def test_a_broken_digest_is_a_wrong_password(house: Accounts, digest: str)
         await house.log_in("ada", PASSWORD, HERE)
 
 
+@pytest.mark.usefixtures("slow_digests")
 async def test_an_outdated_digest_is_upgraded_at_login(house: Accounts, database: Database) -> None:
     """A digest with other parameters still lets its user in, and is replaced by a new one."""
     await house.register("ada", PASSWORD, HERE)
