@@ -10,6 +10,8 @@ from tests.accounts.api.test_security import set_up
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import PASSWORD, House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 ROBOT = {"label": "Robot", "scopes": ["bid", "read"], "days": 30, "password": PASSWORD}
 
 

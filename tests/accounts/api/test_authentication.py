@@ -12,6 +12,8 @@ from tests.bidding.api.answers import raw
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
 
+pytestmark = pytest.mark.databases("sqlite")
+
 UNAUTHENTICATED = {
     "message": "This needs a valid token: log in with POST /login and send 'Authorization: Bearer TOKEN'.",
     "code": "unauthenticated",

@@ -12,6 +12,8 @@ from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 NEW = "another battery staple"
 CHANGE = {"currentPassword": PASSWORD, "newPassword": NEW}
 
@@ -104,6 +106,7 @@ def test_malformed_requests_are_400(sqlite_house: House, body: Any, expected: di
     assert expected == faults(sqlite_house.newcomer().request("PUT", "/me/password", json=body))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_storm_of_changes_is_turned_away(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the queue for digests is full, the change is 503 with Retry-After, and nothing changes or counts."""
     ada = house.newcomer()

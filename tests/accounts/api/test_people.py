@@ -8,6 +8,8 @@ from saleroom.accounts.domain.rights import RIGHTS, Right, Role
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House, ServeHouse
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def test_a_token_knows_its_rights(house: House) -> None:
     """GET /me/rights shows the role and its rights, in the order of the document."""
@@ -16,6 +18,7 @@ def test_a_token_knows_its_rights(house: House) -> None:
         assert {"role": role, "rights": [right for right in Right if right in RIGHTS[role]]} == shown
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_users_are_listed_and_shown(house: House) -> None:
     """GET /staff/users lists by page, with filters; one user is shown by any spelling of the name, without anything private."""
     clerk = house.staff(Role.CLERK)
@@ -67,6 +70,7 @@ def test_an_approval_is_true_or_false(sqlite_house: House, sent: dict[str, objec
     assert 400 == clerk.request("PUT", f"/staff/users/{clerk.name}/seller", json=sent).status_code
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_the_audit_log_is_read_and_exported(house: House) -> None:
     """The log has each act once, by page with filters, and the same entries as lines; only those with the right read it."""
     owner, clerk, bob = house.staff(Role.OWNER), house.staff(Role.CLERK), house.newcomer()

@@ -10,6 +10,8 @@ import pytest
 from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def sanction(by: User, on: User, kind: str, reason: str = "Shill bids", **more: Any) -> httpx.Response:
     """Return the answer to a request to sanction a user."""
@@ -158,6 +160,7 @@ def test_only_what_is_in_force_is_lifted(house: House, manager: User) -> None:
     assert (409, "not_barred") == (answer.status_code, answer.json()["code"])
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_warning_stays_until_it_is_read(house: House, manager: User) -> None:
     """The user reads it, says so, and it has an end; staff sees that. Reading twice changes nothing."""
     person = house.newcomer()
@@ -168,6 +171,7 @@ def test_a_warning_stays_until_it_is_read(house: House, manager: User) -> None:
     assert (person.name, "Be polite") == (warning["endedBy"], warning["reason"])
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_staff_finds_those_who_are_barred(house: House, manager: User) -> None:
     """The list of users takes what bars them, with its end."""
     person = house.newcomer()

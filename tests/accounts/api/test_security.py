@@ -10,6 +10,8 @@ from saleroom.accounts.domain import one_time_codes as rules
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import PASSWORD, House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def shown(secret: str, later: float = 0) -> str:
     """Return what an app with this secret shows, now or `later` seconds from now."""

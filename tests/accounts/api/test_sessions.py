@@ -5,6 +5,8 @@ import pytest
 from tests.bidding.api.answers import instant, refusal
 from tests.fixtures_house import PASSWORD, House, ServeHouse, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PHONE = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
 
 

@@ -16,6 +16,8 @@ from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import LOAD_KEY, PASSWORD, House, ServeHouse, User
 from tests.http.conftest import Log
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PATHS = ("/test-users", "/test-userz")
 """The address, and an unknown one of the same length."""
 
@@ -32,6 +34,7 @@ def entered(house: House, made: dict[str, str]) -> User:
     return found
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_test_users_are_made_with_a_token_each(house: House) -> None:
     """The answer is 201 with as many users as requested, all different, each with a separate token."""
     answer = make(house, 25)
@@ -52,6 +55,7 @@ def test_a_test_user_sells_and_bids_like_anybody(house: House) -> None:
     assert 401 == bidder.get("/me").status_code
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_nobody_logs_in_as_a_test_user(house: House) -> None:
     """Test users have no digest, so no password logs them in."""
     [user] = make(house, 1).json()["users"]
@@ -103,6 +107,7 @@ def test_one_to_a_thousand_at_once(sqlite_house: House, count: Any) -> None:
     assert ["count"] == list(faults(make(sqlite_house, count)))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_thousand_take_as_many_statements_as_one(house: House) -> None:
     """Test users are stored in bulk: the number of statements does not depend on the number of users."""
     assert counted(house, 1) == counted(house, 1000) <= 6
@@ -124,6 +129,7 @@ def counted(house: House, count: int) -> int:
     return len(statements)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_clash_is_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a token or a name is already taken, no user is made, and the next try uses new ones."""
     tokens = iter(["taken", "new", "taken", "second", "third"])

@@ -11,6 +11,8 @@ import pytest
 from tests.fixtures_house import PASSWORD, House, ServeHouse, without_delay
 from tests.site.markup import Page
 
+pytestmark = pytest.mark.databases("sqlite")
+
 _numbers = count(1)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -136,6 +138,7 @@ def test_a_token_is_bound_to_its_cookie(browser: PlainBrowser, house: House) -> 
     assert 403 == browser.http.post("/session", data=fields).status_code
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_page_without_a_form_sets_no_cookie(house: House) -> None:
     """A page without a form sets no cookie."""
     assert "set-cookie" not in httpx.get(house.base).headers
@@ -165,6 +168,7 @@ def test_an_empty_login_names_both_fields(browser: PlainBrowser) -> None:
     ]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_too_many_failures_wait(browser: PlainBrowser, house: House) -> None:
     """After five failures in a row the form says how long to wait, with 429 and Retry-After."""
     name = house.newcomer().name
@@ -203,6 +207,7 @@ def test_markup_in_a_form_stays_text(browser: PlainBrowser) -> None:
     assert "alert(1)" not in [script.text for script in form.all("script")]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_login_that_has_to_wait_does_not_undo_the_registration(browser: PlainBrowser, house: House) -> None:
     """If the login after a registration has to wait, the account exists, and the form to log in says why."""
     for _ in range(5):

@@ -20,12 +20,15 @@ from tests.fixtures_database import FakeClock
 from tests.fixtures_house import ServeHouse
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def sign(text: str) -> str:
     """Return what stands for a signature."""
     return str(abs(hash(text))).zfill(22)[:22]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_of_many_who_open_it_at_once_one_becomes_the_owner(database: Database) -> None:
     """Each waits for the one before, and finds that there is an owner."""
     everyone = [await person(database) for _ in range(6)]

@@ -12,6 +12,8 @@ from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse, User
 from tests.rows import each_of
 
+pytestmark = pytest.mark.databases("sqlite")
+
 DRAFT = {"name": "Longcase clock", "startingPrice": "100"}
 FAR = "2099-01-01T00:00:00.000000Z"
 

@@ -11,6 +11,8 @@ from tests.bidding.api.records import records
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def standing(answer: httpx.Response) -> tuple[Any, ...]:
     """Return the amount of an accepted bid, the price, the leader, and whether that is the bidder."""
@@ -51,6 +53,7 @@ def test_a_literal_amount_is_shown_as_it_is(house: House) -> None:
     assert ["bob 10.000", "cy. 50.000", "bob 51.000"] == history(cy, gid)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_the_house_bids_up_to_a_maximum(house: House) -> None:
     """A maximum bids as little as needed: the starting price first, then one step above the rival (rules 4a to 4c)."""
     ada, bob, cy = house.user("ada"), house.user("bob"), house.user("cy.")

@@ -15,6 +15,8 @@ from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, ServeHouse, User
 from tests.pictures import plain
 
+pytestmark = pytest.mark.databases("sqlite")
+
 CATEGORIES = ("Clocks; de=Uhren", "Silver")
 
 

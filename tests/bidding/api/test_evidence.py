@@ -17,6 +17,8 @@ from tests.bidding.api.answers import after, instant, refusal
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import CheckedClient, House, ServeHouse, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def lines(user: CheckedClient, gid: str) -> list[dict[str, Any]]:
     """Return an auction's ledger."""

@@ -19,6 +19,8 @@ from tests.feed.followers import running
 from tests.fixtures_house import House, User
 from tests.patience import SECONDS_MAX
 
+pytestmark = pytest.mark.databases("sqlite")
+
 SILENCE_SECONDS = 0.5
 CURSOR = re.compile(rb"(?<=next\":\")[\w-]+|(?<=cursor=)[\w-]+|(?<=after=)[\w-]{100,}|(?<=now=)[\w-]+|(?<=over=)[\w-]+")
 RANDOM = (
@@ -123,6 +125,7 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
     return found
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that others can read is the same before and after raises, chunk by chunk, also with earlier cursors."""
     monkeypatch.setattr(ledgers, "PAGE", 3)
@@ -181,6 +184,7 @@ async def test_pages_of_events_do_not_reveal_raises(
     follower.close()
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("raises", [0, 1, 5])
 async def test_no_receipt_tells_of_a_raise(database: Database, raises: int) -> None:
     """The receipts of a transaction have the same size and places, however many raises of others were decided in it."""

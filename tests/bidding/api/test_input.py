@@ -10,6 +10,8 @@ import pytest
 from tests.bidding.api.answers import faults
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 BODY_BYTES_MAX, ANSWER_BYTES_MAX = 65_536, 8_192
 JSON = {"Content-Type": "application/json"}
 DRAFT = {"name": "Clock", "startingPrice": "1"}

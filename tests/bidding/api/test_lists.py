@@ -12,6 +12,8 @@ from tests.bidding.api.answers import after, faults
 from tests.fixtures_house import CheckedClient, House
 from tests.sealing import cursors_of, plain, sealed
 
+pytestmark = pytest.mark.databases("sqlite")
+
 NEXT = re.compile(r'<([^>]+)>; rel="next"')
 FORGED: list[Any] = [
     *(2**64 - 1, -1, 2**63, 2**63 - 1, 2**31, 1.5, True, None, "1", "x", {}, []),
@@ -67,6 +69,7 @@ def test_an_empty_list(house: House) -> None:
         assert "link" not in answer.headers
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_the_orders(house: House) -> None:
     """A list is by end (soonest first, then those without, then those over), by price (lowest first), or newest first."""
     ada, bob = house.newcomer(), house.user("bob")
@@ -82,6 +85,7 @@ def test_the_orders(house: House) -> None:
     assert [soon, over, never, late] == gids(bob, f"{path}&sort=newest")
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_filters(house: House) -> None:
     """Filters by status, author in any case, and text in name or description in any case narrow the list together."""
     ada, bob = house.newcomer(), house.user("bob")
@@ -103,6 +107,7 @@ def test_filters(house: House) -> None:
     assert [] == gids(bob, "/auctions?author=nobody.at.all")
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("sort", ["ending", "price", "newest"])
 def test_pages_neither_skip_nor_repeat(house: House, sort: str) -> None:
     """While prices, ends and auctions change between two pages, each earlier auction is listed exactly once."""

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 EXACT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 LIMIT = "99999999999999999.999"
 

@@ -18,6 +18,8 @@ from tests.fixtures_database import unique
 from tests.fixtures_house import House, ServeHouse, User
 from tests.pictures import plain, told_much
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PICTURE = plain((1000, 500))
 JPEG = {"Content-Type": "image/jpeg"}
 

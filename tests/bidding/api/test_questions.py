@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import CheckedClient, House
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def seen(client: CheckedClient, gid: str) -> list[tuple[str, str, bool]]:

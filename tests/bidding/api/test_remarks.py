@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_a_remark_stands_for_everybody(house: House) -> None:

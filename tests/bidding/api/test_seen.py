@@ -11,6 +11,8 @@ from tests.bidding.api.records import records
 from tests.bidding.api.test_photos import arrange, sent
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def changed(answer: httpx.Response) -> dict[str, tuple[str | None, str | None]]:
     """The changes that a refusal tells: by member, the former and the present value."""

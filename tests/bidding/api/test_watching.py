@@ -5,6 +5,8 @@ import pytest
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def test_watching(house: House) -> None:
     """PUT adds an auction to the watch list and DELETE removes it, 204 each time; the list shows the auction as it is now."""

@@ -14,6 +14,8 @@ from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 from tests.rows import each_of
 
+pytestmark = pytest.mark.databases("sqlite")
+
 END = b"\r\n\r\n"
 JAVA = (
     b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAA\r\nUpgrade: h2c"

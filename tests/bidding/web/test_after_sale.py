@@ -10,6 +10,8 @@ from saleroom.accounts.domain.contacts import CONTACT_MAX
 from tests.fixtures_house import House, ServeHouse, User
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 SELLERS, WINNERS = "ada@sellers.example <b>", "Call 0171 grace"
 
 
@@ -29,6 +31,7 @@ def sale(house: House) -> tuple[User, User, User, str]:
     return seller, winner, loser, gid
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_only_the_two_see_how_to_reach_each_other(house: House) -> None:
     """After the sale the winner sees the seller's contact and the seller the winner's; nobody else sees any, anywhere."""
     seller, winner, loser, gid = sale(house)
@@ -49,6 +52,7 @@ def test_only_the_two_see_how_to_reach_each_other(house: House) -> None:
     assert not any(contact.partition(" ")[0] in text for contact in ("ada@sellers", "0171") for text in told)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_lot_that_is_not_sold_joins_nobody(house: House) -> None:
     """If the reserve is not met, neither side sees the other's contact."""
     seller, bidder = house.newcomer(), house.newcomer()

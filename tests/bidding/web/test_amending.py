@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tests.bidding.web.seller import HOSTILE, Come, later, sold
 from tests.fixtures_house import House, User
 from tests.site.markup import Page
 from tests.site.visitor import picture
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_a_lot_is_amended_by_the_form_that_made_it(come: Come, seller: User) -> None:

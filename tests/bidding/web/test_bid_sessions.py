@@ -8,6 +8,8 @@ from tests.bidding.web.seller import Come
 from tests.fixtures_house import PASSWORD, House, User
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 FRAGMENT = {"HX-Request": "true"}
 
 

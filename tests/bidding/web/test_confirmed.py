@@ -13,6 +13,8 @@ from tests.rows import each_of
 from tests.site.markup import Page
 from tests.site.visitor import Visitor, picture
 
+pytestmark = pytest.mark.databases("sqlite")
+
 FRAGMENT = {"HX-Request": "true"}
 
 
@@ -229,6 +231,7 @@ def test_a_preview_in_one_language_is_not_published_in_another(come: Come, selle
     assert "1.500" == seller.json("GET", f"/auctions/{publish(visitor, again)}")["startingPrice"]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_changes_are_told_in_german(seller: User, come: Come, house: House) -> None:
     """Changes are told in German, with amounts in the German form."""
     buyer = come(house.user("grace"), **{"Accept-Language": "de"})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bidding.web.seller import Come, preview, publish, sold
 from tests.fixtures_house import House, User
 from tests.site.visitor import Visitor, picture
+
+pytestmark = pytest.mark.databases("sqlite")
 
 WRITTEN = {
     "name": "Longcase clock",

@@ -20,6 +20,8 @@ from tests.patience import SECONDS_MAX
 from tests.site.markup import Page
 from tests.storage.rows import add_auction, add_author
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
 
 
@@ -134,6 +136,7 @@ def test_a_lot_to_come_says_when_it_starts(clocked_house: House, clock: FakeCloc
     assert ["2026-11-21T13:00:00.000000Z"] == [time["datetime"] for time in home.all("time")]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
     """A search finds words in both, without case, keeps its words in the field, and tells the number of lots found."""
     ada = clocked_house.user("ada")
@@ -153,6 +156,7 @@ def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
     assert "/" in none.links
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_the_lots_of_one_seller(clocked_house: House) -> None:
     """`author`, in any case, lists one seller's lots only; the page says so, and leads back to all lots."""
     clocked_house.user("ada").auction()
@@ -164,6 +168,7 @@ def test_the_lots_of_one_seller(clocked_house: House) -> None:
     assert "grace" == home.one("input", name="author")["value"]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize(("sort", "order"), [("", [1, 2, 0]), ("newest", [2, 1, 0]), ("price", [2, 0, 1])])
 def test_the_orders(clocked_house: House, clock: FakeClock, sort: str, order: list[int]) -> None:
     """A list is ordered by end, by creation or by price, as its address says."""
@@ -175,6 +180,7 @@ def test_the_orders(clocked_house: House, clock: FakeClock, sort: str, order: li
     assert [gids[n] for n in order] == lots(page(clocked_house, f"/?sort={sort}"))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_home_turns_its_pages(clocked_house: House) -> None:
     """The links to the next page show every lot once and keep the order; later pages link the first."""
     ada = clocked_house.user("ada")
@@ -188,6 +194,7 @@ def test_home_turns_its_pages(clocked_house: House) -> None:
     assert f"{LOTS_PER_PAGE + 1} lots" == first.one("p", id="count").text == second.one("p", id="count").text
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_page_beyond_the_last_lot_says_so(clocked_house: House, clock: FakeClock) -> None:
     """A visitor who turns to a page whose lots have all closed is led back."""
     ada = clocked_house.user("ada")
@@ -268,6 +275,7 @@ def test_home_follows_the_lots_that_it_shows(clocked_house: House) -> None:
     assert "/live?list=1&lots=" == stream["hx-sse:connect"]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_markup_in_texts_makes_no_element(clocked_house: House) -> None:
     """Markup in a name or an address is shown as it was written and makes no element."""
     clocked_house.user("ada").auction(name=HOSTILE)

@@ -13,6 +13,8 @@ from saleroom.site import live
 from tests.fixtures_house import House
 from tests.patience import SECONDS_MAX
 
+pytestmark = pytest.mark.databases("sqlite")
+
 MESSAGES_MAX = 2000
 """Streams tell the time without end; in tests that let them do so 20 times a second this takes 100 seconds."""
 
@@ -114,6 +116,7 @@ def test_a_page_that_is_read_slowly_skips_states_and_has_the_last(
     assert "€1,500.00" in lively[-1]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:
     """A page of cards is told the last price of each lot, whatever came between."""
     ada, bidders = house.user("ada"), [house.user("grace"), house.user("hedy")]

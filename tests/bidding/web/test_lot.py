@@ -12,6 +12,8 @@ from tests.fixtures_house import House, User
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
 
 

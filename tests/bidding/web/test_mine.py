@@ -13,6 +13,8 @@ from tests.fixtures_house import House
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HOSTILE = """</h3><script>alert(1)</script><img src=x onerror="alert(1)">'{{ 7*7 }}&amp;"""
 
 
@@ -48,6 +50,7 @@ def test_an_empty_saleroom_says_how_to_begin(house: House) -> None:
         assert link in [e["href"] for e in page.all("a", class_="button")]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_lots_that_need_attention_come_first(clocked_house: House, clock: FakeClock) -> None:
     """Outbid before leading, each by the soonest end; then what is over, the latest end first."""
     ada, grace, hedy = (clocked_house.user(name) for name in ("ada", "grace", "hedy"))
@@ -138,6 +141,7 @@ def test_each_lot_of_the_seller_shows_its_result(clocked_house: House, clock: Fa
     assert [] == rows(Visitor(clocked_house, grace).page("/mine/selling"))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
 def test_lists_turn_their_pages(house: House, path: str, *, over: bool) -> None:

@@ -12,6 +12,8 @@ from tests.fixtures_house import House, User
 from tests.site.markup import Page
 from tests.site.visitor import Visitor, picture
 
+pytestmark = pytest.mark.databases("sqlite")
+
 TERMS = {
     "name": 'Clock "<b>&amp;',
     "description": "Oak.\n\nRuns well.",

@@ -12,6 +12,8 @@ from tests.bidding.web.seller import HOSTILE, Come
 from tests.bidding.web.test_live import messages
 from tests.fixtures_house import House, User
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def ask(user: User, gid: str, text: str = "Does it run?") -> int:
     """Ask over the API; return the number of the question."""
@@ -113,6 +115,7 @@ def test_a_refused_text_is_shown_again(come: Come, seller: User, house: House) -
     assert "You have as many open questions as one user may have." in again.main
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_text_of_the_longest_characters(come: Come, seller: User, house: House) -> None:
     """An answer of 2,000 characters passes in a form, whichever characters they are."""
     gid = seller.auction()

@@ -6,6 +6,7 @@ import base64
 import json
 from pathlib import Path
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from saleroom.bidding.service.signing import _base64, _raw
@@ -14,6 +15,8 @@ from saleroom.kernel.chain import canonical
 from saleroom.tools.verify.command import read_options, run
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, User
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_a_receipt_is_kept_and_checked(come: Come, house: House, seller: User, tmp_path: Path) -> None:
@@ -39,6 +42,7 @@ def test_a_receipt_is_kept_and_checked(come: Come, house: House, seller: User, t
     assert 0 == run(read_options(f"{house.base}/lots/{gid}", str(tmp_path / "receipt.txt"), None), json=True)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_receipt_of_an_older_house_is_checked(come: Come, house: House, seller: User) -> None:
     """A receipt that was signed by itself, before there were trees, stands as before."""
     gid, bidder = seller.auction(), house.newcomer()

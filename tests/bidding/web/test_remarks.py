@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bidding.web.seller import HOSTILE, Come
 from tests.fixtures_house import House, User
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_a_remark_is_added_and_read(come: Come, seller: User, house: House) -> None:

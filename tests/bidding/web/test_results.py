@@ -14,6 +14,8 @@ from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse, User
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "＝1", '=HYPERLINK("http://evil.example","x")')
 
 
@@ -94,6 +96,7 @@ def test_a_long_table_is_whole(serve_house: ServeHouse, monkeypatch: pytest.Monk
     assert 4 == len(table(house.stranger.get("/results.csv")))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_the_table_is_linked(house: House) -> None:
     """The list of results and a seller's own list lead to the files."""
     ada = house.newcomer()

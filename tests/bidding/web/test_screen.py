@@ -20,6 +20,8 @@ from tests.fixtures_house import House, ServeHouse
 from tests.patience import SECONDS_MAX, settled
 from tests.site.markup import Page
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 7*7 }}&amp;"""
 
 

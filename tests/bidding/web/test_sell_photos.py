@@ -6,11 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.bidding.web.seller import HOSTILE, Come, preview, publish
 from tests.fixtures_house import ServeHouse, User
 from tests.site.markup import Page
 from tests.site.visitor import Visitor, picture
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 def test_photos_come_with_the_form(come: Come, seller: User) -> None:

@@ -12,6 +12,8 @@ from tests.fixtures_house import House, User
 from tests.site.markup import Page
 from tests.site.visitor import picture
 
+pytestmark = pytest.mark.databases("sqlite")
+
 TEXT_FIELDS = (
     *("name", "description", "startingPrice", "reservePrice", "buyNowPrice", "startsAt", "endsAt", "cap"),
     *(
@@ -249,6 +251,7 @@ def test_hostile_text_is_published_as_text(come: Come, seller: User) -> None:
     assert HOSTILE == come().page(f"/sell/{lot['gid']}").one("input", name="name")["value"]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 def test_a_session_that_ends_meanwhile_loses_nothing(come: Come, seller: User, house: House) -> None:
     """A user who is logged out while writing gets the form back with everything, photos too, and a way to log in again."""
     visitor = come(house.log_in(seller.name))
