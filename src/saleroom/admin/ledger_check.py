@@ -20,6 +20,7 @@ from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, BidVoided, Event
 from saleroom.bidding.domain.ledger import enter
+from saleroom.bidding.domain.pseudonyms import is_pseudonym
 from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.domain.voiding import BidBook
@@ -194,7 +195,7 @@ def _voided(log: list[Event]) -> dict[int, str]:
 def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
     """Yield the people in the log whose number and name are not those of a user. Read from the table, not from the cache.
 
-    Somebody who was erased is found by the digest of the name that they had.
+    Somebody who was erased is found by the digest of the name that they had, or has a pseudonym, which the chain covers.
     """
     named = {(e.author_id, e.author) for e in log if isinstance(e, AuctionCreated)}
     named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced)}
@@ -205,9 +206,16 @@ def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
         known = {row.id: row for row in tx.execute(among.where(users.c.id.in_([number for number, _ in page])))}
         for number, name in page:
             user = known.get(number)
-            if user is None or (user.username != name and user.former_name != name_digest(name)):
+            if user is None or not _was_named(user.username, user.former_name, name):
                 is_ = _shown(None if user is None else user.username)
                 yield f"user {number} is {_shown(name)} in its log, and {is_} among the users"
+
+
+def _was_named(username: str, former_name: str | None, name: str) -> bool:
+    """Whether `name` is a user's in a log. The log of somebody who was erased has the name that they had, or a pseudonym."""
+    if former_name is None:
+        return name == username
+    return is_pseudonym(name) or name_digest(name) == former_name
 
 
 def _rows(tx: Transaction, stored: _StoredRows, table: Table, number: int) -> list[RowMapping]:

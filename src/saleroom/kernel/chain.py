@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 SEED_BYTES = 32
+PSEUDONYMS = "p"
+"""How the seeds begin of the ledgers that hash pseudonyms. Older ones, with digits alone, hash names."""
 ZERO = "0" * 64
 """The hash before the first link."""
 
 
 class Chain(Struct, frozen=True):
-    """The end of an auction's ledger: 64 hexadecimal digits each.
+    """The end of an auction's ledger.
 
-    `head` is the hash of its last public event, `hidden` that of the hidden events since. Each event's salt is derived from
-    `seed`, which is random and is shown to nobody.
+    `head` is the hash of its last public event, `hidden` that of the hidden events since: 64 hexadecimal digits each. The
+    salts of events and names are derived from `seed`, which is random and is shown to nobody.
     """
 
     seed: str = ""
     head: str = ZERO
     hidden: str = ZERO
+
+    @property
+    def hides_names(self) -> bool:
+        """Whether its hashes cover pseudonyms in place of names."""
+        return self.seed.startswith(PSEUDONYMS)
+
+
+def new_seed() -> str:
+    """Return a seed for a new ledger, which nobody can guess."""
+    return PSEUDONYMS + secrets.token_hex(SEED_BYTES)
 
 
 def link(previous: str, value: Any) -> str:
@@ -38,7 +51,19 @@ def link_text(previous: str, text: bytes) -> str:
 
 def salt(seed: str, version: int) -> str:
     """Return the salt of an auction's public event `version`. Without the seed it cannot be guessed."""
+    if seed.startswith(PSEUDONYMS):
+        return _keyed(seed, str(version), 32)
     return hmac.digest(seed.encode(), str(version).encode(), "sha256").hex()
+
+
+def name_salt(seed: str, name: str) -> str:
+    """Return the salt of a name in an auction's ledger: 32 hexadecimal digits. Without the seed it cannot be guessed."""
+    return _keyed(seed, f"name {name}", 16)
+
+
+def _keyed(seed: str, text: str, size: int) -> str:
+    """Return a keyed hash of `size` bytes, in hexadecimal digits. It takes a third of an HMAC's time, twice for each bid."""
+    return hashlib.blake2b(text.encode(), key=seed.removeprefix(PSEUDONYMS).encode(), digest_size=size).hexdigest()
 
 
 canonical = msgspec.json.Encoder(order="sorted").encode

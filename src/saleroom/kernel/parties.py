@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+ERASED = "erased."
+"""How the pseudonyms of people who were erased begin; nobody registers such a name."""
+
 
 class Party(Struct, frozen=True):
     """A user by number and name. The number stays inside; the name is public."""

@@ -8,11 +8,11 @@ import msgspec
 
 from saleroom.bidding.domain.auction import begin
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed, AuctionCreated, Event
-from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, commitment, enter
-from saleroom.kernel.chain import ZERO, canonical, link
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter, commitment, enter, event_hash
+from saleroom.kernel.chain import PSEUDONYMS, ZERO, canonical, link
 from saleroom.tools.verify.reading import Breakage, Ledger, read
 
-SEED = "5eed" * 16
+SEED = PSEUDONYMS + "5eed" * 16
 
 Json = dict[str, Any]
 
@@ -62,5 +62,5 @@ def forged(lines: list[bytes], change: Callable[[list[Json]], object]) -> list[b
             event["commitment"] = commitment(opened["salt"], opened["data"], hidden)
         event["sequence"], event["id"] = number, f"{event['id'].partition('/')[0]}/{number}"
         event.pop("hash")
-        event["hash"] = head = link(head, event)
+        event["hash"] = head = event_hash(head, event)
     return [canonical(line) + b"\n" for line in entries]

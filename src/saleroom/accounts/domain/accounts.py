@@ -31,9 +31,6 @@ TOKEN_LIFETIME = timedelta(days=30)
 SESSIONS_MAX = 500
 """Sessions of one user; a further login ends the oldest."""
 
-ERASED = "erased."
-"""How the pseudonyms of people who were erased begin; nobody registers such a name."""
-
 PASSWORD_MIN, PASSWORD_MAX = 8, 256
 USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
 _USERNAME = re.compile(USERNAME_PATTERN)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import structlog
 from msgspec import Struct, structs
 
-from saleroom.accounts.domain.accounts import ERASED, SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
+from saleroom.accounts.domain.accounts import SESSIONS_MAX, TOKEN_BYTES, Account, Holder, expiry
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import (
     CodeRequired,
@@ -33,6 +33,7 @@ from saleroom.accounts.service.tickets import LoginKeys, Ticket
 from saleroom.accounts.storage import accounts, erasures
 from saleroom.kernel.errors import Contradiction, Refusal, Unauthenticated
 from saleroom.kernel.networks import network
+from saleroom.kernel.parties import ERASED
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.turns import Rank

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from saleroom.accounts.domain import sanctions as rules
-from saleroom.accounts.domain.accounts import ERASED, Account
+from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.errors import LastOwner, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
@@ -21,6 +21,7 @@ from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import erasures as rows
 from saleroom.accounts.storage import mail_addresses, people
 from saleroom.kernel.errors import Contradiction, Refusal
+from saleroom.kernel.parties import ERASED
 from saleroom.storage.database import Transaction
 
 log = structlog.get_logger()

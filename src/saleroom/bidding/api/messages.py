@@ -23,6 +23,7 @@ from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
 from saleroom.bidding.domain.ledger import enter
+from saleroom.bidding.domain.pseudonyms import NAMING, SALTS
 from saleroom.bidding.domain.receipts import receipt_of
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
@@ -32,6 +33,7 @@ from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.kernel import identifiers
+from saleroom.kernel.chain import PSEUDONYMS
 from saleroom.kernel.errors import Change, Invalid, Refusal
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
@@ -98,6 +100,11 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "winner": (USERNAME, "The buyer; null if it was not sold."),
 }
 """The members of events' `data`: the schema beyond their type, and their meaning. A name means the same everywhere."""
+_SALTS: Schema = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    "description": "The salt of each name here, by name. Ledgers of older houses have none.",
+}
 
 
 SUMMARIES = {
@@ -124,7 +131,10 @@ def public_kinds() -> list[type[Event]]:
 
 def event_schema(kind: type[Event]) -> Schema:
     """Return the schema of a public event's wire form. It allows further members, as later versions may add some."""
-    own = {"type": {"const": kind.TYPE}, "data": _object(kind, hidden=kind.PRIVATE | {"at"})}
+    data = _object(kind, hidden=kind.PRIVATE | {"at"})
+    if kind.TYPE in NAMING:
+        data["properties"][SALTS] = _SALTS
+    own = {"type": {"const": kind.TYPE}, "data": data}
     properties = {
         name: {**form, **own.get(name, {}), "description": about} for name, (form, about) in _ENVELOPE.items()
     }
@@ -293,7 +303,7 @@ def _sale() -> tuple[Step, ...]:
         starts_at=opens,
         ends_at=opens + hour,
     )
-    created = selling.create(GID, ada, terms, opens - hour, "5a1e" * 16)
+    created = selling.create(GID, ada, terms, opens - hour, PSEUDONYMS + "5a1e" * 16)
     first, entry = enter(begin(1, created), created)
     story: list[Step] = [(first, created, entry)]
 

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import EVENTS, AuctionCreated, Event
+from saleroom.bidding.domain.pseudonyms import SALTS, as_hashed, salts_in, salts_of
 from saleroom.bidding.domain.views import cloud_event, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, Chain, canonical, link, link_text, salt
 from saleroom.kernel.instants import instant
@@ -41,21 +42,38 @@ def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
     sealed, chain = sealed_part(type(event), private), auction.chain
     payload = None
     if event.PUBLIC:
+        if salts := salts_of(chain, public):
+            public[SALTS] = salts
         wire = cloud_event(auction.gid, auction.version, event, public)
         wire["commitment"] = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
-        bare = canonical(wire)
-        head = link_text(chain.head, bare)
-        payload = _with_hash(bare, head)
+        payload, head = _chained(chain.head, wire)
         moved = Chain(chain.seed, head, ZERO)
     else:
         moved = structs.replace(chain, hidden=link(chain.hidden, hidden_event(type(event), event.at, sealed)))
     return structs.replace(auction, chain=moved), Entry(payload, _encode(private))
 
 
-def _with_hash(bare: bytes, digest: str) -> bytes:
-    """Return the canonical JSON of an event with its hash, which comes before `id`. Nothing that users write comes after."""
-    before, name, after = bare.rpartition(b'"id":')
-    return b'%b"hash":"%b",%b%b' % (before, digest.encode(), name, after)
+def event_hash(previous: str, event: Mapping[str, Any]) -> str:
+    """Return the hash of a public event after `previous`; a hash that it has already is not covered. Raises InvalidNames."""
+    data = event.get("data")
+    if isinstance(data, dict) and salts_in(data):
+        event = {**event, "data": as_hashed(data)}
+    return link(previous, {member: value for member, value in event.items() if member != "hash"})
+
+
+def _chained(previous: str, wire: Mapping[str, Any]) -> tuple[bytes, str]:
+    """Return the canonical JSON of a public event with its hash, and `event_hash`, which is the hash after `previous`.
+
+    Each bid comes here. So the two forms are made from one, as they differ in the data and in the hash alone.
+    """
+    data = wire["data"]
+    shown = canonical(data)
+    hashed = canonical(as_hashed(data)) if SALTS in data else shown
+    # What comes before and after the data is the house's own: nobody can write the marks there.
+    before, _, after = canonical({**wire, "data": None}).partition(b'"data":null')
+    head = link_text(previous, b'%b"data":%b%b' % (before, hashed, after))
+    middle, id_, end = after.partition(b'"id":')
+    return b'%b"data":%b%b"hash":"%b",%b%b' % (before, shown, middle, head.encode(), id_, end), head
 
 
 def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:

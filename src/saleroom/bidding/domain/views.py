@@ -156,30 +156,39 @@ def last_amount(bids: Sequence[BidView], bidder: str) -> str | None:
 
 def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
-    public, private = _members(type(event))
-    shown, known = _parts(event, public), _parts(event, private)
-    for part in (shown, known) if event.OPTIONAL else ():
-        for wire in event.OPTIONAL & part.keys():
-            if part[wire] is None:
-                del part[wire]
-    return shown, known
+    public: dict[str, Any] = msgspec.to_builtins(event, builtin_types=(datetime,))
+    del public["at"]
+    for wire, value in public.items():
+        if type(value) in _NOT_PLAIN:
+            public[wire] = _plain(value)
+    for wire in event.OPTIONAL:
+        if public[wire] is None:
+            del public[wire]
+    private = {wire: public.pop(wire) for wire in _private(type(event)) if wire in public}
+    return public, private
 
 
-def _parts(event: Event, members: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    return {
-        wire: value if type(value := getattr(event, name)) in _AS_THEY_ARE else _plain(value) for name, wire in members
-    }
+def _plain(value: Any) -> Any:
+    """Return a value of an event with its instants as text, and lists for tuples."""
+    if isinstance(value, datetime):
+        return instant(value)
+    if isinstance(value, dict):
+        return {wire: _plain(each) for wire, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+_NOT_PLAIN = frozenset({datetime, dict, tuple})
 
 
 @cache
-def _members(kind: type[Event]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the public and the private members of a kind of event, each with its name in JSON."""
-    members = [
-        (name, wire)
-        for name, wire in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
-        if name != "at"
-    ]
-    return [m for m in members if m[0] not in kind.PRIVATE], [m for m in members if m[0] in kind.PRIVATE]
+def _private(kind: type[Event]) -> tuple[str, ...]:
+    """Return the names in JSON of the private members of a kind of event."""
+    return tuple(wire for name, wire in _names(kind) if name in kind.PRIVATE)
+
+
+def _names(kind: type[Event]) -> Iterable[tuple[str, str]]:
+    """Return the members of a kind of event, each with its name in JSON."""
+    return zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
 
 
 def sealed_part(kind: type[Event], private: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +198,7 @@ def sealed_part(kind: type[Event], private: Mapping[str, Any]) -> dict[str, Any]
 
 @cache
 def _sealed(kind: type[Event]) -> list[str]:
-    return [wire for name, wire in _members(kind)[1] if name in kind.SEALED]
+    return [wire for name, wire in _names(kind) if name in kind.SEALED]
 
 
 def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,22 +227,3 @@ def _money(amount: Decimal | None) -> str | None:
 
 def _soft_close(rule: SoftClose) -> SoftCloseView:
     return SoftCloseView(rule.window, rule.extension, maybe_instant(rule.cap))
-
-
-def _plain(value: Any) -> Any:
-    kind = type(value)
-    if kind in _AS_THEY_ARE:
-        return value
-    if kind is Decimal:
-        return str(value)
-    if kind is datetime:
-        return instant(value)
-    if kind is tuple:
-        return [_plain(item) for item in value]
-    if isinstance(value, str):
-        return value
-    names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-    return {wire_name: _plain(getattr(value, name)) for name, wire_name in names}
-
-
-_AS_THEY_ARE = frozenset({str, int, bool, type(None)})

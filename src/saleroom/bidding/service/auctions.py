@@ -25,7 +25,7 @@ from saleroom.bidding.service.lookup import lock_own
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import advance, start
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.chain import SEED_BYTES
+from saleroom.kernel.chain import new_seed
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
@@ -55,7 +55,7 @@ def create(
 
     def begin() -> bytes:
         refuse_unknown(draft.category, categories)
-        gid, seed = secrets.token_urlsafe(GID_BYTES), secrets.token_hex(SEED_BYTES)
+        gid, seed = secrets.token_urlsafe(GID_BYTES), new_seed()
         if most is not None:
             _refuse_too_many(tx, account, most)
         event = selling.create(gid, account.party, draft, tx.now(), seed)

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.ledger import Entry, LedgerEvent
+from saleroom.bidding.domain.pseudonyms import NAMING, salts_in, without_name
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auctions import ending_rank
@@ -21,6 +22,7 @@ from saleroom.log.store import Log
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
+PAGE = 500
 LOG = Log(events, events.c.auction_id, auctions, ENDS, auction_rows.get_many, UnknownAuction)
 
 
@@ -81,6 +83,21 @@ def _as_written(tx: Transaction, statement: Select[Any]) -> list[LedgerEvent]:
     return [
         LedgerEvent(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)
     ]
+
+
+def take_out(tx: Transaction, auction_id: int, name: str) -> None:
+    """Put the pseudonym in place of a name in all events of an auction that have its salt; their hashes stay true."""
+    after = 0
+    change = update(events).where(events.c.id == bindparam("number")).values(payload=bindparam("without"))
+    naming = select(events.c.id, events.c.position, events.c.payload).where(
+        events.c.auction_id == auction_id, events.c.type.in_(NAMING)
+    )
+    while rows := tx.execute(naming.where(events.c.position > after).order_by(events.c.position).limit(PAGE)).all():
+        after = rows[-1].position
+        found = [(row.id, msgspec.json.decode(row.payload)) for row in rows if name.encode() in row.payload]
+        named = [(number, event) for number, event in found if name in salts_in(event["data"])]
+        if named:
+            tx.execute(change, [{"number": number, "without": without_name(event, name)} for number, event in named])
 
 
 def changed_at(tx: Transaction, auction_ids: Collection[int]) -> dict[int, datetime]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from sqlalchemy import delete, exists, or_, select, text, update
 
 from saleroom.accounts.domain.errors import LotsRunning
+from saleroom.accounts.storage.tables import users
+from saleroom.bidding.storage import event_log
 from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photo_files, photos, questions
 from saleroom.storage.database import Transaction
 
 
 def forget(tx: Transaction, user_id: int) -> None:
-    """Delete a person's photos on no lot and questions without an answer, and show their lots by the pseudonym.
+    """Delete a person's photos on no lot and questions without an answer, and show their lots and bids by pseudonyms.
 
     Raises LotsRunning while they offer a running lot or have a bid on one.
     """
@@ -26,6 +28,12 @@ def forget(tx: Transaction, user_id: int) -> None:
         _refuse(tx, user_id)
     named = or_(auctions.c.author_id == user_id, auctions.c.current_bidder_id == user_id)
     tx.execute(update(auctions).where(named).values(renamed=auctions.c.renamed + 1))
+    name = tx.execute(select(users.c.username).where(users.c.id == user_id)).scalar_one()
+    own = select(auctions.c.id).where(auctions.c.author_id == user_id)
+    for auction_id in (
+        tx.execute(own.union(select(bids.c.auction_id).where(bids.c.bidder_id == user_id))).scalars().all()
+    ):
+        event_log.take_out(tx, auction_id, name)
 
 
 def _refuse(tx: Transaction, user_id: int) -> None:

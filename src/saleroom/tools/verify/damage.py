@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from saleroom.bidding.domain.ledger import event_hash
+from saleroom.bidding.domain.pseudonyms import InvalidNames
 from saleroom.bidding.domain.signatures import FORM
-from saleroom.kernel.chain import link
 
 FOLLOWING_LINES_MAX, FOLLOWING_BYTES_MAX = 10_000, 64 * 1024 * 1024
 """How far the search for a line goes that stands in the wrong place."""
@@ -43,7 +44,7 @@ def describe(number: int, head: str, here: Mapping[str, Any], rest: BinaryIO) ->
         missing = sequence - number
         lines = "a line is" if missing == 1 else f"{missing} lines are"
         return f"line {number} does not belong here, as {lines} missing before it"
-    if following and _fits(link(head, _bare(here)), following[0]):
+    if following and _fits(_hash(head, here), following[0]):
         return f"line {number} was changed, in its hash"
     return f"line {number} was changed"
 
@@ -89,8 +90,12 @@ def _events(rest: BinaryIO) -> Sequence[dict[str, Any]]:
 
 def _fits(head: str, event: Mapping[str, Any]) -> bool:
     """Whether `event` continues the chain from `head`."""
-    return "hash" in event and event["hash"] == link(head, _bare(event))
+    return "hash" in event and event["hash"] == _hash(head, event)
 
 
-def _bare(event: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in event.items() if name != "hash"}
+def _hash(head: str, event: Mapping[str, Any]) -> str:
+    """Return the hash of `event` after `head`; an empty text if its names have not the form of a house's."""
+    try:
+        return event_hash(head, event)
+    except InvalidNames:
+        return ""

@@ -22,13 +22,15 @@ from saleroom.bidding.domain.events import (
     MaximumRaised,
     ReserveMet,
 )
-from saleroom.bidding.domain.ledger import commitment, hidden_event
+from saleroom.bidding.domain.ledger import commitment, event_hash, hidden_event
+from saleroom.bidding.domain.pseudonyms import SALTS, InvalidNames
 from saleroom.bidding.domain.retrace import RuleViolation, Trace, check_form, retrace
 from saleroom.bidding.domain.views import cloud_event, event_from_parts, event_parts, sealed_part
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.chain import ZERO, canonical, link
 from saleroom.kernel.errors import Refusal
 from saleroom.tools.verify import damage
+from saleroom.tools.verify.names import NameCheck
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 """A line has every raise of the leader's own maximum since the line before, and can therefore be long."""
@@ -160,6 +162,7 @@ class _LedgerReader:
     def __init__(self) -> None:
         self.head = ZERO
         self._numbers: dict[str, int] = {}
+        self._names = NameCheck()
 
     def add(self, ledger: Ledger, number: int, raw: bytes) -> None:
         """Add line `number` to `ledger`. Raises _LineFault."""
@@ -181,8 +184,11 @@ class _LedgerReader:
             raise _LineFault("some lines are opened and some are not")
         if event.get("sequence") != number:
             raise _ChainFault(f"its sequence is {event.get('sequence')!r}, but {number} comes next", event)
-        bare = {name: value for name, value in event.items() if name != "hash"}
-        if event.get("hash") != link(self.head, bare):
+        try:
+            digest = event_hash(self.head, event)
+        except InvalidNames as error:
+            raise _LineFault(str(error)) from None
+        if event.get("hash") != digest:
             raise _ChainFault("its hash is not that of the event after the one before it", event)
         self.head = event["hash"]
 
@@ -209,6 +215,10 @@ class _LedgerReader:
         data = wire.get("data")
         if not isinstance(data, dict):
             raise _LineFault("its data is not an object")
+        try:
+            self._names.check(data)
+        except InvalidNames as error:
+            raise _LineFault(str(error)) from None
         leader = data.get("currentBidder")
         numbers = {
             "bidderId": self._number(data.get("bidder")),
@@ -218,6 +228,8 @@ class _LedgerReader:
         private = _stand_ins(data) if opened is None else opened["data"]
         event = _converted(kind, wire.get("time"), {**data, **private}, numbers)
         public, known = event_parts(event)
+        if SALTS in data:
+            public[SALTS] = data[SALTS]
         rebuilt = cloud_event(gid, number, event, public)
         rebuilt |= {"commitment": wire.get("commitment"), "hash": wire.get("hash")}
         _same(wire, rebuilt)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from saleroom.bidding.domain.events import BidPlaced, BidVoided, MaximumRaised
+from saleroom.bidding.domain.pseudonyms import is_pseudonym
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import InvalidReceipt
 from saleroom.bidding.domain.voiding import BidBook
@@ -40,10 +41,16 @@ def _voided(ledger: Ledger, index: int) -> str:
 
 
 def _same(receipt: Receipt, bid: BidPlaced, *, opened: bool) -> bool:
-    public = (receipt.bidder, receipt.amount, receipt.leading, receipt.received_at, receipt.decided_at) == (
-        bid.bidder, bid.amount, bid.leading, bid.received_at, bid.at,
+    public = (receipt.amount, receipt.leading, receipt.received_at, receipt.decided_at) == (
+        bid.amount, bid.leading, bid.received_at, bid.at,
     )  # fmt: skip
-    return public and (not opened or (receipt.asked, receipt.maximum) == (bid.asked, bid.maximum))
+    sealed = (receipt.asked, receipt.maximum) == (bid.asked, bid.maximum)
+    return public and _is_named(receipt, bid.bidder) and (sealed or not opened)
+
+
+def _is_named(receipt: Receipt, name: str) -> bool:
+    """Whether `name` is that of the receipt's bidder. Of somebody who was erased, the ledger does not say it any more."""
+    return receipt.bidder == name or is_pseudonym(name)
 
 
 def _raise(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str]) -> str:
@@ -54,10 +61,10 @@ def _raise(receipt: Receipt, ledger: Ledger, money: Callable[[Decimal], str]) ->
         )
     for bid in ledger.trace.bids:
         placed = ledger.events[bid.index]
-        told = (bid.bidder, bid.limit, bid.received_at, bid.at)
+        told = (bid.limit, bid.received_at, bid.at)
         near = receipt.sequence - 1 <= placed.sequence <= receipt.sequence
-        asked = (receipt.bidder, receipt.maximum, receipt.received_at, receipt.decided_at)
-        if isinstance(placed.event, MaximumRaised) and near and told == asked:
+        asked = (receipt.maximum, receipt.received_at, receipt.decided_at)
+        if isinstance(placed.event, MaximumRaised) and near and told == asked and _is_named(receipt, bid.bidder):
             where = f"the maximum of {money(receipt.maximum)} by {receipt.bidder} stands hidden after event {placed.sequence}"
             return where + _voided(ledger, bid.index)
     raise InvalidReceipt(f"the raise that was signed for is not in the ledger after event {receipt.sequence}")
