@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import time, timedelta
 
+import msgspec
 import pytest
 from sqlalchemy import select, text
 
@@ -18,7 +19,7 @@ from saleroom.accounts.storage.tables import users
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES, forget
 from saleroom.bidding.domain.drafts import DraftForm
-from saleroom.bidding.service import auctions, drafts, moderation, photos, questions, watching
+from saleroom.bidding.service import auctions, drafts, ledgers, moderation, photos, questions, watching
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
@@ -36,6 +37,7 @@ from tests.accounts.service.mailed import has_mail, mails
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock, OpenDatabase, unique
 from tests.pictures import plain
+from tests.tools.verify.ledgers import verified
 
 HOURS = QuietHours(time(22), time(7), "Europe/Berlin")
 
@@ -93,33 +95,70 @@ def rows_of(tx: Transaction, number: int) -> set[str]:
     }
 
 
-async def test_nothing_is_left_but_a_pseudonym_and_what_ledgers_say(
-    open_database: OpenDatabase, clock: FakeClock
-) -> None:
+async def test_nothing_is_left_but_pseudonyms(open_database: OpenDatabase, clock: FakeClock) -> None:
     """No row has the name or the address, in no process; lots, bids and an answered question stay, and ledgers are whole."""
     database, other = open_database(clock=clock), open_database(clock=clock)
     bob, gid = await furnished(database, clock)
     for one in (database, other):
         assert bob.account.username.encode() in await one.read(shown, gid)
-    before = await database.read(lambda tx: tx.execute(select(events.c.payload)).all())
+    before = await database.read(hashes)
     pseudonym = await erased(database, bob)
     for one in (database, other):
         assert pseudonym.encode() in await one.read(shown, gid)
         assert bob.account.username.encode() not in await one.read(shown, gid)
-    assert {"events"} == await database.read(rows_with, bob.account.username)
+    assert set() == await database.read(rows_with, bob.account.username)
     for gone in ("0171 123", "Be polite."):
         assert set() == await database.read(rows_with, gone) - {"audit"}
     assert {"outbox"} == await database.read(rows_with, "bob@example.org")  # the last word to them
     assert [("erased", "bob@example.org")] == [one for one in await mails(database) if one[1] is not None]
     stays = {"auctions.author_id", "auctions.current_bidder_id", "questions.asker_id", "audit.user_id"}
     assert stays == await database.read(rows_of, bob.account.id)
-    assert before == await database.read(lambda tx: tx.execute(select(events.c.payload)).all())
+    assert before == await database.read(hashes)
     assert [] == await database.read(ledger_check.faults_of)
     assert {pseudonym} == {one.bidder for one in await database.read(bid_rows.newest, 1, 9, None)}
     [entry] = await database.read(audit.newest, audit.Which(), 1, None)
     assert ("user.erased", pseudonym, None) == (entry.act, entry.user, entry.by)
     with pytest.raises(Unauthenticated):
         await database.write(contacts.change, bob.token, "again")
+
+
+def hashes(tx: Transaction) -> list[str]:
+    """The hash of every event in the log."""
+    wires = tx.execute(select(events.c.payload).where(events.c.payload.is_not(None)).order_by(events.c.id)).scalars()
+    return [msgspec.json.decode(wire)["hash"] for wire in wires]
+
+
+async def test_a_ledger_verifies_without_a_name(
+    clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads a ledger again finds a pseudonym, in an auction that ended or was cancelled, for seller and bidder.
+
+    A ledger that an older house began has the name, and `verify --database` goes on to compare it.
+    """
+    ada, bob = await person(clocked_database), await person(clocked_database)
+    soon = clock.now + timedelta(minutes=5)
+    new = await sells(clocked_database, ada, ends_at=soon)
+    monkeypatch.setattr(auctions, "new_seed", lambda: "5a" * 32)
+    old = await sells(clocked_database, ada, ends_at=soon)
+    for gid in (new, old):
+        await bid(clocked_database, bob.bids(gid, "up to 300"))
+    clock.advance(minutes=10)
+    await clocked_database.write(settle_due, reopens=False)
+    for one in (bob, ada):
+        before = {gid: verified(await ledger(clocked_database, gid)).head for gid in (new, old)}
+        await erased(clocked_database, one)
+        for gid, head in before.items():
+            left = await ledger(clocked_database, gid)
+            assert head == verified(left).head
+            assert (gid == old) == (one.account.username.encode() in left)
+    assert [] == await clocked_database.read(ledger_check.faults_of)
+
+
+async def ledger(database: Database, gid: str) -> bytes:
+    """The ledger of a lot, as anyone reads it."""
+    auction = await database.read(auction_rows.get, gid)
+    assert auction is not None
+    return b"".join([page async for page in ledgers.lines(database, auction)])
 
 
 def shown(tx: Transaction, gid: str) -> bytes:
@@ -129,14 +168,26 @@ def shown(tx: Transaction, gid: str) -> bytes:
     return auction_rows.public_json(tx, found)
 
 
-async def test_a_name_that_the_log_never_had_is_a_fault(clocked_database: Database, clock: FakeClock) -> None:
-    """The log of somebody who was erased is compared with the digest of the name that they had."""
+async def test_a_name_that_the_log_never_had_is_a_fault(
+    clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older log of somebody who was erased is compared with the digest of the name that they had."""
+    monkeypatch.setattr(auctions, "new_seed", lambda: "5a" * 32)
     bob, _ = await furnished(clocked_database, clock)
     await erased(clocked_database, bob)
     forged = users.update().where(users.c.id == bob.account.id).values(former_name="0" * 64)
     await clocked_database.write(lambda tx: tx.execute(forged))
     found = await clocked_database.read(ledger_check.faults_of)
     assert 2 == len(found) and all(bob.account.username in one for one in found)
+
+
+async def test_a_pseudonym_of_somebody_who_is_there_is_a_fault(clocked_database: Database, clock: FakeClock) -> None:
+    """Only the events of somebody who was erased say no name."""
+    bob, _ = await furnished(clocked_database, clock)
+    await erased(clocked_database, bob)
+    forged = users.update().where(users.c.id == bob.account.id).values(former_name=None)
+    await clocked_database.write(lambda tx: tx.execute(forged))
+    assert 2 == len(await clocked_database.read(ledger_check.faults_of))
 
 
 async def test_nobody_gets_the_name_again(database: Database) -> None:

@@ -164,7 +164,7 @@ def erase(settings: Settings, name: str, reason: str, yes: bool) -> None:
         saleroom users erase bob
         saleroom users erase bob --yes --reason "he has asked for it"
 
-    Refused while they offer a running lot or have a bid on one. Ledgers keep the names that stand in them.
+    Refused while they offer a running lot or have a bid on one. Ledgers of older houses keep names.
     """
     from saleroom.admin import users as accounts
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from typing import Any
 
 import msgspec
@@ -32,11 +31,6 @@ class Chain(Struct, frozen=True):
     def hides_names(self) -> bool:
         """Whether its hashes cover pseudonyms in place of names."""
         return self.seed.startswith(PSEUDONYMS)
-
-
-def new_seed() -> str:
-    """Return a seed for a new ledger, which nobody can guess."""
-    return PSEUDONYMS + secrets.token_hex(SEED_BYTES)
 
 
 def link(previous: str, value: Any) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.accounts.domain.accounts import ERASED
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX, parse_reason
 from saleroom.accounts.domain.errors import LotsRunning, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role, rank
@@ -21,6 +20,7 @@ from saleroom.accounts.web.words import ROLES, SANCTIONS
 from saleroom.http.problems import NotFound
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.parties import ERASED
 from saleroom.site.language import N_
 from saleroom.site.site import Site, Viewer, fields, go_to
 

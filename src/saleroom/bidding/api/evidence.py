@@ -17,7 +17,7 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.instants import instant
 from saleroom.storage.database import Transaction
 
-LEDGER_FORMAT = 1
+LEDGER_FORMAT = 2
 NDJSON = "application/x-ndjson"
 
 

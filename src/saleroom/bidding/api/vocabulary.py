@@ -77,7 +77,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "maximum": (MONEY, "The maximum behind the caller's own bid."),
     "minimumBid": (MONEY, "The least next bid; null once it is over, or if it does not fit in 20 digits."),
     "currency": ({"pattern": "^[A-Z]{3}$"}, "The ISO 4217 code of the currency of all amounts."),
-    "ledgerFormat": ({"const": 1}, "The number of the format of ledgers."),
+    "ledgerFormat": ({"const": 2}, "The number of the format of new ledgers (docs/ledger.md)."),
     "name": ({}, "The name of the lot."),
     "outcome": ({"enum": list(Outcome)}, "How it ended; null until it is closed."),
     "own": ({}, "Whether the caller has asked it."),

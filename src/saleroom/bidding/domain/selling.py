@@ -62,7 +62,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def create(gid: str, author: Party, draft: Draft, now: datetime, seed: str = "") -> AuctionCreated:
-    """Return the event that begins an auction. `gid` and `seed` (`kernel.chain.new_seed`) are random.
+    """Return the event that begins an auction. `gid` and `seed` (see `kernel/chain.py`) are random.
 
     Raises Contradiction if the terms contradict each other or the clock.
     """

@@ -25,12 +25,17 @@ from saleroom.bidding.service.lookup import lock_own
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import advance, start
 from saleroom.bidding.storage import auctions
-from saleroom.kernel.chain import new_seed
+from saleroom.kernel.chain import PSEUDONYMS, SEED_BYTES
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
 _encode = msgspec.json.Encoder().encode
+
+
+def new_seed() -> str:
+    """Return the seed of a new ledger, which nobody can guess."""
+    return PSEUDONYMS + secrets.token_hex(SEED_BYTES)
 
 
 def create(
