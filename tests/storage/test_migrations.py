@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0034"
+NEWEST = "0035"
 ADDED = {
     "cleared_at",
     "agent",
@@ -56,6 +56,7 @@ ADDED = {
     "voided",
     "taken_down",
     "cancelled_for",
+    "withheld",
     "passkey_id",
 }
 """Columns that the first tables did not have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -16,6 +17,8 @@ from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
 PAGE_MAX = 500
+LONG_AGO = timedelta(days=365)
+"""Longer than any state is retained."""
 
 
 class Aggregate(Protocol):
@@ -239,6 +242,11 @@ class Log:
     def owed_counts(self, tx: Transaction, asked: Sequence[str]) -> list[int]:
         """Return that number for each question: questions at the same time share one read."""
         return [self.owed_count(tx)] * len(asked)
+
+    def end_retention(self, tx: Transaction, aggregate: int) -> None:
+        """Have the broker remove the state of an aggregate that is over, as if it had been retained for long enough."""
+        last = (self.aggregate == aggregate, self.state_kept, self._c.delivered_at.is_not(None))
+        tx.execute(update(self.table).where(*last).values(delivered_at=tx.now() - LONG_AGO))
 
     def mark_delivered(self, tx: Transaction, ids: Sequence[int]) -> None:
         """Note that the broker has acknowledged these events."""

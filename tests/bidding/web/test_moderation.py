@@ -87,6 +87,30 @@ def test_staff_take_a_lot_down_and_show_it_again(come: Come, house: House, selle
     assert "Stolen clock" in come(house.user("cyd")).http.get(f"/lots/{gid}").text
 
 
+def test_staff_take_a_lot_down_that_is_over(come: Come, house: House, seller: User, staff: User) -> None:
+    """Its page is 410 for others, its photos are gone, and feeds and results have it no more; its winner still reads it."""
+    gid, bob, cyd = seller.auction(name="Forged teapot"), house.newcomer(), house.newcomer()
+    bob.bid(gid, amount=20)
+    assert 200 == seller.post(f"/auctions/{gid}/close", json={}).status_code
+    visitor = come(staff)
+    form = visitor.page(f"/lots/{gid}/moderate")
+    assert [f"/lots/{gid}/hide"] == [one["action"] for one in form.all("form") if "/lots/" in one["action"]]
+    assert 303 == visitor.send(form, f"/lots/{gid}/hide", reason="It may be stolen.").status_code
+    for path in ("", "/screen", "/bids", "/box"):
+        gone = come(cyd).http.get(f"/lots/{gid}{path}", headers={"Accept": "text/html"})
+        assert (410, False) == (gone.status_code, "Forged teapot" in gone.text), path
+    for path in ("/?status=over&q=forged", "/results.csv", "/lots.atom", "/lots.ics"):
+        assert "Forged teapot" not in come(cyd).http.get(path).text, path
+    won = come(bob)
+    for path in (f"/lots/{gid}", "/mine", f"/lots/{gid}/receipts"):
+        assert "Forged teapot" in won.http.get(path).text, path
+    assert "It may be stolen." not in won.http.get(f"/lots/{gid}").text
+    assert "It may be stolen." in come(seller).http.get(f"/lots/{gid}").text
+    assert [410, 200] == [one.get(f"/auctions/{gid}").status_code for one in (cyd, bob)]
+    assert 303 == visitor.send(visitor.page(f"/lots/{gid}/moderate"), f"/lots/{gid}/show").status_code
+    assert "Forged teapot" in come(cyd).http.get(f"/lots/{gid}").text
+
+
 def test_the_photos_of_a_lot_that_was_taken_down(
     come: Come, house: House, seller: User, staff: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

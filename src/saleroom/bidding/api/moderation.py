@@ -121,7 +121,8 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         answer=AuctionView,
         errors=(UnknownAuction, AuctionOver, AlreadyHidden),
         about="It takes no bids, is in no list, and is shown to its author and to staff alone. If it ends while it is hidden, "
-        "it is cancelled. This needs the right `moderate_lots`.",
+        "it is cancelled. One that is over is hidden from all but its author, its winner and staff; its ledger stays. "
+        "This needs the right `moderate_lots`.",
     ),
     Endpoint(
         method="DELETE",
@@ -134,7 +135,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         answer=AuctionView,
         errors=(UnknownAuction, AuctionOver, NotHidden),
-        about="This needs the right `moderate_lots`.",
+        about="This needs the right `moderate_lots`. One that ended while it was hidden stays hidden: `auction_closed`.",
     ),
     Endpoint(
         method="POST",

@@ -59,6 +59,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     `current_bid` is P, `leader` L and `maximum` M of docs/rules.md (`maximum` >= `current_bid`). `version` numbers the public
     events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
     `taken_down` is the reason for which staff hide it, None while it is shown; `cancelled_for` that of a cancellation by staff.
+    `withheld` is whether they hide it since it is over, which is beside its ledger.
     `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
     ledger (`ledger.enter` moves it on).
     """
@@ -92,6 +93,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     taken_down: str | None = None
     cancelled_for: str | None = None
     renamed: int = 0
+    withheld: bool = False
 
     @property
     def over(self) -> bool:
@@ -113,7 +115,8 @@ class Auction(Struct, frozen=True, kw_only=True):
         """The identifier of its public state: the version, and the first digits of the head.
 
         After a failover that lost commits, a version can occur again with other contents. The head tells them apart.
-        A third part counts how often somebody whom it names was erased, which is no event.
+        A third part counts what is no event: how often somebody whom it names was erased, and how often it was hidden or shown
+        after it was over.
         """
         renamed = f"-{self.renamed}" if self.renamed else ""
         return f"{self.version}-{self.chain.head[:TAG_DIGITS]}{renamed}"

@@ -28,6 +28,23 @@ def show(auction: Auction, now: datetime) -> list[Event]:
     return [*open_if_due(auction, now), AuctionShown(at=now)]
 
 
+def refuse_to_withhold(auction: Auction) -> None:
+    """Raise AlreadyHidden unless staff may hide this auction, which is over."""
+    if auction.taken_down is not None:
+        raise AlreadyHidden
+
+
+def refuse_to_restore(auction: Auction) -> None:
+    """Raise NotHidden unless staff may show this auction again, which is over.
+
+    Raises AuctionOver for one that was hidden while it ran: its end was cancelled for that, which its ledger says.
+    """
+    if auction.taken_down is None:
+        raise NotHidden
+    if not auction.withheld:
+        refuse_if_over(auction, auction.changed_at)
+
+
 def cancel(auction: Auction, reason: str, now: datetime) -> list[Event]:
     """Return what happens when staff cancel an auction that is not over, with bids or without. Raises AuctionOver."""
     now = auction.not_before(now)

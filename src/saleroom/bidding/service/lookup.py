@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from msgspec import UNSET, structs
+
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.rights import Right, rights_of
 from saleroom.bidding.domain.auction import Auction, refuse_unless_author
 from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
+from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
@@ -43,10 +47,24 @@ def lock_own(tx: Transaction, gid: str, author: Party) -> Auction:
 
 
 def sees(auction: Auction, viewer: Holder | None) -> bool:
-    """Return whether `viewer` may see the auction: all may, unless it is hidden; then its author and staff."""
+    """Return whether `viewer` may see the auction: all may, unless it is hidden; then its author, its winner and staff."""
     if auction.taken_down is None:
         return True
-    return viewer is not None and (viewer.id == auction.author.id or moderates(viewer))
+    return viewer is not None and (viewer.id == auction.author.id or has_won(auction, viewer) or moderates(viewer))
+
+
+def has_won(auction: Auction, viewer: Holder) -> bool:
+    """Return whether `viewer` has bought the lot."""
+    return auction.outcome is Outcome.SOLD and auction.leader is not None and auction.leader.id == viewer.id
+
+
+def view_for(auction: Auction, viewer: Holder | None, *, staff: bool = False) -> AuctionView:
+    """Return the auction as `viewer` may see it. What a winner has bought has a name for them, also if it is hidden since."""
+    if viewer is not None and viewer.id == auction.author.id:
+        return auction_view(auction, own=True, staff=staff)
+    if not staff and viewer is not None and has_won(auction, viewer):
+        return structs.replace(auction_view(auction, staff=True), hidden_for=UNSET)
+    return auction_view(auction, staff=staff)
 
 
 def moderates(viewer: Holder) -> bool:

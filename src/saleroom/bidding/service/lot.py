@@ -17,7 +17,7 @@ from saleroom.bidding.domain.questions import QuestionView
 from saleroom.bidding.domain.remarks import RemarkView
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, questions, remarks, watching
-from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen
+from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, view_for
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
 from saleroom.storage.database import Transaction
@@ -81,7 +81,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     page, older = history(tx, found, viewer, limit, before, whole_ties=True)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return LotDetails(
-        auction=auction_view(found, own=own, staff=staff),
+        auction=view_for(found, viewer, staff=staff),
         terms_version=found.terms_version,
         soft_close=found.soft_close,
         bids=page,

@@ -12,8 +12,9 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.photos import Photo
-from saleroom.bidding.domain.views import AuctionView, auction_view, is_tied
+from saleroom.bidding.domain.views import AuctionView, is_tied
 from saleroom.bidding.service import photos
+from saleroom.bidding.service.lookup import view_for
 from saleroom.bidding.service.reading import Standing, standing
 from saleroom.bidding.storage import auctions, mine, questions, watches
 from saleroom.bidding.storage.mine import RankPlace
@@ -99,7 +100,7 @@ def _my_lot(
     one: Auction, viewer: Account, cover: Photo | None, stands: Standing | None, highest: Decimal | None, asked: int
 ) -> MyLot:
     leads = one.leader is not None and one.leader.id == viewer.id
-    view = auction_view(one, own=one.author.id == viewer.id)
+    view = view_for(one, viewer)
     return MyLot(
         view,
         cover,

@@ -19,7 +19,7 @@ from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.lookup import get_one, lock_one, moderates, voids
 from saleroom.bidding.service.recording import advance
-from saleroom.bidding.storage import bids, event_log
+from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
 
@@ -40,6 +40,8 @@ class ModeratedLot(Struct, frozen=True, kw_only=True):
     bids: list[VoidableBid]
     moderates: bool
     voids: bool
+    can_hide: bool
+    can_show: bool
 
 
 _encode = msgspec.json.Encoder().encode
@@ -68,7 +70,7 @@ def void_bid(
 
 
 def hide(tx: Transaction, token: str, gid: str, reason: str, asked: IdempotencyKey | None = None) -> bytes:
-    """Hide an auction that is not over, and return its JSON as staff see it.
+    """Hide an auction, and return its JSON as staff see it.
 
     Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, and as `domain.moderation.hide`.
     """
@@ -98,6 +100,8 @@ def overview(tx: Transaction, token: str | None, gid: str, right: Right = Right.
         bids=[VoidableBid(version, bid.bidder, bid.amount, bid.at) for version, bid in reversed(standing)],
         moderates=moderates(staff),
         voids=voids(staff),
+        can_hide=auction.taken_down is None,
+        can_show=auction.taken_down is not None and (auction.withheld or not auction.over),
     )
 
 
@@ -108,6 +112,10 @@ def _decide(tx: Transaction, token: str, gid: str, asked: IdempotencyKey | None,
 
     def act() -> bytes:
         now = tx.now()
+        if auction.over and what is not Act.SALE_CANCELLED:
+            after = _withhold(tx, auction, reason) if what is Act.LOT_HIDDEN else _restore(tx, auction)
+            audit.note(tx, staff, what, gid, _visible(auction), _visible(after), reason)
+            return _encode(auction_view(after, staff=True))
         if what is Act.LOT_HIDDEN:
             events = moderation.hide(auction, reason, now)
         elif what is Act.LOT_SHOWN:
@@ -119,6 +127,18 @@ def _decide(tx: Transaction, token: str, gid: str, asked: IdempotencyKey | None,
         return _encode(auction_view(after, staff=True))
 
     return once(tx, staff, asked, act)
+
+
+def _withhold(tx: Transaction, auction: Auction, reason: str) -> Auction:
+    """Hide an auction that is over. Its ledger has ended, so no event says it; brokers let go of its state."""
+    moderation.refuse_to_withhold(auction)
+    event_log.LOG.end_retention(tx, auction.id)
+    return auctions.withhold(tx, auction, reason)
+
+
+def _restore(tx: Transaction, auction: Auction) -> Auction:
+    moderation.refuse_to_restore(auction)
+    return auctions.withhold(tx, auction, None)
 
 
 def _standing(auction: Auction) -> Facts:

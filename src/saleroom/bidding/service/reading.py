@@ -19,7 +19,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
-from saleroom.bidding.service.lookup import get_one, refuse_unless_seen, sees
+from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, sees, view_for
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Change, Refusal
@@ -85,8 +85,9 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
     own = viewer is not None and viewer.id == one.author.id
     if own and (one.reserve_price is not None or one.taken_down is not None):
         return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
-    if one.taken_down is not None and sees(one, viewer):
-        return AuctionJson(_encode(auction_view(one, staff=True)), f'"{one.tag}-staff"')
+    if one.taken_down is not None and viewer is not None and sees(one, viewer):
+        whose = "staff" if moderates(viewer) else "won"
+        return AuctionJson(_encode(view_for(one, viewer, staff=moderates(viewer))), f'"{one.tag}-{whose}"')
     return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', hidden=one.taken_down is not None)
 
 
@@ -167,7 +168,7 @@ def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
     ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
     found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
     limits = mine.limits(tx, account.id, ids[:limit])
-    rows = [MyBid(_view(found[i], account), standing(found[i], account.id, limits.get(i))) for i in ids[:limit]]
+    rows = [MyBid(view_for(found[i], account), standing(found[i], account.id, limits.get(i))) for i in ids[:limit]]
     return rows, ids[limit - 1] if len(ids) > limit else None
 
 
@@ -215,9 +216,5 @@ def _viewer(tx: Transaction, token: str | None) -> Account | None:
 
 def _json(tx: Transaction, one: Auction, viewer: Account | None) -> bytes:
     if viewer is not None and viewer.id == one.author.id:
-        return _encode(_view(one, viewer))
+        return _encode(view_for(one, viewer))
     return auctions.public_json(tx, one)
-
-
-def _view(one: Auction, viewer: Account | None) -> AuctionView:
-    return auction_view(one, own=viewer is not None and viewer.id == one.author.id)

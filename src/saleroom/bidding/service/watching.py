@@ -8,8 +8,8 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import TooManyWatched
-from saleroom.bidding.domain.views import AuctionView, auction_view
-from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.domain.views import AuctionView
+from saleroom.bidding.service.lookup import get_one, view_for
 from saleroom.bidding.storage import auctions, watches
 from saleroom.storage.database import Transaction, brief
 
@@ -60,4 +60,4 @@ def _user_and_lot(tx: Transaction, token: str, gid: str, right: Right) -> tuple[
 
 
 def _view(one: Auction, account: Account) -> AuctionView:
-    return auction_view(one, own=one.author.id == account.id)
+    return view_for(one, account)

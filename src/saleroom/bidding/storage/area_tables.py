@@ -83,6 +83,7 @@ TABLES = AreaTables(
             (
                 bids.c.voided,
                 auctions.c.taken_down,
+                auctions.c.withheld,
                 auctions.c.cancelled_for,
                 remarks.c.text,
                 questions.c.text,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, Select, and_, bindparam, func, insert, select
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
@@ -201,6 +201,14 @@ def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int
     return list(tx.execute(running if before is None else running.where(auctions.c.id < before)).scalars())
 
 
+def withhold(tx: Transaction, auction: Auction, reason: str | None) -> Auction:
+    """Hide an auction that is over, or show it again for None, beside its ledger; return it as it is then."""
+    values = {"withheld": reason, "renamed": auctions.c.renamed + 1}
+    tx.execute(update(auctions).where(auctions.c.id == auction.id).values(values))
+    taken_down, withheld = reason, reason is not None
+    return msgspec.structs.replace(auction, taken_down=taken_down, withheld=withheld, renamed=auction.renamed + 1)
+
+
 def public_json(tx: Transaction, auction: Auction) -> bytes:
     """Return an auction as anyone may see it. It must have been read, not changed, by `tx`: a change may be rolled back."""
     cached = tx.cache[PUBLIC_JSON]
@@ -269,9 +277,10 @@ def _auction(row: Row[Any]) -> Auction:
         position=row.position,
         chain=Chain(row.seed, row.head, row.hidden),
         category=row.category,
-        taken_down=row.taken_down,
+        taken_down=row.taken_down if row.withheld is None else row.withheld,
         cancelled_for=row.cancelled_for,
         renamed=row.renamed,
+        withheld=row.withheld is not None,
     )
 
 

@@ -34,7 +34,7 @@ from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auctions import CHAIN_MARK, NO_END_RANK, at_marks
-from saleroom.bidding.storage.tables import auctions, events
+from saleroom.bidding.storage.tables import HIDDEN, auctions, events
 from saleroom.kernel.folding import words
 from saleroom.storage.database import Transaction
 from saleroom.storage.schema import Snapshot
@@ -244,7 +244,7 @@ def _read_key(sort: Sort, key: str) -> int | Decimal:
 
 def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, except for the text itself."""
-    conditions: list[ColumnElement[bool]] = [] if which.hidden else [auctions.c.taken_down.is_(None)]
+    conditions: list[ColumnElement[bool]] = [] if which.hidden else [~HIDDEN]
     if which.status is not None:
         conditions.append(auctions.c.status == which.status)
     if which.over is not None:

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from sqlalchemy import Row, and_, delete, exists, func, insert, select, update
 
 from saleroom.bidding.domain.photos import Photo, made_widths
-from saleroom.bidding.storage.tables import auctions, draft_photos, photo_files, photos
+from saleroom.bidding.storage.tables import HIDDEN, auctions, draft_photos, photo_files, photos
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
@@ -66,7 +66,7 @@ def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
     found = (
         select(photo_files.c.digest, photo_files.c.bytes, auctions.c.gid)
         .join_from(photos, photo_files, photo_files.c.photo_id == _FILES_ID)
-        .outerjoin(auctions, and_(auctions.c.id == photos.c.auction_id, auctions.c.taken_down.is_not(None)))
+        .outerjoin(auctions, and_(auctions.c.id == photos.c.auction_id, HIDDEN))
         .where(photos.c.gid == photo_id, photo_files.c.width == width)
     )
     row = tx.execute(found).first()

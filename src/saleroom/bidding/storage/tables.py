@@ -14,6 +14,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    or_,
     text,
 )
 
@@ -72,6 +73,7 @@ auctions = Table(
     Column("taken_down", Text),
     Column("cancelled_for", Text),
     Column("renamed", Integer, nullable=False, server_default=text("0")),
+    Column("withheld", Text),
     Index("ix_auctions_ending_rank", "ending_rank", "id"),
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
@@ -91,8 +93,13 @@ auctions = Table(
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
 Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.
 `seed`, `head` and `hidden` are the end of its ledger (`kernel/chain.py`). `taken_down` and `cancelled_for` are the reasons
-for which staff hide the auction or have cancelled it, null otherwise. `renamed` counts how often somebody whom it names was
-erased: no event says so, and what processes remember of it must go."""
+for which staff hide the auction or have cancelled it, null otherwise; `withheld` that for which they hide it once it is over,
+which is beside its ledger (decision 64). `renamed` counts how often somebody whom it names was erased, and how often it was
+hidden or shown once it was over: no event says so, and what processes remember of it must go."""
+
+
+HIDDEN = or_(auctions.c.taken_down.is_not(None), auctions.c.withheld.is_not(None))
+"""Which auctions staff hide."""
 
 
 texts = Table(

@@ -12,7 +12,7 @@ from saleroom.accounts.storage.tables import mail_addresses
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.events import BidPlaced, BidVoided
 from saleroom.bidding.domain.views import event_from_parts
-from saleroom.bidding.storage.tables import auctions, bids, events, watches
+from saleroom.bidding.storage.tables import HIDDEN, auctions, bids, events, watches
 from saleroom.notices.domain.causes import TYPES, Entry
 from saleroom.notices.storage.tables import push_subscriptions
 from saleroom.outbox.message import PUSH
@@ -43,7 +43,7 @@ def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TY
             events.c.auction_id,
             auctions.c.gid,
             auctions.c.author_id,
-            auctions.c.taken_down,
+            HIDDEN.label("is_hidden"),
             events.c.type,
             events.c.at,
             events.c.payload,
@@ -59,7 +59,7 @@ def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TY
             auction_id=row.auction_id,
             gid=row.gid,
             author_id=row.author_id,
-            hidden=row.taken_down is not None,
+            hidden=row.is_hidden,
             event=event_from_parts(
                 row.type, row.at, msgspec.json.decode(row.payload)["data"], msgspec.json.decode(row.private)
             ),

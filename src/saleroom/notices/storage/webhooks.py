@@ -12,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Row, String, cast, delete, func, i
 from saleroom.accounts.domain.rights import Right, Role, rights_of
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Status
-from saleroom.bidding.storage.tables import auctions, bids, events, watches
+from saleroom.bidding.storage.tables import HIDDEN, auctions, bids, events, watches
 from saleroom.notices.domain.webhooks import EVERYTHING, NOTICE, Off, Scope, Webhook
 from saleroom.notices.storage.causes import PAGE
 from saleroom.notices.storage.tables import webhooks
@@ -175,9 +175,9 @@ def payloads(tx: Transaction, numbers: Collection[int]) -> dict[int, tuple[bytes
     if not numbers:
         return {}
     source = events.join(auctions, events.c.auction_id == auctions.c.id)
-    found = select(events.c.id, events.c.payload, auctions.c.taken_down).select_from(source)
+    found = select(events.c.id, events.c.payload, HIDDEN.label("is_hidden")).select_from(source)
     rows = tx.execute(found.where(bulk.among(tx, events.c.id, numbers), events.c.version.is_not(None)))
-    return {row.id: (row.payload, row.taken_down is not None) for row in rows}
+    return {row.id: (row.payload, row.is_hidden) for row in rows}
 
 
 def _wanting(kind: str) -> ColumnElement[bool]:

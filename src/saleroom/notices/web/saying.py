@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from babel.dates import format_date, format_time
 
+from saleroom.bidding.domain.events import Outcome
 from saleroom.notices.service.letters import Item, Letter
 from saleroom.notices.web.words import ENDS, NEXT_BID, NO_BID, NO_SALE, PHRASES, TAKEN_DOWN
 from saleroom.site.language import Language
@@ -20,8 +21,10 @@ FIRST_STRONG, POP = "\u2068", "\u2069"
 
 
 def is_named(item: Item, receiver: int | None) -> bool:
-    """Return whether the receiver may see the lot's name: while it is hidden only its seller may, and staff on the pages."""
-    return item.lot.taken_down is None or item.lot.author.id == receiver
+    """Return whether the receiver may see the lot's name: while it is hidden only its seller and its winner, and staff."""
+    lot = item.lot
+    bought = lot.outcome is Outcome.SOLD and lot.leader is not None and lot.leader.id == receiver
+    return lot.taken_down is None or lot.author.id == receiver or bought
 
 
 def subject_of(letter: Letter, lots: int, language: Language) -> str | None:
