@@ -22,7 +22,7 @@ from tests import pictures
 from tests.attacks.table import Attack
 from tests.attacks.target import Target, request
 from tests.patience import SECONDS_MAX
-from tests.process import environment, wait_until
+from tests.process import environment, saleroom, wait_until
 
 WATCH_BYTES_MAX = 300 * 2**20
 WATCH_SECONDS = 12.0
@@ -229,10 +229,9 @@ class _Bomb(http.server.BaseHTTPRequestHandler):
 @contextmanager
 def _bombing() -> Iterator[str]:
     packing = zlib.compressobj(1, zlib.DEFLATED, 31)
-    pieces = [packing.compress(b'{"auctions": [')] + [
-        packing.compress(b" " * 2**20) for _ in range(UNPACKED_BYTES // 2**20)
-    ]
-    _Bomb.packed = b"".join(pieces) + packing.flush()
+    head = packing.compress(b'{"auctions": [') + packing.flush(zlib.Z_FULL_FLUSH)
+    piece = packing.compress(b" " * 2**20) + packing.flush(zlib.Z_FULL_FLUSH)  # refers to nothing before it
+    _Bomb.packed = head + piece * (UNPACKED_BYTES // 2**20)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Bomb)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -249,12 +248,9 @@ def escapes_in_names(target: Target) -> str | None:
     folder = Path(target.folder) / f"import-{time.monotonic_ns()}"
     folder.mkdir()
 
-    def run(database: str, *arguments: str) -> bytes:
-        program, settings = target.served.program, environment(database=f"sqlite:///{folder}/{database}.db")
-        typed = b"correct horse\ncorrect horse\n"
-        done = subprocess.run(
-            [program, *arguments], input=typed, cwd=folder, env=settings, capture_output=True, check=False
-        )
+    def run(database: str, *arguments: str) -> str:
+        typed = "correct horse\ncorrect horse\n"
+        done = saleroom(folder, *arguments, stdin=typed, database=f"sqlite:///{folder}/{database}.db")
         return done.stdout + done.stderr
 
     run("from", "users", "add", "victim")
@@ -264,7 +260,7 @@ def escapes_in_names(target: Target) -> str | None:
     run("from", "export", "bad.ndjson")
     run("to", "import", "bad.ndjson")
     printed = run("from", "users", "list") + run("to", "users", "list")
-    return "`users list` prints control characters" if b"\x07" in printed else None
+    return "`users list` prints control characters" if "\x07" in printed else None
 
 
 def full_of_forged_bids(target: Target) -> str | None:

@@ -1,4 +1,4 @@
-"""The attacks of strangers, each against a served house on both databases. The storms run in `make attack`."""
+"""The attacks of strangers, each against a served house. The storms run in `make attack`, and all attacks on both databases."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,21 @@ from tests.attacks.table import Attack
 from tests.attacks.target import ON, Target, attacked
 from tests.fixtures_database import _postgresql_database
 
-CASES = [(on, one) for on in ON for one in ATTACKS if on in one.on and one.run is not end_during_scans]
+ON_SQLITE_ONLY = (
+    "a desk full of forged bids",
+    "a picture of a thousand scans",
+    "a request inside an Upgrade",
+    "a secret raise in a ledger's pieces",
+    "lots without an end",
+    "requests behind a stream",
+)
+"""They take long, and are stopped before the database, or by a rule that is the same on both."""
+CASES = [
+    (on, one)
+    for on in ON
+    for one in ATTACKS
+    if on in one.on and one.run is not end_during_scans and (on == "sqlite" or one.name not in ON_SQLITE_ONLY)
+]
 
 
 @pytest.fixture(scope="module")
