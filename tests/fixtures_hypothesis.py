@@ -9,6 +9,8 @@ import os
 
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.fixtures_database import KINDS
+
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]  # the machine that runs them may be busy
 settings.register_profile(
     "ci",
@@ -40,11 +42,14 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+MANY = settings.get_current_profile_name() in ("long", "fuzz")
+FUZZED = KINDS if MANY else ("postgresql",)
+"""The databases of a house that is fuzzed. PostgreSQL refuses more values than SQLite, such as a zero byte in a text."""
+
 
 def on_a_database(examples: int) -> settings:
     """Settings of examples that share their test's database: this number in `ci`, ten times as many in `long` and `fuzz`."""
-    many = settings.get_current_profile_name() in ("long", "fuzz")
     return settings(
-        max_examples=examples * 10 if many else examples,
+        max_examples=examples * 10 if MANY else examples,
         suppress_health_check=[*_LENIENT, HealthCheck.function_scoped_fixture],
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS, DEALINGS, WATCHED
 from saleroom.compose import ENDPOINTS
 from tests.fixtures_house import House, User
-from tests.fixtures_hypothesis import on_a_database
+from tests.fixtures_hypothesis import FUZZED, on_a_database
 from tests.fuzz.mangling import as_bytes, nasty
 from tests.page_routes import methods, page_routes
 from tests.patience import SECONDS_MAX
@@ -244,6 +244,7 @@ def test_any_parameter_is_answered_below_500(house: House, sender: User, data: s
     assert status < 500
 
 
+@pytest.mark.databases(*FUZZED)
 @on_a_database(60)
 @given(data=st.data())
 def test_any_parameter_of_a_stream_is_answered_below_500(house: House, sender: User, data: st.DataObject) -> None:
@@ -254,6 +255,7 @@ def test_any_parameter_of_a_stream_is_answered_below_500(house: House, sender: U
     assert status < 500
 
 
+@pytest.mark.databases(*FUZZED)
 @pytest.mark.parametrize(("method", "template"), TEMPLATES)
 def test_a_pattern_sent_literally_is_no_address(house: House, sender: User, method: str, template: str) -> None:
     """The literal letters `{gid}` name nothing: 404, on the API and on pages, encoded or not."""

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from saleroom.compose import ENDPOINTS
 from tests import pictures
 from tests.fixtures_house import House, User
-from tests.fixtures_hypothesis import on_a_database
+from tests.fixtures_hypothesis import FUZZED, on_a_database
 from tests.fuzz.mangling import mangled, mangled_text, nasty, nasty_bytes
 from tests.fuzz.test_bodies import members, written
 from tests.patience import SECONDS_MAX
+
+pytestmark = pytest.mark.databases(*FUZZED)
 
 LIMITS = (
     "http.protocol.HEAD_SECONDS_MAX",

@@ -11,9 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from tests import pictures
 from tests.fixtures_house import House
+from tests.fixtures_hypothesis import FUZZED
 from tests.fuzz.mangling import any_json, nasty
 from tests.fuzz.test_bodies import VALUES
 from tests.fuzz.test_http import HEADERS, LATIN
+
+pytestmark = pytest.mark.databases(*FUZZED)
 
 USERS, LOTS_MAX = 3, 4
 whos, whiches = st.integers(0, USERS - 1), st.integers(0, LOTS_MAX - 1)
