@@ -29,7 +29,7 @@ from saleroom.notices.service import choosing, subscribing, webhooks
 from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
-from saleroom.outbox.message import Message
+from saleroom.outbox.message import MAIL, PUSH, Message
 from saleroom.storage import heartbeats, leases, processes
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.processes import Report
@@ -59,6 +59,8 @@ async def furnish_it(url: str) -> str:
     """Do the same as `furnish` in a running event loop."""
     clock = FakeClock()
     database = Database(url, clock=clock)
+    for channel in (MAIL, PUSH):
+        database.switch_on(outbox.SENT_BY[channel])
     try:
         ada, ben, cyd = [await _known(database, name) for name in TOKENS]
         running = await sells(database, ada, reserve_price="500", description=f"\r\n\t{HOSTILE}")
