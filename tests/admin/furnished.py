@@ -18,7 +18,7 @@ from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
 from saleroom.bidding.domain.drafts import DraftForm
-from saleroom.bidding.service import auctions, drafts, photos, questions, remarks, watching
+from saleroom.bidding.service import auctions, calendars, drafts, photos, questions, remarks, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.renditions import make
@@ -77,6 +77,7 @@ async def furnish_it(url: str) -> str:
         await database.write(questions.answer, ada.token, running, asked[2].number, None)
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
+        await database.write(calendars.renew, cyd.token)
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
         await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])

@@ -52,6 +52,7 @@ def test_a_person_gets_all_that_is_theirs(database_url: str) -> None:
     assert ["cyd@xn--bcher-kva.example"] == [one["address"] for one in cyd["mail_address.json"]]
     assert ["Cyd, 0171 123"] == [one["contact"] for one in cyd["contact.json"]]
     assert 1 == len(cyd["watch_list.json"]) == len(ada["drafts.json"])
+    assert [{"created_at"}] == [{*one} for one in cyd["calendar_link.json"]]
     assert 3 == len(cyd["notices.json"])  # one of them says what staff did, another is for browsers
     assert {"Firefox", None} == {one["agent"] for one in ada["logins.json"]}
     assert b"RIFF" == next(data for name, data in ada.items() if name.startswith("photos/"))[:4]

@@ -18,6 +18,7 @@ from saleroom.accounts.domain.errors import (
     PasskeysOff,
     TooManyPasskeys,
 )
+from saleroom.bidding.domain.errors import UnknownCalendar
 from saleroom.compose import ENDPOINTS
 from saleroom.http import front, problems
 from saleroom.http.endpoints import Access, Endpoint
@@ -28,10 +29,10 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
-ON_PAGES = (InvalidOwnerLink, InvalidPasskey, PasskeyNotAdded, PasskeysOff, TooManyPasskeys)
+ON_PAGES = (InvalidOwnerLink, InvalidPasskey, PasskeyNotAdded, PasskeysOff, TooManyPasskeys, UnknownCalendar)
 """Refusals of pages alone, which no operation answers with."""
 OPERATIONS = {
     (method.upper(), path): operation
@@ -187,7 +188,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 58 == len(views)
+    assert 60 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]

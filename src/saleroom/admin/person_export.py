@@ -31,6 +31,7 @@ from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.storage.tables import (
     auctions,
     bids,
+    calendar_links,
     drafts,
     photo_files,
     photos,
@@ -99,6 +100,7 @@ remarks.json        your remarks on your lots
 questions.json      your questions to sellers, with their answers
 answers.json        questions to you as a seller, with your answers; not who asked
 watch_list.json     the lots that you watch
+calendar_link.json  since when you have a private link to their calendar
 drafts.json         forms of lots that you have saved
 photos.json         your photos; their pictures are in the folder photos
 notices.json        what the house has written to you, and when
@@ -197,6 +199,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),
         Part("questions", questions.c.id, questions.c.asker_id == user_id),
         Part("answers", questions.c.id, questions.c.auction_id.in_(lots)),
+        Part("calendar_link", calendar_links.c.user_id, calendar_links.c.user_id == user_id),
         Part("watch_list", watches.c.id, watches.c.user_id == user_id),
         Part("drafts", drafts.c.id, drafts.c.owner_id == user_id),
         Part("photos", photos.c.id, photos.c.owner_id == user_id),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -28,6 +29,8 @@ from saleroom.storage import faults
 from saleroom.storage.turns import ASKER
 
 log = structlog.get_logger()
+_SECRETS = re.compile("[A-Za-z0-9_-]{40,}")
+"""Parts of a path that are as long as a secret, such as a private link."""
 
 PageAnswer = Callable[[Scope, Refusal], Response | None]
 """Renders an error as a page if the address is a page's, otherwise returns None."""
@@ -97,8 +100,13 @@ class Front:
             self._outage.failed(str(error))
             return problems.Unavailable()
         # The last resort: the log gets everything, and the client no internal detail.
-        log.error("internal error", method=scope["method"], path=scope["path"], exc_info=error)
+        log.error("internal error", method=scope["method"], path=_shown(scope["path"]), exc_info=error)
         return problems.InternalError()
+
+
+def _shown(path: str) -> str:
+    """Return a path for the log, without secrets."""
+    return _SECRETS.sub("[hidden]", path)
 
 
 class Routes:

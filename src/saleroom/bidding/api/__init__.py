@@ -5,13 +5,25 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.api import auctions, bids, evidence, moderation, photos, questions, remarks, streams, watching
+from saleroom.bidding.api import (
+    auctions,
+    bids,
+    calendars,
+    evidence,
+    moderation,
+    photos,
+    questions,
+    remarks,
+    streams,
+    watching,
+)
 
 ENDPOINTS = (
     *auctions.ENDPOINTS,
     *photos.ENDPOINTS,
     *bids.ENDPOINTS,
     *watching.ENDPOINTS,
+    *calendars.ENDPOINTS,
     *evidence.ENDPOINTS,
     *remarks.ENDPOINTS,
     *questions.ENDPOINTS,

@@ -103,6 +103,8 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "text": ({}, "What the seller adds, or what was asked."),
     "use": ({"const": "sig"}, "What it is for."),
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
+    "calendar": ({"pattern": "^/watchlist/"}, "The calendar (RFC 5545): a path of this house, shown once."),
+    "feed": ({"pattern": "^/watchlist/"}, "The Atom feed (RFC 4287): a path of this house, shown once."),
     "voided": ({}, "Why staff voided the bid; only there if they did."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "writtenAt": (INSTANT, "When it was added."),

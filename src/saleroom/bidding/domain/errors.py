@@ -17,6 +17,12 @@ class UnknownPhoto(Unknown):
     code = "unknown_photo"
 
 
+class UnknownCalendar(Unknown):
+    """No calendar is at this address, or no longer."""
+
+    code = "unknown_calendar"
+
+
 class UnknownQuestion(Unknown):
     """There is no question with this number on the auction."""
 

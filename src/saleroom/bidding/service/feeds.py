@@ -24,29 +24,30 @@ class Entry(Struct, frozen=True):
 
 def newest(tx: Transaction, which: Filter, limit: int) -> list[Entry]:
     """Return the newest lots of a list. Lots that the house hides are in none."""
-    return _entries(tx, listing.page(tx, which, Sort.NEWEST, limit, None)[0])
+    return entries_of(tx, listing.page(tx, which, Sort.NEWEST, limit, None)[0])
 
 
 def dated(tx: Transaction, which: Filter, limit: int) -> list[Entry]:
     """Return the lots of a list that end next, and if it is about no state, those that open next or ended last too."""
     if which.status is not None or which.over is not None:
-        return _entries(tx, listing.page(tx, which, Sort.ENDING, limit, None)[0])
+        return entries_of(tx, listing.page(tx, which, Sort.ENDING, limit, None)[0])
     terms: dict[str, Any] = {"author": which.author, "category": which.category, "text": which.text}
     states: tuple[Filter, ...] = (
         Filter(status=Status.OPEN, **terms),
         Filter(status=Status.SCHEDULED, **terms),
         Filter(over=True, **terms),
     )
-    return _entries(tx, [one for state in states for one in listing.page(tx, state, Sort.ENDING, limit, None)[0]])
+    return entries_of(tx, [one for state in states for one in listing.page(tx, state, Sort.ENDING, limit, None)[0]])
 
 
 def one(tx: Transaction, gid: str) -> list[Entry]:
     """Return one lot, as anybody may see it. Raises UnknownAuction or TakenDown."""
     found = get_one(tx, gid)
     refuse_unless_seen(found, None)
-    return _entries(tx, [found])
+    return entries_of(tx, [found])
 
 
-def _entries(tx: Transaction, lots: Sequence[Auction]) -> list[Entry]:
+def entries_of(tx: Transaction, lots: Sequence[Auction]) -> list[Entry]:
+    """Return lots with the instant of the last thing that happened to each."""
     changed = event_log.changed_at(tx, [lot.id for lot in lots])
     return [Entry(lot, changed.get(lot.id, lot.created_at)) for lot in lots]

@@ -13,6 +13,7 @@ from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
 from saleroom.bidding.storage.tables import (
     auctions,
     bids,
+    calendar_links,
     draft_photos,
     drafts,
     events,
@@ -61,6 +62,7 @@ TABLES = AreaTables(
         photos,
         photo_files,
         watches,
+        calendar_links,
         drafts,
         draft_photos,
         remarks,

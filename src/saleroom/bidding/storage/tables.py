@@ -207,6 +207,16 @@ watches = Table(
 """The lots that each user watches; numbered, so that a list of them has its own order."""
 
 
+calendar_links = Table(
+    "calendar_links",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey(users.c.id), primary_key=True, autoincrement=False),
+    Column("token", String, nullable=False, unique=True),
+    Column("created_at", Instant, nullable=False),
+)
+"""The private links to the calendars of watch lists. `token` is a digest, as that of a login."""
+
+
 drafts = Table(
     "drafts",
     metadata,

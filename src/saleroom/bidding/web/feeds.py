@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from xml.etree import ElementTree as ET
 
 from icalendar import Calendar, Event
@@ -48,7 +49,8 @@ class Feeds:
         which = lot_query(request, self._services, ANY).which
         found = await self._services.database.read(reading.searched, lambda tx: feeds.newest(tx, which, ENTRIES_MAX))
         language, origin = self._site.language(request), self._site.origin(request)
-        return _answer(request, language, _atom(found, language, origin, self._here(request)), "application/atom+xml")
+        body = atom(found, language, origin, self._here(request), language.gettext(N_("Lots")))
+        return answer(request, language, body, "application/atom+xml")
 
     async def calendar(self, request: Request) -> Response:
         """GET /lots.ics: when lots open and end; the address may ask for some, as on the home page. Raises Invalid."""
@@ -62,27 +64,30 @@ class Feeds:
 
     def _calendar(self, request: Request, found: Sequence[Entry]) -> Response:
         language = self._site.language(request)
-        body = _dates(found, language, self._site.origin(request), self._site.profile.name)
-        return _answer(request, language, body, "text/calendar")
+        body = dates(found, language, self._site.origin(request), self._site.profile.name)
+        return answer(request, language, body, "text/calendar")
 
     def _here(self, request: Request) -> str:
         query = f"?{request.url.query}" if request.url.query else ""
         return f"{self._site.origin(request)}{request.url.path}{query}"
 
 
-def _answer(request: Request, language: Language, body: bytes, kind: str) -> Response:
-    """Return a feed, or that it has not changed."""
+def answer(
+    request: Request, language: Language, body: bytes, kind: str, more: Mapping[str, str] = MappingProxyType({})
+) -> Response:
+    """Return a feed, or that it has not changed; with `more` headers."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Language, Cookie"}
+    headers = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Language, Cookie", **more}
     if is_known(request.headers.getlist("if-none-match"), etag):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=f"{kind}; charset=utf-8", headers=headers | {"Content-Language": language.tag})
 
 
-def _atom(found: Sequence[Entry], language: Language, origin: str, here: str) -> bytes:
+def atom(found: Sequence[Entry], language: Language, origin: str, here: str, title: str) -> bytes:
+    """Return lots as an Atom feed, whose own address is `here`."""
     feed = ET.Element("feed", {"xmlns": ATOM, "xml:lang": language.tag})
     _add(feed, "id", here)
-    _add(feed, "title", language.gettext(N_("Lots")))
+    _add(feed, "title", title)
     latest = max((one.updated for one in found), default=datetime(2000, 1, 1, tzinfo=UTC))
     _add(feed, "updated", instant(latest))
     ET.SubElement(feed, "link", {"rel": "self", "type": "application/atom+xml", "href": _legal(here)})
@@ -114,11 +119,12 @@ def _legal(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def _dates(found: Sequence[Entry], language: Language, origin: str, house: str) -> bytes:
+def dates(found: Sequence[Entry], language: Language, origin: str, title: str) -> bytes:
+    """Return when lots open and end, as a calendar with this title."""
     calendar = Calendar()
     calendar.add("prodid", "-//saleroom//lots//EN")
     calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", house)
+    calendar.add("x-wr-calname", title)
     for one in found:
         for name, at, words in (("start", one.lot.starts_at, _OPENS), ("end", one.lot.ends_at, _ENDS)):
             if at is not None:

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.api.lists import DEALINGS, WATCHED
-from saleroom.bidding.service import drafts, lot, mine
-from saleroom.bidding.service.mine import LIVE, OVER, MyLots
+from saleroom.bidding.service import calendars, drafts, lot, mine
+from saleroom.bidding.service.mine import LIVE, OVER
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import RankPlace
 from saleroom.bidding.web.drafts import draft_rows
@@ -19,6 +19,7 @@ from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.cursors import CursorKind, CursorText
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
+from saleroom.kernel.instants import maybe_instant
 from saleroom.site.site import Site, fields, go_to, is_fragment, local
 from saleroom.storage.database import Transaction
 
@@ -114,5 +115,8 @@ def _selling(tx: Transaction, token: str | None, now: RankPlace | None, over: Ra
     }
 
 
-def _watching(tx: Transaction, token: str | None, now: int | None, over: int | None) -> dict[str, MyLots]:
-    return {"now": mine.watching(tx, token, ROWS, now)}
+def _watching(tx: Transaction, token: str | None, now: int | None, over: int | None) -> Lists:
+    return {
+        "now": mine.watching(tx, token, ROWS, now),
+        "calendar": None if token is None else maybe_instant(calendars.made_at(tx, token)),
+    }

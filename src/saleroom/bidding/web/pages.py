@@ -12,6 +12,7 @@ from saleroom.bidding.domain.categories import shown_name
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
+from saleroom.bidding.web.calendars import CalendarPages
 from saleroom.bidding.web.drafts import DraftPages
 from saleroom.bidding.web.feeds import Feeds
 from saleroom.bidding.web.health import HEALTH, HealthPages
@@ -37,7 +38,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=words.WORDS,
         paths=frozenset({"/", "/live", "/lots.atom", "/lots.ics", "/results.csv", "/sell", "/mine"}),
-        below=("/lots/", "/sell/", "/mine/"),
+        below=("/lots/", "/sell/", "/mine/", "/watchlist/"),
         sections=(HEALTH,),
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
@@ -55,7 +56,7 @@ def area_pages(services: BiddingServices) -> AreaPages:
 def _routes(site: Site, services: BiddingServices) -> list[Route]:
     lots, live, screen = LotPages(site, services), LivePages(site, services), ScreenPages(site)
     receipts, files = ReceiptPages(site, services), ResultFiles(site, services)
-    feeds = Feeds(site, services)
+    feeds, calendars = Feeds(site, services), CalendarPages(site, services)
     moderation = ModerationPages(site, services)
     drafts, mine = DraftPages(site, services), MinePages(site, services)
     selling, questions = SellingPages(site, services, drafts), QuestionPages(site, services, lots)
@@ -101,6 +102,10 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots.ics", Address(GET=feeds.calendar)),
         Route("/lots/{gid}/dates.ics", Address(GET=feeds.of_lot)),
         Route("/mine/watching", Address(GET=mine.watching)),
+        Route("/mine/watching/calendar", Address(POST=calendars.make)),
+        Route("/mine/watching/calendar/end", Address(POST=calendars.end)),
+        Route("/watchlist/{link}.ics", Address(GET=calendars.dates)),
+        Route("/watchlist/{link}.atom", Address(GET=calendars.atom)),
         Route(HEALTH.path, Address(GET=HealthPages(site).show)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
     ]

@@ -28,6 +28,7 @@ _NO_PICTURE = (N_("This is not a picture. Choose a JPEG, PNG, WebP, GIF or AVIF 
 WORDS = Words(
     refusals={
         "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
+        "unknown_calendar": (N_("The link has ended, or is mistyped. Make a new one at your watch list."),),
         "unknown_photo": (N_("This photo is no longer stored. Add it again."),),
         "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
         "not_author": (N_("Only the seller of a lot may do this."),),
@@ -89,6 +90,7 @@ WORDS = Words(
     headings={
         "unknown_auction": N_("There is no such lot"),
         "taken_down": N_("This lot was taken down"),
+        "unknown_calendar": N_("This calendar is no longer here"),
     },
     faults={
         "above_maximum": (N_("This is above your limit."),),
