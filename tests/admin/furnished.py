@@ -105,7 +105,7 @@ async def furnish_it(url: str) -> str:
         await database.write(invitations.invite_by_house, Role.CASHIER, str)
         await database.write(sanctions.impose, "cyd", Sanction.WARNING, "Be polite.")
         await database.write(leases.hold, "relay", "somebody", 10)
-        await database.write(heartbeats.beat, clock.now)
+        await database.write(heartbeats.record, clock.now)
         await database.write(processes.beat, "a process", Report("hall", 7, "1", "off", ()))
         await database.write(rate_limits.lock, rate_limits.digest("network", "192.0.2.1"), clock.now)
         return running

@@ -67,7 +67,7 @@ def furnished(sqlite_house: House) -> User:
     return reader
 
 
-def test_it_follows_the_bids(browse: Browse, sqlite_house: House) -> None:
+def test_the_page_of_bids_follows_new_bids(browse: Browse, sqlite_house: House) -> None:
     """An outbid user sees it at once without a reload, with the next bid. So does a user who leads again."""
     grace, hedy = sqlite_house.newcomer(), sqlite_house.newcomer()
     gid = sqlite_house.user("ada").auction(name="Followed")

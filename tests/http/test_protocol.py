@@ -43,7 +43,7 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
     wire = RecordingTransport()
     wire.waiting = 10 * client_connection.STALL_BYTES_MIN
     joined = AnswerTransport(wire)
-    joined.watch()
+    joined.watch_reader()
     for _ in range(5):
         wire.waiting -= client_connection.STALL_BYTES_MIN
         before = wire.waiting
@@ -53,14 +53,14 @@ async def test_a_reader_must_make_headway(monkeypatch: pytest.MonkeyPatch) -> No
     assert [b"aborted"] == wire.sent
 
 
-async def test_who_has_read_all_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reader_who_has_taken_everything_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader is not watched while nothing waits for it."""
     monkeypatch.setattr(client_connection, "STALL_SECONDS", 0.01)
     wire = RecordingTransport()
     joined = AnswerTransport(wire)
-    joined.watch()
+    joined.watch_reader()
     wire.waiting = 5
-    joined.watch()
-    joined.unwatch()
+    joined.watch_reader()
+    joined.stop_watching_reader()
     await asyncio.sleep(0.05)
     assert [] == wire.sent

@@ -11,7 +11,7 @@ from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service.recording import advance, start
+from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0, party
@@ -39,7 +39,7 @@ def add_auction(tx: Transaction, author: Party, **terms: Any) -> Auction:
     """Store an auction that began at T0 and its creation in the log; it starts at 100.000 unless `terms` say otherwise."""
     draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms})
     created = selling.create(unique("gid"), author, draft, T0)
-    return start(tx, created)
+    return begin_ledger(tx, created)
 
 
 def go_on(tx: Transaction, auction: Auction, events: Iterable[Event]) -> Auction:

@@ -86,22 +86,22 @@ async def test_a_key_is_kept_once(database: Database) -> None:
 async def test_heartbeats(database: Database) -> None:
     """A beat returns the instant of the last one, and never goes back."""
     later, latest = T0 + timedelta(microseconds=1), T0 + timedelta(hours=1)
-    assert None is await database.write(heartbeats.beat, T0)
-    assert T0 == await database.write(heartbeats.beat, later)
-    assert later == await database.write(heartbeats.beat, latest)
-    assert latest == await database.write(heartbeats.beat, T0)
-    assert latest == await database.write(heartbeats.beat, latest)
+    assert None is await database.write(heartbeats.record, T0)
+    assert T0 == await database.write(heartbeats.record, later)
+    assert later == await database.write(heartbeats.record, latest)
+    assert latest == await database.write(heartbeats.record, T0)
+    assert latest == await database.write(heartbeats.record, latest)
 
 
 async def test_one_process_alone_finds_the_gap(open_database: OpenDatabase) -> None:
     """When several processes beat at once after a pause, exactly one of them learns of it, after every pause."""
     several = [open_database() for _ in range(4)]
     for one in several:
-        await one.write(heartbeats.beat, T0)
+        await one.write(heartbeats.record, T0)
     last = T0
     for _ in range(5):
         back = last + timedelta(hours=1)
-        before = await asyncio.gather(*(one.write(heartbeats.beat, back) for one in several))
+        before = await asyncio.gather(*(one.write(heartbeats.record, back) for one in several))
         assert [last, back, back, back] == sorted(at for at in before if at is not None)
         last = back
 
@@ -109,7 +109,7 @@ async def test_one_process_alone_finds_the_gap(open_database: OpenDatabase) -> N
 async def test_several_first_heartbeats(open_database: OpenDatabase) -> None:
     """In a new house, several processes may beat at once; one of them finds nothing before it."""
     several = [open_database() for _ in range(4)]
-    before = await asyncio.gather(*(one.write(heartbeats.beat, T0) for one in several))
+    before = await asyncio.gather(*(one.write(heartbeats.record, T0) for one in several))
     assert 1 == before.count(None)
 
 

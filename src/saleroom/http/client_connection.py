@@ -44,34 +44,34 @@ class AnswerTransport:
         """
         if self._still_sends() and not self.is_closing():
             self._transport.write_eof()
-            self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.end)
-            self.watch()
+            self._lingering = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.close_when_read)
+            self.watch_reader()
         elif self._lingering is None:
-            self.end()
+            self.close_when_read()
 
-    def end(self) -> None:
+    def close_when_read(self) -> None:
         """Close once everything is sent; cut off a reader that does not take it."""
         self._transport.close()
-        self.watch()
+        self.watch_reader()
 
     def is_closing(self) -> bool:
         """Return whether nothing more is sent."""
         return self._lingering is not None or self._transport.is_closing()
 
-    def watch(self) -> None:
-        """Cut the reader off if it does not take the waiting bytes, until `unwatch`."""
+    def watch_reader(self) -> None:
+        """Cut the reader off if it does not take the waiting bytes, until `stop_watching_reader`."""
         if self._transport.get_write_buffer_size() and self._watch is None:
             self._watch = asyncio.get_running_loop().call_later(STALL_SECONDS, self._look, _untaken(self._transport))
 
-    def unwatch(self) -> None:
+    def stop_watching_reader(self) -> None:
         """Stop watching the reader: nothing waits for it."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
 
-    def lost(self) -> None:
+    def cancel_timers(self) -> None:
         """Cancel all timers: the connection is gone."""
-        self.unwatch()
+        self.stop_watching_reader()
         if self._lingering is not None:
             self._lingering.cancel()
 
@@ -80,7 +80,7 @@ class AnswerTransport:
         if self._transport.get_write_buffer_size() and before - _untaken(self._transport) < STALL_BYTES_MIN:
             abort(self._transport)
         else:
-            self.watch()
+            self.watch_reader()
 
 
 def abort(transport: asyncio.Transport) -> None:

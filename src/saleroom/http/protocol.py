@@ -113,7 +113,7 @@ class Http(asyncio.BufferedProtocol):
                 self._place = self._connections.enter("unknown" if self._client is None else self._client[0])
             except Busy as refused:
                 self._transport.write(refusal(refused.message))
-                self._transport.end()
+                self._transport.close_when_read()
                 return
         self._expect()
 
@@ -123,7 +123,7 @@ class Http(asyncio.BufferedProtocol):
         self._expect_no_more()
         if self._idle is not None:
             self._idle.cancel()
-        self._transport.lost()
+        self._transport.cancel_timers()
         if self._connections is not None and self._place is not None:
             self._connections.leave(self._place)
         self._disconnect()
@@ -136,19 +136,19 @@ class Http(asyncio.BufferedProtocol):
         if self._exchange is not None and self._owes() and not self._transport.is_closing():
             self._exchange.keep_alive = False
         else:
-            self._transport.end()
+            self._transport.close_when_read()
         self._client_connection.end(gone=False)
 
     def pause_writing(self) -> None:
         """Begin to watch a slow reader."""
         self._flow.pause_writing()
-        self._transport.watch()
+        self._transport.watch_reader()
 
     def resume_writing(self) -> None:
         """Stop watching the reader."""
         self._flow.resume_writing()
         if not self._transport.is_closing():
-            self._transport.unwatch()
+            self._transport.stop_watching_reader()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer for the next bytes."""
@@ -334,7 +334,7 @@ class Http(asyncio.BufferedProtocol):
         if left > 0:
             self._watch_idleness(left)
         else:
-            self._transport.end()
+            self._transport.close_when_read()
 
     # The client's turn, and its end.
 
@@ -363,10 +363,10 @@ class Http(asyncio.BufferedProtocol):
         elif self._in_head and not self._transport.is_closing():
             late = BodyTimeout("The head of the request did not arrive in time; send the request again.")
             self._transport.write(farewell(late))
-            self._transport.end()
+            self._transport.close_when_read()
         else:
             # No request has begun, or the body of an answered request does not end.
-            self._transport.end()
+            self._transport.close_when_read()
 
     def _disconnect(self) -> None:
         """Tell the application that nothing more comes, and that nothing more is sent."""

@@ -47,8 +47,8 @@ class Frontier:
             self._missing.pop(number, None)
         for number, over_at in list(self._missing.items()):
             # The transaction with this number began before the number above was seen, so before this look.
-            bound = tail.begun if over_at is None else over_at
-            if tail.settled >= bound:
+            bound = tail.none_begun_from if over_at is None else over_at
+            if tail.all_over_below >= bound:
                 del self._missing[number]
             else:
                 self._missing[number] = bound

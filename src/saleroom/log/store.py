@@ -80,14 +80,14 @@ class LogPosition(Struct, frozen=True):
 class LogPage(Struct, frozen=True):
     """The newest part of the log: its public events, and the numbers of all events, in order.
 
-    On PostgreSQL transactions have numbers too: before these rows were read, all transactions below `settled` were over,
-    and none from `begun` on had begun.
+    On PostgreSQL transactions have numbers too: before these rows were read, all transactions below `all_over_below` were over,
+    and none from `none_begun_from` on had begun.
     """
 
     numbers: list[int]
     events: list[LoggedEvent]
-    settled: int
-    begun: int
+    all_over_below: int
+    none_begun_from: int
     last: LogPosition
     more: bool
 

@@ -14,7 +14,7 @@ from saleroom.storage.tables import heartbeats
 _NAME = "house"
 
 
-def beat(tx: Transaction, now: datetime) -> datetime | None:
+def record(tx: Transaction, now: datetime) -> datetime | None:
     """Record that the house serves at `now`, and return the heartbeat before; None in a new house.
 
     The row stays locked until the transaction ends, so that only one process finds a gap.

@@ -38,7 +38,7 @@ def messages(house: House, path: str, ends: str, act: Any, **headers: str) -> li
     return found
 
 
-def test_a_page_is_told_what_changed(house: House) -> None:
+def test_a_page_gets_each_change_of_its_lot(house: House) -> None:
     """After a bid the stream has the panel, the standing, the history and the news, in the requested language."""
     gid = house.user("ada").auction()
     seen = messages(

@@ -114,7 +114,7 @@ def an_automatic_bid_goes_too_far(record: Record, lot: LotRecord) -> None:
 def it_is_recorded_dearer(record: Record, lot: LotRecord) -> None:
     """The recorded price is higher than the bid."""
     attempt = some([attempt for attempt in accepted(record) if attempt.maximum is None])[0]
-    attempt.amount = attempt.ask - 1
+    attempt.amount = attempt.price - 1
 
 
 @planted(Kind.UNKNOWN_STATE)
@@ -231,7 +231,7 @@ def too_little_is_enough(record: Record, lot: LotRecord) -> None:
 def enough_is_refused(record: Record, lot: LotRecord) -> None:
     """A bid is refused with a minimum that it reaches."""
     attempt, place = refused(record, "bid_too_low")
-    change_reply(attempt, place, minimum=attempt.ask)
+    change_reply(attempt, place, minimum=attempt.price)
 
 
 @planted(Kind.WRONG_REFUSAL)

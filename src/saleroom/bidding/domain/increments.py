@@ -36,7 +36,7 @@ class Ladder(Struct, frozen=True, dict=True):
     tiers: tuple[Tier, ...]
 
     @cached_property
-    def shown(self) -> str | list[TierView]:
+    def as_json(self) -> str | list[TierView]:
         """The ladder as JSON has it: a fixed step, or the tiers. It is computed once, not for each bid."""
         if len(self.tiers) == 1:
             return str(self.tiers[0].step)

@@ -109,7 +109,7 @@ def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) ->
         bid_count=auction.bid_count,
         reserve_met=auction.reserve_met,
         buy_now_price=_money(auction.buy_now_price),
-        increment=auction.ladder.shown,
+        increment=auction.ladder.as_json,
         soft_close=None if auction.soft_close is None else _soft_close(auction.soft_close),
         status=auction.status,
         outcome=auction.outcome,

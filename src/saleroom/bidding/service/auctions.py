@@ -23,7 +23,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.service.lookup import lock_own
 from saleroom.bidding.service.photos import logged, put_on
-from saleroom.bidding.service.recording import advance, start
+from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import PSEUDONYMS, SEED_BYTES
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
@@ -65,7 +65,7 @@ def create(
             _refuse_too_many(tx, account, most)
         event = selling.create(gid, account.party, draft, tx.now(), seed)
         try:
-            auction = start(tx, event)
+            auction = begin_ledger(tx, event)
         except IntegrityError as error:
             raise TryAgain("the gid was taken") from error
         if photos:

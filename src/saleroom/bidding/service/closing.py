@@ -50,7 +50,7 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
     The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
     """
     now = tx.now()
-    before = heartbeats.beat(tx, now)
+    before = heartbeats.record(tx, now)
     outage = before is not None and now - before > OUTAGE
     reopened = _reopen(tx, before, now) if reopens and outage and before is not None else 0
     taken: list[Step] = []

@@ -23,7 +23,7 @@ def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
     return taken
 
 
-def start(tx: Transaction, created: AuctionCreated) -> Auction:
+def begin_ledger(tx: Transaction, created: AuctionCreated) -> Auction:
     """Write the auction that `created` begins, and return it. Raises IntegrityError if its gid exists already."""
     auction, entry = enter(begin(0, created), created)
     auction = auctions.insert_auction(tx, auction)

@@ -13,18 +13,16 @@ from saleroom.storage.patience import read_patiently
 
 PAGE = 200
 """The most lots that are read in one transaction."""
-RESULTS_MAX = 50_000
-"""The most lots of one file."""
 
 
 async def pages(database: Database, author: str | None) -> AsyncIterator[list[Auction]]:
     """Yield the lots that are over, of one seller or of all, some at a time. Raises DatabaseUnavailable."""
-    which, place = Filter(over=True, author=author), None
-    for _ in range(RESULTS_MAX // PAGE):
+    which = Filter(over=True, author=author)
+    found, place = await read_patiently(database, _page, which, None)
+    yield found
+    while place is not None:
         found, place = await read_patiently(database, _page, which, place)
         yield found
-        if place is None:
-            return
 
 
 def _page(tx: Transaction, which: Filter, after: ListPlace | None) -> tuple[list[Auction], ListPlace | None]:

@@ -166,7 +166,7 @@ class _Judge:
         elif reply.code == "auction_closed":
             if reply.ends is None or (final is not None and final.ends is not None and reply.ends < final.ends):
                 self._add(Kind.WRONG_REFUSAL, f"{about}, before the end")
-        elif reply.minimum is None or attempt.ask >= reply.minimum:
+        elif reply.minimum is None or attempt.price >= reply.minimum:
             self._add(Kind.WRONG_REFUSAL, f"{about}, minimumBid {money(reply.minimum)}")
         elif reply.minimum != lot.start and reply.minimum - lot.step not in self._prices:
             self._add(Kind.WRONG_REFUSAL, f"{about}, minimumBid {money(reply.minimum)} follows no price of the history")

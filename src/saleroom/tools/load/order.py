@@ -25,7 +25,7 @@ class Sighting(Struct, frozen=True, kw_only=True, gc=False):
     closed: bool = False
     over: bool = False
     """Whether the lot is past its end: from then on it takes no bid, even if the house closes it a moment later."""
-    ask: int | None = None
+    asked: int | None = None
     """Of an accepted bid: the amount that is compared with the least next bid; 0 if only a maximum rose."""
     refusal: bool = False
     about: str
@@ -91,12 +91,12 @@ def _faults(lot: LotRecord, seen: Sighting, known: _LatestState) -> Iterator[tup
         yield Kind.PRICE_FELL, f"{seen.count} bids after {known.count} were known"
     if -1 < seen.ends < known.ends:
         yield Kind.END_MOVED_BACK, f"by {(known.ends - seen.ends) / 1e6:.6f} s"
-    if known.over and seen.ask is not None:
+    if known.over and seen.asked is not None:
         yield Kind.LATE_BID, "accepted when the lot was known to be over"
     elif known.closed and not seen.closed and not seen.refusal:
         yield Kind.CONTRADICTION, "open again when it was known to be closed"
     least = lot.start if known.price <= 0 else known.price + lot.step
-    if seen.ask and seen.ask < least:
+    if seen.asked and seen.asked < least:
         yield Kind.TAKEN_TOO_LOW, f"accepted after {least / 1000:.3f} was known to be the least"
 
 
@@ -116,7 +116,7 @@ def _observations(observations: Sequence[Observation]) -> Iterator[Sighting]:
 
 def _attempts(lot: LotRecord, attempts: Sequence[Attempt]) -> Iterator[Sighting]:
     for attempt in attempts:
-        about = f"a bid of {attempt.bidder} at {attempt.ask / 1000:.3f}"
+        about = f"a bid of {attempt.bidder} at {attempt.price / 1000:.3f}"
         for reply in attempt.accepted[:1]:
             start, end = _span(attempt)
             view = reply.view
@@ -127,7 +127,7 @@ def _attempts(lot: LotRecord, attempts: Sequence[Attempt]) -> Iterator[Sighting]
                     price=view.price or 0,
                     count=view.count,
                     ends=-1 if view.ends is None else view.ends,
-                    ask=attempt.ask if reply.bid is not None else 0,
+                    asked=attempt.price if reply.bid is not None else 0,
                     about=about,
                 )
         for reply in attempt.replies:

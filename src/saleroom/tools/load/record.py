@@ -72,7 +72,7 @@ class Attempt(Struct):
     seen: int | None = None
 
     @property
-    def ask(self) -> int:
+    def price(self) -> int:
         """The amount, otherwise the maximum: the least next bid is compared with it."""
         asked = self.amount if self.amount is not None else self.maximum
         assert asked is not None, "every bid has one of the two"
@@ -81,7 +81,7 @@ class Attempt(Struct):
     @property
     def limit(self) -> int:
         """The most that the bidder would pay."""
-        return self.ask if self.maximum is None else self.maximum
+        return self.price if self.maximum is None else self.maximum
 
     @property
     def accepted(self) -> list[BidReply]:
