@@ -175,11 +175,16 @@ def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(browse: Brows
 
 
 def test_axe_finds_nothing_where_there_is_nothing(browse: Browse, sqlite_house: House) -> None:
-    """axe finds no fault on the pages of a new user."""
+    """axe finds no fault on the pages of a new user, nor where the link to a calendar is shown, which has the focus."""
     page = browse(sqlite_house.newcomer())
     for path in PATHS:
         page.goto(path)
         assert {} == broken_rules(page)
+    page.goto("/mine/watching")
+    page.get_by_role("button", name="Make a link").press("Enter")
+    expect(page.get_by_role("status")).to_be_focused()
+    assert page.get_by_label("Calendar", exact=True).input_value().endswith(".ics")
+    assert {} == broken_rules(page)
 
 
 @pytest.mark.parametrize("path", PATHS)
