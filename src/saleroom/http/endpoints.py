@@ -82,6 +82,13 @@ class PathIdentifier(Struct, frozen=True, kw_only=True):
     about: str
 
 
+def path_number(unknown: type[Refusal], about: str) -> PathIdentifier:
+    """Return the parameter `id` for rows that have numbers."""
+    schema = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
+    pattern = re.compile(r"[1-9][0-9]{0,17}")
+    return PathIdentifier(name="id", pattern=pattern, unknown=unknown, schema=schema, about=about)
+
+
 class ResponseHeader(Struct, frozen=True):
     """A header of an endpoint's good answer, as the OpenAPI document has it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from saleroom.accounts.domain.rights import Scope
 from saleroom.accounts.service import access_tokens
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.access_tokens import AccessToken
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.forms import Field, Form, checked, json_whole, string
 from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
@@ -24,13 +23,7 @@ from saleroom.kernel.errors import Busy, Fault, TooManyRequests
 from saleroom.kernel.instants import instant, maybe_instant
 
 SCOPES = tuple(scope.value for scope in Scope)
-_TOKEN = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownAccessToken,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The access token.",
-)
+_TOKEN = path_number(UnknownAccessToken, "The access token.")
 
 
 class AccessTokenView(Struct, frozen=True, rename="camel"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 from starlette.responses import Response
 
@@ -25,7 +23,7 @@ from saleroom.accounts.domain.invitations import LIFETIME, PATH, Invitation
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.service import invitations
 from saleroom.accounts.services import AccountServices
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.forms import Field, Form, one_of, string
 from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
@@ -33,13 +31,7 @@ from saleroom.kernel.errors import Busy
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.mail import ADDRESS_MAX
 
-_INVITATION = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownInvitation,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The invitation.",
-)
+_INVITATION = path_number(UnknownInvitation, "The invitation.")
 _CODE = Field(
     name="code",
     to="code",

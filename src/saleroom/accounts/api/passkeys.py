@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 from starlette.responses import Response
 
@@ -11,17 +9,11 @@ from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.domain.errors import UnknownPasskey
 from saleroom.accounts.service import passkeys
 from saleroom.accounts.services import AccountServices
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.responses import json_response
 from saleroom.kernel.instants import instant, maybe_instant
 
-_PASSKEY = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownPasskey,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The passkey.",
-)
+_PASSKEY = path_number(UnknownPasskey, "The passkey.")
 
 
 class PasskeyView(Struct, frozen=True, rename="camel"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 from starlette.responses import Response
 
@@ -11,17 +9,11 @@ from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.domain.errors import UnknownSession
 from saleroom.accounts.service import sessions
 from saleroom.accounts.services import AccountServices
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.responses import json_response
 from saleroom.kernel.instants import instant
 
-_SESSION = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownSession,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The session.",
-)
+_SESSION = path_number(UnknownSession, "The session.")
 
 
 class SessionView(Struct, frozen=True, rename="camel"):

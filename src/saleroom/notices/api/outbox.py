@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.http.cursors import CursorKind
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.forms import Field, one_of
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
@@ -20,13 +18,7 @@ from saleroom.outbox.message import State, Word
 
 WORDS = CursorKind("words", int)
 _STATES = tuple(State)
-_WORD = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownWord,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The word.",
-)
+_WORD = path_number(UnknownWord, "The word.")
 
 
 class WordView(Struct, frozen=True, rename="camel"):

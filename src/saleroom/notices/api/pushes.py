@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.forms import Field, Form, checked
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
@@ -22,13 +21,7 @@ from saleroom.notices.services import NoticeServices
 from saleroom.outbox import web_push
 
 OFF = Fault("push_off", "is of no use, as this house sends no messages to browsers")
-_NUMBER = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownSubscription,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The browser.",
-)
+_NUMBER = path_number(UnknownSubscription, "The browser.")
 
 
 class BrowserView(Struct, frozen=True, rename="camel"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.http.cursors import CursorKind
-from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.endpoints import Access, Call, Endpoint, path_number
 from saleroom.http.forms import Field, Form, boolean, one_of, string
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
@@ -25,13 +24,7 @@ from saleroom.notices.services import NoticeServices
 from saleroom.outbox.message import State, Word
 
 DELIVERIES = CursorKind("deliveries", int)
-_WEBHOOK = PathIdentifier(
-    name="id",
-    pattern=re.compile(r"[1-9][0-9]{0,17}"),
-    unknown=UnknownWebhook,
-    schema={"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    about="The webhook.",
-)
+_WEBHOOK = path_number(UnknownWebhook, "The webhook.")
 
 
 class WebhookView(Struct, frozen=True, rename="camel"):
