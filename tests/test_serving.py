@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from saleroom import serving
+from tests.fixtures_database import _postgresql_database
 from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, saleroom, wait_until
 
@@ -24,16 +25,26 @@ TWO = ("--workers", "2", "--mqtt", "off")
 SPAWNED = {"test_spawns": "yes"}
 
 
+@pytest.fixture(scope="module")
+def shared(postgresql_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+    """A house of two processes for tests that leave it with two, as a start costs more than they do."""
+    with contextlib.contextmanager(_postgresql_database)(postgresql_server, "template0") as url:
+        house = ServeProcess(tmp_path_factory.mktemp("shared"), *TWO, database=url, **SPAWNED)
+        try:
+            yield house
+            assert 0 == house.terminate()
+        finally:
+            house.kill()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the processes share one socket")
-@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path: Path) -> None:
+def test_connections_spread_over_the_processes(shared: ServeProcess) -> None:
     """If connections come all at once each process gets its share, even the last one to wake up."""
-    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
-    port = int(house.url.rpartition(":")[2])
+    port = int(shared.url.rpartition(":")[2])
+    early, late = _workers(shared)
+    late.suspend()
     with contextlib.ExitStack() as clients:
         try:
-            early, late = _workers(house)
-            late.suspend()
             for _ in range(CONNECTIONS):
                 client = clients.enter_context(socket.socket())
                 client.setblocking(False)
@@ -46,23 +57,17 @@ def test_connections_spread_over_the_processes(bare_database_url: str, tmp_path:
             # By chance alone, one in a billion times a process would get so few.
             assert CONNECTIONS / 4 < min(_taken(early, port), _taken(late, port))
         finally:
-            house.kill()
+            late.resume()
 
 
-@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_a_worker_that_dies_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_replaced(shared: ServeProcess) -> None:
     """When a worker process is killed the others take all new connections, and soon there is a new one beside them."""
-    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
-    try:
-        killed, _ = _workers(house)
-        killed.kill()
-        psutil.wait_procs([killed], timeout=SECONDS_MAX)
-        assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
-        wait_until(lambda: len(_listening(house)) == 2 and killed not in _listening(house))
-        assert {200} == {httpx.get(f"{house.url}/healthz").status_code for _ in range(20)}
-        assert 0 == house.terminate()
-    finally:
-        house.kill()
+    killed, _ = _workers(shared)
+    killed.kill()
+    psutil.wait_procs([killed], timeout=SECONDS_MAX)
+    assert {200} == {httpx.get(f"{shared.url}/healthz").status_code for _ in range(20)}
+    wait_until(lambda: len(_listening(shared)) == 2 and killed not in _listening(shared))
+    assert {200} == {httpx.get(f"{shared.url}/healthz").status_code for _ in range(20)}
 
 
 class HurtHouse(ServeProcess):
@@ -88,25 +93,23 @@ def test_a_worker_that_dies_at_the_start_is_replaced(bare_database_url: str, tmp
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a listening socket says that the port is taken")
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_two_houses_on_one_port(bare_database_url: str, tmp_path: Path) -> None:
+def test_two_houses_on_one_port(shared: ServeProcess, database_url: str, tmp_path: Path) -> None:
     """A second house of several processes on the port of a first is refused, even before the first one serves."""
+
+    def refused(port: int) -> tuple[int, str]:
+        arguments = ("serve", "--workers", "2", "--port", str(port))
+        ended = saleroom(tmp_path, *arguments, database=database_url, mqtt="off")
+        return ended.returncode, ended.stdout + ended.stderr
+
     listener = serving.listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     with listener, serving._one_each(listener, 1):
-        second = saleroom(
-            tmp_path, "serve", "--workers", "2", "--port", str(port), database=bare_database_url, mqtt="off"
-        )
-    said = f"saleroom: cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port\n"
-    assert (1, "", said) == (second.returncode, second.stdout, second.stderr)
-    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
-    try:
-        port = int(house.url.rpartition(":")[2])
-        third = saleroom(
-            tmp_path, "serve", "--workers", "2", "--port", str(port), database=bare_database_url, mqtt="off"
-        )
-        assert (1, f"port {port}: Address already in use" in third.stderr) == (third.returncode, True)
-    finally:
-        house.kill()
+        ended = refused(port)
+    taken = f"cannot listen on 127.0.0.1 port {port}: Address already in use; choose another with --host or --port"
+    assert (1, f"saleroom: {taken}\n") == ended
+    port = int(shared.url.rpartition(":")[2])
+    code, said = refused(port)
+    assert (1, True) == (code, f"port {port}: Address already in use" in said)
 
 
 def _taken(worker: psutil.Process, port: int) -> int:
