@@ -18,6 +18,8 @@ from saleroom.site.language import Language, Languages
 from tests.fixtures_house import House, ServeHouse
 from tests.site.markup import Page
 
+pytestmark = pytest.mark.databases("sqlite")
+
 EUROS = Languages("EUR")
 LOCALES = ("en", "en_GB", "en_IN", "de", "de_AT", "de_CH", "fr", "ar", "he", "fa", "hi", "da", "pl", "es", "pt_PT")
 CURRENCIES = ("EUR", "JPY", "KWD", "CHF", "USD", "INR", "DKK")

@@ -13,6 +13,8 @@ from PIL import Image
 from tests.fixtures_house import NO_TLS, House
 from tests.site.markup import Page
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 1234*1234 }}&amp;"""
 VISITORS = ("/", "/?q=clock", "/?status=over&sort=newest", "/login", "/register", "/docs", "/lots/none", "/lots/{gid}")
 MEMBERS = (
@@ -160,6 +162,7 @@ def test_no_page_has_inline_script_or_style(house: House, open_page: Open, path:
             assert address[:1] in "/#?" and address[:2] != "//"
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("path", [path for path in PAGES if "{" in path or path.startswith(("/mine", "/?"))])
 def test_markup_in_texts_makes_no_element(open_page: Open, path: str) -> None:
     """Markup in names, descriptions and searches is shown as text and makes no element, on any page."""

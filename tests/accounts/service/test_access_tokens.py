@@ -24,6 +24,8 @@ from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, person, sells
 from tests.fixtures_database import FakeClock
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PASSWORD, HERE = "correct horse", "192.0.2.1"
 ALL = frozenset(Scope)
 
@@ -110,6 +112,7 @@ async def test_its_end_is_chosen(house: Accounts, clocked_database: Database, cl
         await clocked_database.read(authenticate, one.value, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_sessions_and_access_tokens_are_apart(house: Accounts, clocked_database: Database) -> None:
     """No list shows the other's, and neither is ended by the other's number; nobody else's is ended at all."""
     login = await ada(house)
@@ -162,6 +165,7 @@ async def test_the_password_and_a_bound(house: Accounts, clocked_database: Datab
         await made(house, login, Scope.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_copied_database_has_no_token(house: Accounts, clocked_database: Database) -> None:
     """The row holds the digest of the value alone."""
     one = await made(house, await ada(house), Scope.READ)
@@ -169,6 +173,7 @@ async def test_a_copied_database_has_no_token(house: Accounts, clocked_database:
     assert one.value not in rows and token_digest(one.value) in rows
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_last_use_is_written_rarely(house: Accounts, clocked_database: Database, clock: FakeClock) -> None:
     """Uses of access tokens are written beside the requests, at most once in five minutes; those of logins are not."""
     uses = LastUses(None)
@@ -201,6 +206,7 @@ async def test_the_last_use_is_written_rarely(house: Accounts, clocked_database:
     }
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_sessions_end_that_nobody_uses(house: Accounts, clocked_database: Database, clock: FakeClock) -> None:
     """With the setting a login ends when nobody has used it for so long; one in use and access tokens go on."""
     uses = LastUses(timedelta(minutes=30))

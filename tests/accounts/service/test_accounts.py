@@ -34,6 +34,8 @@ from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.patience import settled
 from tests.storage.test_turns import Somebody, asked_by
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PASSWORD, HERE = "correct horse", "192.0.2.1"
 
 
@@ -92,6 +94,7 @@ async def test_no_token_no_user(database: Database, token: str | None) -> None:
         await database.read(authenticate, token, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_clash_is_retried(database: Database) -> None:
     """If another token has the value already, a new value is made, and the first token stays valid."""
     ada, bob = [await person(database) for _ in range(2)]
@@ -105,6 +108,7 @@ async def test_a_clash_is_retried(database: Database) -> None:
         await database.write(issue_token, bob.account.id, lambda: taken)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.usefixtures("slow_digests")
 async def test_a_copied_database_logs_nobody_in(database: Database, house: Accounts) -> None:
     """The column `token` holds the SHA-256 of the value, and users an Argon2id digest: 19 MiB, t=2, p=1, salted."""
@@ -145,6 +149,7 @@ async def test_logging_in(house: Accounts, database: Database) -> None:
         assert ada == await database.read(authenticate, issued.value, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_every_failed_login_costs_the_same(house: Accounts, passwords: CountingPasswords) -> None:
     """Wrong password, unknown user, user without a digest, impossible name: one computation each, and the same refusal."""
     await house.register("ada", PASSWORD, HERE)
@@ -179,6 +184,7 @@ async def test_an_outdated_digest_is_upgraded_at_login(house: Accounts, database
         assert (login.password_digest or "").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_logging_out_ends_one_session_everywhere(open_database: OpenDatabase) -> None:
     """The token is dead at once, also in other processes, and cannot log out again. Other tokens stay valid."""
     here, there = open_database(), open_database()

@@ -15,6 +15,8 @@ from tests.accounts.service.mailed import code, has_mail, mails, says, sign
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 ADA, NEW = "ada@example.org", "ada@new.example"
 
 
@@ -118,6 +120,7 @@ async def test_an_address_that_is_taken_away_is_told(clocked_database: Database)
     assert 3 == len(await mails(clocked_database))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_same_address_causes_no_mail(clocked_database: Database) -> None:
     """A user who gives the address that is theirs already gets no mail, and a link to another one ends."""
     ada = await person(clocked_database)
@@ -129,6 +132,7 @@ async def test_the_same_address_causes_no_mail(clocked_database: Database) -> No
     assert 2 == len(await mails(clocked_database))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_several_accounts_may_have_one_address(clocked_database: Database) -> None:
     """A second account that gives an address gets the same answer as the first, and verifies it for itself."""
     one, other = await person(clocked_database), await person(clocked_database)
@@ -175,6 +179,7 @@ async def test_a_mailbox_gets_few_mails_from_accounts_that_ask_at_once(open_data
     assert MAILBOX_LIMITS[0].most == len(await mails(houses[0]))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_two_uses_at_once_in_two_processes_are_one(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Of two uses of one link at the same time, in two processes, exactly one counts."""
     here, there = open_database(clock=clock), open_database(clock=clock)

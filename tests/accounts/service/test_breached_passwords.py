@@ -16,6 +16,8 @@ from saleroom.storage.database import Database
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import PASSWORD, ServeHouse
 
+pytestmark = pytest.mark.databases("sqlite")
+
 STOLEN = [f"stolen {number}" for number in range(300)]
 HERE = "192.0.2.1"
 

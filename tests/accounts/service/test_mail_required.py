@@ -17,6 +17,8 @@ from tests.bidding.service.people import bid, once_of, person, sells
 from tests.fixtures_house import ServeHouse
 from tests.site.visitor import Visitor
 
+pytestmark = pytest.mark.databases("sqlite")
+
 MAIL = {"smtp_url": "smtp://127.0.0.1:9", "mail_sender": "house@example.org"}
 
 

@@ -30,6 +30,8 @@ from saleroom.kernel.errors import Refusal, TooManyRequests, Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PASSWORD, HERE = "correct horse", "192.0.2.1"
 
 
@@ -153,6 +155,7 @@ async def test_wrong_codes_are_delayed_whatever_the_network(hall: Hall) -> None:
         await hall.log_in(hall.wrong)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_recovery_code_waits_for_nothing_and_counts_once(hall: Hall) -> None:
     """While wrong codes delay an account its recovery codes let its user in, each of them once."""
     recovery = await hall.set_up()
@@ -269,6 +272,7 @@ async def test_switching_off_needs_both(hall: Hall) -> None:
     assert Security(None, 0) == await hall.database.read(security, hall.token)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_new_recovery_codes_replace_the_old(hall: Hall) -> None:
     """New recovery codes need both factors; afterwards the old ones are worth nothing."""
     old = await hall.set_up()
@@ -288,6 +292,7 @@ async def test_the_owner_can_switch_codes_off(hall: Hall) -> None:
     await hall.log_in()
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_copied_database_has_no_secret(hall: Hall) -> None:
     """A row has a sealed secret and digests of recovery codes. A secret that is moved to another user opens for nobody."""
     recovery = await hall.set_up()

@@ -25,6 +25,8 @@ from saleroom.kernel.errors import Invalid, Refusal, TooManyRequests, Unauthenti
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 """For tests that are the same on every database."""
 OLD, NEW, OTHER, HERE = "correct horse", "battery staple", "another staple", "192.0.2.1"
@@ -141,6 +143,7 @@ async def test_the_same_password_is_no_other(house: Accounts, database: Database
     assert "ada" == (await database.read(authenticate, other, Right.READ)).username
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_two_changes_at_once(open_database: OpenDatabase, passwords: Passwords) -> None:
     """Of two changes at once from one session, in two processes, one wins and the other has a wrong current password."""
     first, second = (Accounts(one, passwords, Registrations(one, 10)) for one in (open_database(), open_database()))
@@ -165,6 +168,7 @@ async def test_a_change_that_another_overtakes(
     await house.log_in("ada", NEW, HERE)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_token_that_dies_meanwhile(
     house: Accounts, passwords: InterruptedPasswords, database: Database
 ) -> None:
@@ -216,6 +220,7 @@ async def test_a_login_that_commits_last(house: Accounts, database: Database) ->
         await database.read(authenticate, issued.value, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_digest_that_is_upgraded_meanwhile(
     house: Accounts, passwords: InterruptedPasswords, database: Database
 ) -> None:

@@ -23,6 +23,8 @@ from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def staff(database: Database, role: Role, name: str | None = None) -> Person:
     """A new user with a role."""
@@ -166,6 +168,7 @@ async def test_a_seller_is_approved_and_noted(database: Database) -> None:
         await database.write(roles_of_users.approve_seller, bob.token, name, approved=True)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_an_act_and_its_entry_stand_or_fall_together(database: Database) -> None:
     """If the act's transaction fails, the log says nothing of it."""
     owner, bob = await staff(database, Role.OWNER), await person(database)
@@ -180,6 +183,7 @@ async def test_an_act_and_its_entry_stand_or_fall_together(database: Database) -
     assert Role.MEMBER is await role_of(database, bob)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_log_is_only_appended_to(database: Database) -> None:
     """The database refuses to change or delete an entry, no matter who asks."""
     owner = await staff(database, Role.OWNER)
@@ -200,6 +204,7 @@ async def test_the_log_is_only_appended_to(database: Database) -> None:
     )
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_log_is_read_by_page_and_by_user(database: Database) -> None:
     """A page is read before a number; only what a user did or had done is found by the user, only such acts by the act."""
     owner, bob, cyd = await staff(database, Role.OWNER), await person(database), await person(database)

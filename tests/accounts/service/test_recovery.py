@@ -22,6 +22,8 @@ from tests.accounts.service.mailed import code, has_mail, mails, says, sign
 from tests.bidding.service.people import Person, person
 from tests.fixtures_database import FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 ADA = "Ada@example.org"
 
 
@@ -312,6 +314,7 @@ async def test_a_house_without_mail_says_so(clocked_database: Database, password
         await Recovery(clocked_database, passwords, sign, None).ask("ada", None, "here")
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_two_processes_answer_each_request_once(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Requests that two processes answer at the same time get one link each."""
     here, there = open_database(clock=clock), open_database(clock=clock)
@@ -324,6 +327,7 @@ async def test_two_processes_answer_each_request_once(open_database: OpenDatabas
     assert sorted(f"{one.account.username}@example.org" for one in some) == sorted(map(str, sent))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_two_uses_at_once_in_two_processes_are_one(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Of two uses of one link at the same time, in two processes, one sets the password and the other is refused."""
     here, there = open_database(clock=clock), open_database(clock=clock)

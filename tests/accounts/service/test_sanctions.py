@@ -21,6 +21,8 @@ from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import FakeClock
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def test_a_bar_refuses_bids_one_by_one(database: Database) -> None:
     """Of bids in one transaction, and at the door, only those of the barred user are refused, with the reason and the end."""
@@ -41,6 +43,7 @@ async def test_a_bar_refuses_bids_one_by_one(database: Database) -> None:
     assert ["barred", "accepted"] == await bid(database, bob.bids(gid, "110"), cyd.bids(gid, "100"))
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_bar_ends_by_itself(clocked_database: Database, clock: FakeClock) -> None:
     """At its end the user may bid again, and is no longer listed as barred; nobody has to lift anything."""
     database = clocked_database

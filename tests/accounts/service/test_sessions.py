@@ -17,6 +17,8 @@ from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 @pytest.fixture
 def passwords() -> Iterator[Passwords]:
@@ -85,6 +87,7 @@ async def test_ending_one_session(open_database: OpenDatabase) -> None:
         await there.read(authenticate, ada.token, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_another_users_session_cannot_be_ended(database: Database) -> None:
     """The session of another user is unknown, and stays alive."""
     ada, eve = await person(database), await person(database)
@@ -94,6 +97,7 @@ async def test_another_users_session_cannot_be_ended(database: Database) -> None
     assert ada.account == await database.read(authenticate, ada.token, Right.READ)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_logging_out_everywhere(open_database: OpenDatabase) -> None:
     """All tokens of the user are dead at once, in every process, and nobody else's."""
     here, there = open_database(), open_database()

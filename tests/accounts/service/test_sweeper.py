@@ -1,5 +1,7 @@
 """The sweeper of accounts."""
 
+import pytest
+
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.service.sweeper import sweep
 from saleroom.accounts.storage.idempotency import RETENTION
@@ -8,6 +10,8 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
+
+pytestmark = pytest.mark.databases("sqlite")
 
 
 async def test_sweeping(clocked_database: Database, clock: FakeClock) -> None:

@@ -21,6 +21,8 @@ from saleroom.kernel.errors import Busy, TooManyRequests
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 
 
@@ -158,6 +160,7 @@ async def test_one_try_at_a_time_after_the_free_ones(open_database: OpenDatabase
     assert [2, 2] == [await log_in(logins) for logins in (there, here)]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_of_many_tries_at_once_one_is_checked(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Tries that arrive together after the delay, in two processes, are one try and refusals."""
     several = [FailedLogins(open_database(), 600, clock) for _ in range(2)]
@@ -247,6 +250,7 @@ async def test_registrations_per_address(open_database: OpenDatabase, clock: Fak
     assert [0, 60] == [await register(number) for number in (1, 0)]
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_registrations_at_once(open_database: OpenDatabase, clock: FakeClock) -> None:
     """Of registrations that arrive together in two processes, only so many pass."""
     several = [Registrations(open_database(), 5, clock) for _ in range(2)]

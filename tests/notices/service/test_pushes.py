@@ -30,6 +30,8 @@ from tests.fixtures_database import T0, FakeClock
 from tests.notices.push_service import PushService, push_service
 from tests.outbox.mail_server import certificate
 
+pytestmark = pytest.mark.databases("sqlite")
+
 CONTACT = "mailto:bids@house.example"
 KEY = HouseKey(b"\x07" * 32)
 SQLITE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
@@ -323,6 +325,7 @@ async def test_no_message_goes_into_a_private_network(
     assert "private network" in str(word.last_error)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_word_is_claimed_before_it_is_sent(courier: Courier, authority: tuple[Path, Path]) -> None:
     """Two processes that read the same word send it once."""
     ada, ben, cyd = [await courier.known(name) for name in ("ada", "ben", "cyd")]

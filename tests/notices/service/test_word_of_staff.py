@@ -16,6 +16,8 @@ from tests.fixtures_database import FakeClock
 from tests.notices.equipment import Postman
 from tests.outbox.mail_server import Post
 
+pytestmark = pytest.mark.databases("sqlite")
+
 KINDS = {kind.name: kind for kind in MAILS}
 
 

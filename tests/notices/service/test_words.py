@@ -21,6 +21,8 @@ from tests.bidding.service.people import bid, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.notices.equipment import ORIGIN, Postman
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def reasons(postman: Postman, state: State = State.DROPPED) -> list[tuple[str, str | None]]:
     """The kinds of the words in a state, with the reason, the first posted first."""
@@ -106,6 +108,7 @@ async def test_whoever_leads_again_is_told_nothing_untrue(postman: Postman, cloc
     assert [("outbid", "It is no longer so.")] == await reasons(postman)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_end_is_told_to_all_who_took_part(postman: Postman, clock: FakeClock) -> None:
     """The winner, the seller and the others each learn how a lot ended; German readers in German."""
     ada, ben, cyd = [await postman.known(name, "de" if name == "ben" else "en") for name in ("ada", "ben", "cyd")]
@@ -186,6 +189,7 @@ async def test_a_voided_bid_is_told_to_all_bidders(postman: Postman, clock: Fake
         assert "A slip of the hand." in told(postman, receiver)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_hidden_lot_is_told_without_its_name(postman: Postman, clock: FakeClock) -> None:
     """Bidders and watchers learn it without name and reason, as the pages show neither; the seller learns the reason.
 
@@ -302,6 +306,7 @@ async def test_only_verified_addresses_get_word(postman: Postman, clock: FakeClo
     assert 0 == sum(counts.values())
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_user_gets_only_what_they_want(postman: Postman, clock: FakeClock) -> None:
     """What a user has switched off, and everything after the link of a mail, is dropped."""
     ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
@@ -338,6 +343,7 @@ async def test_quiet_hours_put_words_off(postman: Postman, clock: FakeClock) -> 
     assert ["ben@example.org"] == postman.post.receivers
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_what_happened_before_the_first_start_is_no_news(clocked_database: object, postman: Postman) -> None:
     """A house of an earlier version begins at the end of its log."""
     ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
@@ -351,6 +357,7 @@ async def test_what_happened_before_the_first_start_is_no_news(clocked_database:
     assert 0 == sum((await postman.database.read(store.counts)).values())
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("answer", ["450 greylisted", "drop", "550 no"])
 async def test_a_mail_that_fails_is_tried_again_or_given_up(postman: Postman, clock: FakeClock, answer: str) -> None:
     """After 4xx and a lost connection the same mail comes once more with the same Message-ID; after 5xx it is given up."""
