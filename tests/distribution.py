@@ -14,6 +14,10 @@ LONG = (
     "tests/attacks/test_attacks.py",
     "tests/http/test_schemathesis.py",
     "tests/test_matrix.py",
+    "tests/test_serving.py",
+    "tests/test_configurations.py",
+    "tests/tools/demo/test_demo.py",
+    "tests/abuse/test_house_limits.py",
     "tests/admin/test_backup.py",
     "tests/admin/test_transfer.py",
     "tests/bidding/api/test_hidden.py",
@@ -22,6 +26,8 @@ LONG = (
     "tests/http/test_linters.py",
     "tests/http/test_proxied_framing.py",
     "tests/faults/test_outbox.py",
+    "tests/storage/test_migrations.py",
+    "tests/test_cli.py",
     "tests/test_end_to_end.py",
 )
 """What takes long on a machine with two cores, about the longest first. The end of a run names what is missing here."""
