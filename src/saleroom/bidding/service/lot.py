@@ -20,14 +20,19 @@ from saleroom.bidding.service import photos, questions, remarks, watching
 from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, view_for
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
+from saleroom.kernel.parties import ERASED
 from saleroom.storage.database import Transaction
 
 
 class Deal(Struct, frozen=True, kw_only=True):
-    """The contacts that only the winner and the seller of a sold lot see: the other one's, and the reader's own."""
+    """The contacts that only the winner and the seller of a sold lot see: the other one's, and the reader's own.
+
+    `is_erased` is whether the other one was erased, and so leaves no contact any more.
+    """
 
     contact: str
     own_contact: str
+    is_erased: bool
 
 
 class LotDetails(Struct, frozen=True, kw_only=True):
@@ -126,7 +131,7 @@ def _deal(tx: Transaction, sold: Auction, viewer: Account) -> Deal | None:
         return None
     other = sold.author if viewer.id == sold.leader.id else sold.leader
     own_contact, contact = contacts.of_two(tx, viewer.id, other.id)
-    return Deal(contact=contact, own_contact=own_contact)
+    return Deal(contact=contact, own_contact=own_contact, is_erased=other.name.startswith(ERASED))
 
 
 def _limit(tx: Transaction, auction: Auction, viewer: Account) -> Decimal | None:
