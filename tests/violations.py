@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from msgspec import structs
 from sqlalchemy import Row, select
 
 from saleroom.bidding.domain.auction import begin
@@ -64,7 +65,11 @@ def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iter
         if isinstance(event, BidPlaced) and state.ends_at is not None and event.at >= state.ends_at:
             yield f"a bid at {event.at}, and the end was at {state.ends_at}"
         state = state.after(event)
-    if auction_rows.get(tx, row.gid) != replay(row.id, [first, *rest]):
+    stored = auction_rows.get(tx, row.gid)
+    if stored is not None and (stored.withheld or stored.renamed):  # what is beside the log
+        hidden = None if stored.withheld else stored.taken_down
+        stored = structs.replace(stored, taken_down=hidden, withheld=False, renamed=0)
+    if stored != replay(row.id, [first, *rest]):
         yield "the log does not give the stored auction"
     told = [_facts(event) for event in rest if isinstance(event, BidPlaced)]
     if [(b.bidder_id, b.amount, b.maximum, b.automatic, b.placed_at) for b in history] != told:

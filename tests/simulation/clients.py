@@ -122,6 +122,10 @@ class PendingRequest:
             standing = [one.version for one in self._standing(gid).oracle.asked]
             version = standing[-1 - entry.pick % len(standing)] if standing and entry.pick >= 0 else -entry.pick
             return lambda process: process.database.write(moderation.void_bid, token, gid, version, "A slip.", once)
+        if entry.what in MODERATIONS:
+            use_case, said = MODERATIONS[entry.what]
+            values: tuple[Any, ...] = (token, gid, *said, once)
+            return lambda process: process.database.write(use_case, *values)
         if entry.what == "buy":
             return lambda process: process.database.write(
                 bidding.buy_now, token, gid, once, BidRequest(None, None, received_at=process.database.clock_now())
@@ -192,6 +196,8 @@ class PendingRequest:
         judge = self._world.judge
         least = max(judge.states[gid])
         answer = await self._attempt(lambda process: process.showing.ask((gid, None)), self._way(), None)
+        if self._standing(gid).was_withheld and getattr(answer, "hidden", False):
+            return  # no event says that staff hide a lot that is over
         if answer is not LOST and not isinstance(answer, Exception):
             versions = [version for version, state in judge.states[gid].items() if state == answer.json]
             if not versions or versions[-1] < least:
@@ -228,6 +234,12 @@ class PendingRequest:
         return status not in (429, 503)
 
 
+MODERATIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "hide": (moderation.hide, ("It may be stolen.",)),
+    "show": (moderation.show, ()),
+    "cancel sale": (moderation.cancel, ("The seller has withdrawn it.",)),
+}
+"""What staff do about a lot, with the reason that they give."""
 _PASSES = Way()
 
 

@@ -35,7 +35,7 @@ from tests.bidding.domain.oracle import (
     contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
-from tests.bidding.domain.voids import Void
+from tests.bidding.domain.voids import Moderate, Void
 from tests.simulation.plan import STAFF
 
 OUTAGE = timedelta(seconds=10)
@@ -64,13 +64,16 @@ class ModelAuction:
     oracle: Oracle
     last: int
     """The instant of the last event: the clock of an auction is never set back."""
+    was_withheld: bool = False
+    """Whether staff have hidden it since it was over: then brokers remove its state."""
 
-    def do(self, act: Act | Void, now: datetime) -> str | None:
+    def do(self, act: Act | Void | Moderate, now: datetime) -> str | None:
         """Let `act` happen, and return the code of a refusal."""
         at = micros(now) if isinstance(act, Settle) else max(self.last, micros(now))
         count = len(self.oracle.events)
         code = self.oracle.do(act, at)
         happened = self.oracle.events[count:]
+        self.was_withheld = self.was_withheld or self.oracle.withheld
         if happened:
             opened = happened == ["auction.opened"] and self.oracle.lot.starts is not None
             self.last = max(self.last, self.oracle.lot.starts or 0) if opened else at
@@ -103,8 +106,8 @@ class Model:
                 self._once(token, once, answer, now, lambda person: self._act(gid, person, Buy(0), now))
             case "create", (token, draft, once, *_):
                 self._once(token, once, answer, now, lambda person: self._create(person, draft, answer, now))
-            case "void_bid", (token, gid, version, _, once):
-                self._once(token, once, answer, now, lambda person: self._void(gid, person, version, now))
+            case "void_bid" | "hide" | "show" | "cancel", (token, gid, *said, IdempotencyKey() as once):
+                self._once(token, once, answer, now, lambda person: self._by_staff(use_case, gid, person, said, now))
             case "close", (token, gid, ends_at, once, *_):
                 act = CloseNow(0) if ends_at is None else Announce(0, micros(ends_at))
                 self._once(token, once, answer, now, lambda person: self._act(gid, person, act, now))
@@ -167,15 +170,17 @@ class Model:
         acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
         return standing.do(acting, now)
 
-    def _void(self, gid: str, person: int, version: int, now: datetime) -> str | None:
+    def _by_staff(self, use_case: str, gid: str, person: int, said: list[Any], now: datetime) -> str | None:
         if person != STAFF:
             return "missing_right"
         standing = self.auctions.get(gid)
         if standing is None:
             return "unknown_auction"
+        if use_case != "void_bid":
+            return standing.do(Moderate(use_case), now)
         if any(row.who == standing.who(person) and not row.automatic for row in standing.oracle.rows):
             return "bids_there"
-        return standing.do(Void(version), now)
+        return standing.do(Void(said[0]), now)
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""

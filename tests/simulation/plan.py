@@ -170,6 +170,7 @@ def plan(seed: int) -> Plan:
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
     if voids := list(_voids(seed, lots)):
         entries = [*(entries if seed % 4 == 0 else map(_not_by_staff, entries)), *voids]
+    entries += _moderations(seed, lots)
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 
@@ -258,6 +259,19 @@ def _voids(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
         pick = chance.choice((0, 1, 2, 3, 5, 8, -1, -2))
         way = _way(chance, mqtt=False)
         yield PlannedRequest(0, _within(chance, lot), "void", who, lot.lot, near=near, way=way, pick=pick)
+
+
+def _moderations(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
+    """Yield what staff do about lots in some seeds: most are shown again soon after they were hidden, and some are over."""
+    chance = Random(f"staff {seed}")
+    for _ in range(chance.choice((0, 0, 1, 2, 3))):
+        lot = chance.choice(lots)
+        who = STAFF if chance.random() < 0.9 else chance.randrange(len(PEOPLE))
+        at = _within(chance, lot)
+        near = Relative("end", chance.choice((0, -1, 1, -SECOND, SECOND))) if chance.random() < 0.4 else None
+        for what in chance.choice((("hide",), ("hide", "show"), ("hide", "show"), ("show",), ("cancel sale",))):
+            yield PlannedRequest(0, at, what, who, lot.lot, near=near, way=_way(chance, mqtt=False))
+            at, near = round(at + chance.choice((0.0, 0.3, 4.0)), 2), None
 
 
 def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:

@@ -14,9 +14,10 @@ from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain import auction as auctions_as_values
 from saleroom.bidding.domain import bidding, closing, voiding
 from saleroom.bidding.domain.errors import AuctionOver
+from saleroom.bidding.domain.events import AuctionHidden
 from saleroom.bidding.service import bidding as use_cases
 from saleroom.bidding.service import closing as closer
-from saleroom.bidding.service import desk, recording
+from saleroom.bidding.service import desk, moderation, recording
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.log.store import LoggedEvent
@@ -174,6 +175,37 @@ def void_of_a_rival_changes_nothing() -> Iterator[None]:
 def void_not_marked() -> Any:
     """A voided bid is not marked in the history."""
     return patch.object(bid_rows, "void", lambda tx, auction_id, numbers, reason: None)
+
+
+@plant
+def hidden_lot_takes_bids() -> Any:
+    """A hidden lot takes bids."""
+    return patch.object(bidding, "refuse_if_taken_down", lambda auction: None)
+
+
+@plant
+@contextmanager
+def hidden_lot_is_sold() -> Iterator[None]:
+    """A lot that ends while it is hidden is sold all the same."""
+    settle = closing.settle
+
+    def sold(auction: Any, now: Any) -> Any:
+        return settle(structs.replace(auction, taken_down=None), now)
+
+    with patch.object(closer, "settle", sold):
+        yield
+
+
+@plant
+@contextmanager
+def hidden_after_its_end() -> Iterator[None]:
+    """A lot that is over is hidden by an event, after the last line of its ledger."""
+
+    def by_event(tx: Any, auction: Any, reason: str) -> Any:
+        return recording.advance(tx, auction, [AuctionHidden(at=auction.not_before(tx.now()), hidden_for=reason)])
+
+    with patch.object(moderation, "_withhold", by_event):
+        yield
 
 
 @plant

@@ -10,6 +10,7 @@ from decimal import Decimal
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import (
     AuctionAmended,
+    AuctionCancelled,
     AuctionClosed,
     AuctionExtended,
     AuctionOpened,
@@ -111,9 +112,9 @@ def _time(before: Auction, event: Event, after: Auction, now: datetime) -> Itera
         yield f"the end moved past the cap to {event.ends_at}"
     if isinstance(event, BidPlaced) and before.status != Status.OPEN:
         yield f"a bid while the auction was {before.status}"
-    if isinstance(event, AuctionClosed):
+    if isinstance(event, AuctionClosed | AuctionCancelled):
         own = before.ends_at if before.ends_at is not None and now >= before.ends_at else now
         if event.at != own:
-            yield f"closed as of {event.at}, and its own end was {own}"
+            yield f"{event.TYPE} as of {event.at}, and its own end was {own}"
     elif event.at != now and not (isinstance(event, AuctionOpened) and event.at == before.starts_at):
         yield f"{event.TYPE} is dated {event.at}, and was decided at {now}"

@@ -4,10 +4,10 @@ Money is in thousandths, an instant is in microseconds since the auction's creat
 author. A refusal is its code; for contradictory terms their `field/code` pairs follow it.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.bidding.domain.voids import Asked, Void, decided_again
+from tests.bidding.domain.voids import Asked, Moderate, Void, decided_again, moderated
 
 LIMIT = 10**20 - 1
 SECOND = 1_000_000
@@ -116,6 +116,8 @@ class Oracle:
     asked: list[Asked] = field(default_factory=list)
     """The accepted requests of bids that stand."""
     voided: set[int] = field(default_factory=set)
+    hidden: bool = False
+    withheld: bool = False  # hidden since it was over, which is no event
 
     def __post_init__(self) -> None:
         if self.lot.starts is not None and self.lot.starts > 0:
@@ -123,10 +125,10 @@ class Oracle:
 
     def seen(self) -> dict[str, Any]:
         """Everything that tests compare."""
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("asked", "voided")}
+        own = {name: value for name, value in vars(self).items() if name not in ("asked", "voided", "withheld")}
         return own | {"least": self.least()}
 
-    def do(self, act: Act | Void, now: int) -> str | None:
+    def do(self, act: Act | Void | Moderate, now: int) -> str | None:
         """Let `act` happen at `now`."""
         match act:
             case Bid(who, amount, maximum):
@@ -135,6 +137,8 @@ class Oracle:
                 return self.buy(who, now)
             case Void(version):
                 return self.void(version, now)
+            case Moderate(what):
+                return moderated(self, what, now)
             case Amend(who, changes):
                 return self.amend(who, dict(changes), now)
             case Cancel(who):
@@ -173,7 +177,7 @@ class Oracle:
         assert m is not None
         if least is None or m < least or (amount is not None and amount < least):
             return "bid_too_low"
-        self._open(now)
+        self.open(now)
         before = (self.price, self.leader)
         if self.leader is None:  # 4a
             self._lead(who, self.lot.starting if amount is None else amount, m)
@@ -211,9 +215,8 @@ class Oracle:
 
     def _own_version(self) -> int:
         """The version of the last bid that was asked for: an automatic bid may come after it."""
-        placed = [
-            at for at, kind in enumerate((k for k in self.events if k != "maximum.raised"), 1) if kind == "bid.placed"
-        ]
+        public = [kind for kind in self.events if kind != "maximum.raised"]
+        placed = [at for at, kind in enumerate(public, 1) if kind == "bid.placed"]
         rows = zip(reversed(self.rows), reversed(placed), strict=False)
         return next(version for row, version in rows if not row.automatic)
 
@@ -223,7 +226,7 @@ class Oracle:
             return refusal
         if self.lot.buy_now is None or self.leader is not None:
             return "buy_now_unavailable"
-        self._open(now)
+        self.open(now)
         self._lead(who, self.lot.buy_now, self.lot.buy_now)
         self._close()
         return None
@@ -240,18 +243,18 @@ class Oracle:
             faults = contradictions(after, now if after.ends != self.lot.ends else None)
             if faults:
                 return faults
-        self._open(now)
+        self.open(now)
         if after != self.lot:
             self.lot = after
             self.events.append("auction.amended")
-            self._open(now)
+            self.open(now)
         return None
 
     def cancel(self, who: int, now: int) -> str | None:
         refusal = self._for_author(who, now) or ("has_bids" if self.leader is not None else None)
         if refusal:
             return refusal
-        self._open(now)
+        self.open(now)
         self.status = "cancelled"
         self.events.append("auction.cancelled")
         return None
@@ -264,25 +267,25 @@ class Oracle:
         faults = contradictions(after, now)
         if faults:
             return faults
-        self._open(now)
+        self.open(now)
         self.lot = after
         self.events.append("auction.amended")
         return None
 
     def close_now(self, who: int, now: int) -> str | None:
         refusal = self._for_author(who, now) or ("ends_by_itself" if self.lot.ends is not None else None)
-        if refusal:
-            return refusal
+        if refusal or self.hidden:
+            return refusal or "taken_down"
         if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
             return "auction_not_started"
-        self._open(now)
+        self.open(now)
         self._close()
         return None
 
     def settle(self, now: int) -> None:
         if self.status in ("closed", "cancelled"):
             return
-        self._open(now)
+        self.open(now)
         if self.status == "open" and self.lot.ends is not None and now >= self.lot.ends:
             self._close()
 
@@ -293,12 +296,14 @@ class Oracle:
         missed = since < end and end - soft.window * SECOND < now
         later = self._later(now)
         if missed and later > max(end, now):
-            self._open(now)
+            self.open(now)
             self._extend(later)
 
     def _rule_1(self, who: int, now: int) -> str | None:
         if self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends):
             return "auction_closed"
+        if self.hidden:
+            return "taken_down"
         if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
             return "auction_not_started"
         return "own_auction" if who == AUTHOR else None
@@ -345,14 +350,16 @@ class Oracle:
         over = self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends)
         return "auction_closed" if over else None
 
-    def _open(self, now: int) -> None:
+    def open(self, now: int) -> None:
         if self.status == "scheduled" and (self.lot.starts is None or now >= self.lot.starts):
             self.status = "open"
             self.events.append("auction.opened")
 
     def _close(self) -> None:
-        self.status = "closed"
-        self.events.append("auction.closed")
+        self.status = "cancelled" if self.hidden else "closed"
+        self.events.append(f"auction.{self.status}")
+        if self.hidden:
+            return
         if self.price is None:
             self.outcome = "no_bids"
         elif self.lot.reserve is not None and self.price < self.lot.reserve:

@@ -206,6 +206,7 @@ def seen(auction: Auction, rows: list[Row], events: list[str]) -> dict[str, Any]
             tiers=tuple((units(tier.start), units(tier.step)) for tier in auction.ladder.tiers),
         ),
         "status": auction.status,
+        "hidden": auction.taken_down is not None,
         "outcome": auction.outcome,
         "price": amount(auction.current_bid),
         "leader": None if auction.leader is None else auction.leader.id - 100,

@@ -1,7 +1,8 @@
-"""Voids for the oracle: the standing decided again, written from docs/rules.md, "Voiding a bid", and not from the code."""
+"""Acts of staff for the oracle; and the standing decided again after a void, from docs/rules.md and not from the code."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -9,6 +10,13 @@ class Void:
     """Staff void the bid at `version`."""
 
     version: int
+
+
+@dataclass(frozen=True)
+class Moderate:
+    """Staff `hide` the lot, `show` it again, or `cancel` its sale."""
+
+    what: str
 
 
 @dataclass
@@ -40,3 +48,23 @@ def decided_again(
         if reserve is not None and price < reserve <= maximum:
             price = reserve
     return (None, None, None) if leader is None else (leader, price, maximum)
+
+
+def moderated(oracle: Any, what: str, now: int) -> str | None:
+    """Let staff do `what` on the lot of an `Oracle`, and return the code of a refusal."""
+    over, is_hidden = oracle.status in ("closed", "cancelled"), oracle.hidden or oracle.withheld
+    ended = over or (oracle.lot.ends is not None and now >= oracle.lot.ends)
+    if ended and (what == "cancel" or not over):
+        return "auction_closed"
+    if what != "cancel" and (what == "hide") == is_hidden:
+        return "already_hidden" if is_hidden else "not_hidden"
+    if over:
+        if oracle.hidden:
+            return "auction_closed"
+        oracle.withheld = what == "hide"
+        return None
+    oracle.open(now)
+    oracle.hidden = what == "hide" or (what == "cancel" and oracle.hidden)
+    oracle.status = "cancelled" if what == "cancel" else oracle.status
+    oracle.events.append({"hide": "auction.hidden", "show": "auction.shown", "cancel": "auction.cancelled"}[what])
+    return None
