@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
 import pytest
@@ -118,11 +119,23 @@ def looks(house: House, gid: str, readers: list[User], given: list[str]) -> dict
                 found[normal(path.encode()).decode(), "" if reader is None else reader.name] = chunked(
                     line.read(SECONDS_MAX)
                 )
-    for path in streams(gid):
+
+    def beginning(path: str) -> Answer:
+        """Return the beginning of the stream, and then the earlier events."""
         with closing(OneRequest(house, path)) as line:
-            # The beginning of the stream, and then the earlier events.
-            found[path, ""] = chunked(line.read(SILENCE_SECONDS, 2 if "after=" in path else 1))
+            return chunked(line.read(SILENCE_SECONDS, 2 if "after=" in path else 1))
+
+    with ThreadPoolExecutor() as pool:
+        found |= {
+            (path, ""): answer for path, answer in zip(streams(gid), pool.map(beginning, streams(gid)), strict=True)
+        }
     return found
+
+
+def silent(lines: list[OneRequest], awaits: int = 0) -> list[bytes]:
+    """Return the bytes of each connection until nothing comes any more, all at the same time."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda line: line.read(SILENCE_SECONDS, awaits), lines))
 
 
 @pytest.mark.databases("sqlite", "postgresql")
@@ -140,8 +153,7 @@ def test_no_public_byte_tells_of_a_raise(clocked_house: House, monkeypatch: pyte
     given = list(paths(house, gid))[:8]
     with ExitStack() as stack:
         open_ = [stack.enter_context(closing(OneRequest(house, path))) for path in streams(gid)]
-        for line in open_:
-            assert line.read(SILENCE_SECONDS, 1)
+        assert all(silent(open_, 1))
         compare(house, gid, bob, given, open_)
         assert 201 == cyd.bid(gid, amount=50).status_code
         assert all(line.next() for line in open_)
@@ -157,7 +169,7 @@ def compare(house: House, gid: str, bob: User, given: list[str], open_: list[One
     assert any(len(chunks) > 2 for (path, _), (_, chunks) in before.items() if path.endswith("/ledger"))
     for maximum in range(100, 108):
         assert 201 == bob.bid(gid, maximum=maximum).status_code
-    assert [b""] * len(open_) == [line.read(SILENCE_SECONDS) for line in open_]
+    assert [b""] * len(open_) == silent(open_)
     after = looks(house, gid, readers, given)
     assert list(before) == list(after)
     for at, answer in before.items():
