@@ -17,6 +17,7 @@ class Line:
         self._target = make_url(url)
         self._open: list[socket.socket] = []
         self._next_bid: Cut | None = None
+        self._lock = threading.Lock()
         self._listen(0)
         self.port = int(self._listener.getsockname()[1])
         self.url = self._target.set(host="127.0.0.1", port=self.port, query={}).render_as_string(hide_password=False)
@@ -27,9 +28,10 @@ class Line:
 
     def cut(self) -> None:
         """End all connections and take no new one."""
-        for end in (self._listener, *self._open):
-            _hang_up(end)
-        self._open.clear()
+        with self._lock:
+            for end in (self._listener, *self._open):
+                _hang_up(end)
+            self._open.clear()
 
     def mend(self) -> None:
         """Take connections again, at the same port."""
@@ -47,7 +49,12 @@ class Line:
             while True:
                 near = listener.accept()[0]
                 far = self._dial()
-                self._open += [near, far]
+                with self._lock:
+                    if listener.fileno() < 0:  # the line was cut meanwhile, and knew nothing of these two
+                        _hang_up(near)
+                        _hang_up(far)
+                        return
+                    self._open += [near, far]
                 lost = threading.Event()
                 threading.Thread(target=self._ask, args=(near, far, lost), daemon=True).start()
                 threading.Thread(target=self._answer, args=(far, near, lost), daemon=True).start()
