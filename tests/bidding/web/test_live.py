@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 from typing import Any
 
 import httpx
@@ -106,9 +107,11 @@ def test_a_page_that_is_read_slowly_skips_states_and_has_the_last(
         for number in range(1, 151):
             bidders[number % 2].bid(gid, amount=str(10 * number))
         lively = messages(house, f"/lots/{gid}/live?after=150", 'data-version="151"', None)
+        deadline = time.monotonic() + SECONDS_MAX  # comments come for ever
         while b'data-version="151"' not in text:
             received = slow.recv(65536)
             assert received, "the page was cut off"
+            assert time.monotonic() < deadline, "the last state does not come"
             text += received
     told = [int(version) for version in re.findall(rb'data-version="([0-9]+)"', text)]
     assert sorted(told) == told
@@ -127,14 +130,16 @@ def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:
             for gid in gids:
                 bidders[number % 2].bid(gid, amount=str(10 * number))
 
-    text = ""
+    text, deadline = "", time.monotonic() + 2 * SECONDS_MAX
     with httpx.stream("GET", f"{house.base}/live?lots={','.join(gids)}", timeout=SECONDS_MAX) as stream:
         for chunk in stream.iter_text():
+            assert time.monotonic() < deadline, "the last prices do not come"
             storms, text = not text, text + chunk
             if storms:
                 storm()
             if all(re.findall(rf'id="card-{gid}"[^>]*data-price="([^"]*)"', text)[-1:] == ["200.000"] for gid in gids):
                 return
+    pytest.fail("the stream ended before the last prices")
 
 
 @pytest.mark.parametrize(
