@@ -17,6 +17,8 @@ from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, logged, person, read, sells, stored
 from tests.fixtures_database import FakeClock
 
+pytestmark = pytest.mark.databases("sqlite")
+
 Act = Callable[[Transaction, str, str], Any]
 ACTS: dict[str, Act] = {
     "amend": lambda tx, token, gid: amend(tx, token, gid, {"name": "Bracket clock"}),

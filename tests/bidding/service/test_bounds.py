@@ -24,6 +24,8 @@ from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, once_of, person, read, sells
 from tests.fixtures_database import FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def _creates(database: Database, who: Person, most: int, key: str | None = None, **terms: Any) -> str:
     draft = Draft(name="Clock", starting_price=eur("1"), **terms)
@@ -79,9 +81,10 @@ async def test_auctions_of_a_day(clocked_database: Database, clock: FakeClock) -
         await _creates(database, ada, 3)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_auctions_created_at_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """If several processes create the last auction that an author may have, only one succeeds."""
-    _slowly(monkeypatch, auctions, "start")
+    _slowly(monkeypatch, auctions, "begin_ledger")
     several = [open_database() for _ in range(4)]
     ada = await person(several[0])
     await _creates(several[0], ada, 2)

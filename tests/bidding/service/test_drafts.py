@@ -22,6 +22,8 @@ from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.patience import SECONDS_MAX
 from tests.pictures import plain
 
+pytestmark = pytest.mark.databases("sqlite")
+
 MADE = make(plain((20, 16)))
 
 

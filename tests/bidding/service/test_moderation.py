@@ -26,6 +26,8 @@ from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import Person, bid, logged, once_of, person, sells, stored
 from tests.fixtures_database import FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 SLIP = "A slip of the hand."
 
 
@@ -110,6 +112,7 @@ async def test_voiding_needs_its_right(database: Database) -> None:
     assert 2 == (await stored(database, gid)).version
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_same_request_again_has_one_effect(database: Database) -> None:
     """With an Idempotency-Key the first answer comes again; without one the bid is voided already."""
     ada, bob, staff = await person(database), await person(database), await auctioneer(database)
@@ -123,6 +126,7 @@ async def test_the_same_request_again_has_one_effect(database: Database) -> None
         await database.write(moderation.void_bid, staff.token, gid, 3, SLIP)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_hidden_lot_takes_no_bids_in_any_process(open_database: OpenDatabase) -> None:
     """A process that remembers the lot as it was shown still refuses bids on it, and decides others in the same batch."""
     database, another = open_database(), open_database()
@@ -206,6 +210,7 @@ async def test_moderating_needs_its_right(database: Database) -> None:
     assert "The seller has withdrawn it." == (await stored(database, gid)).cancelled_for
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_voids_and_bids_at_the_same_time(database: Database) -> None:
     """Bids that come while others are voided are decided before or after each void, and the log fits the rules."""
     ada, staff = await person(database), await auctioneer(database)

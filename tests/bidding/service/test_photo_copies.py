@@ -22,6 +22,8 @@ from tests.bidding.service.people import Person, person, read, sells
 from tests.fixtures_database import FakeClock
 from tests.pictures import plain
 
+pytestmark = pytest.mark.databases("sqlite")
+
 MADE = make(plain((900, 600)))
 
 
@@ -103,6 +105,7 @@ async def test_copies_are_bounded(clocked_database: Database, clock: FakeClock) 
     assert [] == await database.read(faults_of)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_sweep_leaves_the_files_of_a_copy(clocked_database: Database, clock: FakeClock) -> None:
     """A copy that is taken off is deleted after a day, and the lot of before still shows its photo."""
     database, ada = clocked_database, await person(clocked_database)

@@ -28,6 +28,8 @@ from tests.fixtures_database import T0, FakeClock, OpenDatabase
 from tests.patience import SECONDS_MAX
 from tests.pictures import plain
 
+pytestmark = pytest.mark.databases("sqlite")
+
 PICTURE = plain((1000, 500))
 MADE = make(plain((20, 16)))
 
@@ -172,6 +174,7 @@ async def test_who_may_change_the_terms_may_change_the_photos(clocked_database: 
     assert [photo] == (await clocked_database.write(photos.arrange, ada.token, gids[0], [photo.id])).photos
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_lot_comes_with_its_photos_or_not_at_all(database: Database) -> None:
     """Creating puts the photos on the new lot in the same transaction; an unknown photo means that there is no lot."""
     ada = await person(database)
@@ -200,6 +203,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     monkeypatch.setattr(storage, step, slow)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_photo_that_two_lots_want_at_once_is_on_one(
     open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +238,7 @@ async def test_few_photos_wait_for_a_lot(database: Database, taking_in: Photos) 
         await taking_in.sender_of(ada.token)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_the_last_photo_is_stored_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """If several processes store the last photo that a user may have, only one succeeds."""
     several = [open_database() for _ in range(4)]

@@ -15,6 +15,8 @@ from saleroom.storage.database import Database
 from tests.bidding.service.people import person, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def test_words_of_a_question_go_by_what_the_house_sends(clocked_database: Database, clock: FakeClock) -> None:
     """By a channel that the house does not send by, no word of a question waits."""
@@ -29,6 +31,7 @@ async def test_words_of_a_question_go_by_what_the_house_sends(clocked_database: 
         assert {(channel, channel == WEBHOOK) for channel in channels} == {(one.channel, one.alone) for one in words}
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_questions_at_once(open_database: OpenDatabase) -> None:
     """Of a user's questions that come at once, through several processes, three are kept, and the same one is one."""
     processes = [open_database() for _ in range(6)]
@@ -44,6 +47,7 @@ async def test_questions_at_once(open_database: OpenDatabase) -> None:
     assert all(isinstance(one, TooManyQuestions) for one in refused)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_answers_at_once(open_database: OpenDatabase) -> None:
     """Of several answers that come at once, one counts; the others are refused."""
     processes = [open_database() for _ in range(4)]

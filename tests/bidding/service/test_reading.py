@@ -18,6 +18,8 @@ from saleroom.storage.batching import SharedRead
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 def shown(view: Any) -> dict[str, Any]:
     """A view as JSON."""
@@ -111,6 +113,7 @@ async def test_the_standing_of_a_bidder(database: Database) -> None:
     assert [] == await _standings(database, ada)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_my_auctions(database: Database) -> None:
     """A user's list has only their own auctions, newest first, by pages, with the reserve."""
     ada, bob = [await person(database) for _ in range(2)]

@@ -11,7 +11,10 @@ from saleroom.storage.database import Database
 from tests.bidding.service.people import person, sells
 from tests.fixtures_database import T0, FakeClock, OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
 
+
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_remarks_at_once(open_database: OpenDatabase) -> None:
     """Of one remark sent twice at once, from several processes, one is written; different ones are all written."""
     processes = [open_database() for _ in range(4)]

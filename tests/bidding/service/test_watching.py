@@ -13,6 +13,8 @@ from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person, sells
 from tests.fixtures_database import OpenDatabase
 
+pytestmark = pytest.mark.databases("sqlite")
+
 
 async def test_a_list_is_ones_own_and_the_latest_comes_first(database: Database) -> None:
     """A user's list holds each auction that they watch once, the latest first, and none that they no longer watch."""
@@ -75,6 +77,7 @@ async def test_an_unknown_user_or_auction_is_refused(database: Database) -> None
         await database.read(watching.watched, "AAAAAAAAAAAAAA==", 1, None)
 
 
+@pytest.mark.databases("sqlite", "postgresql")
 async def test_a_lot_added_twice_at_once_is_listed_once(
     open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
