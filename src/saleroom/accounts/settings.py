@@ -38,7 +38,8 @@ class AccountSettings(PlatformSettings):
         description="List of breached passwords, which nobody may choose: a sorted file of SHA-1 hashes, or its ranges.",
     )
     staff_one_time_codes: bool = Field(
-        False, description="Whether staff has the rights of its roles only after setting up one-time codes."
+        False,
+        description="Whether staff has the rights of its roles only with one-time codes, or after a login by a passkey.",
     )
     mail_required: bool = Field(
         False, description="Whether people bid, buy and offer lots only after they have verified a mail address."

@@ -116,7 +116,7 @@ def has_address(mailed: Mailed, language: str) -> tuple[User, str]:
     {
         "language": "en",
         "subjects": ("Verify your mail address", "A new password for {}", "The password of {} was changed"),
-        "told": "set anew by a link",
+        "told": "replaced by a link",
     },
     {
         "language": "de",

@@ -79,7 +79,8 @@ VOCABULARY = Vocabulary(
             "right": {"enum": list(Right), "description": "The right that is missing."},
             "needs": {
                 "enum": ["one_time_codes", None],
-                "description": "What to set up first, to have it; null if nothing would do.",
+                "description": "What to set up first, to have it; null if nothing would do. A login by a passkey "
+                "does as well as `one_time_codes`.",
             },
         },
         Barred: {

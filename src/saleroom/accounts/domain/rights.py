@@ -170,6 +170,6 @@ def missing(right: Right) -> MissingRight:
 
 
 def missing_for_want_of_codes(right: Right) -> MissingRight:
-    """Return the refusal of staff who have to set up one-time codes first; `needs` says so."""
-    message = "This house asks its staff for one-time codes: set them up, then you have the rights of your role."
+    """Return the refusal of staff without a second factor. `needs` has the word that clients know, though passkeys do too."""
+    message = "This house asks its staff for one-time codes, or a login by a passkey: either gives you the rights of your role."
     return MissingRight(message, right=right.value, needs="one_time_codes")
