@@ -24,8 +24,10 @@ async def test_refusals_are_logged_with_their_number(
     assert 401 == house.anyone.post(f"/auctions/{gid}/bids", headers=token, json={"amount": 11}).status_code
     assert 403 == house.stranger.post("/login?password=hunter2", json={}).status_code
     assert 404 == house.anyone.get("/nowhere").status_code
-    told = {"401 /me": 5, "401 /auctions/{gid}/bids": 1, "403 other": 1}
-    await until(lambda: sum(count for count, _ in _lines(errors_logged)) == 8, "all are told")
+    wrong = {"username": "ada", "password": "hunter2"}
+    assert [422] * 5 + [429] == [house.anyone.post("/login", json=wrong).status_code for _ in range(6)]
+    told = {"401 /me": 5, "401 /auctions/{gid}/bids": 1, "403 other": 1, "429 /login": 1}
+    await until(lambda: sum(count for count, _ in _lines(errors_logged)) == 9, "all are told")
     counted: dict[str, int] = {}
     for _, routes in _lines(errors_logged)[1:]:
         counted = {name: counted.get(name, 0) + routes.get(name, 0) for name in counted | routes}

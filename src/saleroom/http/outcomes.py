@@ -1,4 +1,4 @@
-"""The answers of a house, counted by route and status; and a log line for refusals by 401 and 403."""
+"""The answers of a house, counted by route and status; and a log line for refusals by 401, 403 and 429."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTE = "saleroom.route"
 the guard refused the request."""
 OTHER = "other"
 """In place of the route of a request without one."""
-_REFUSED = (401, 403)
+_REFUSED = (401, 403, 429)
 
 
 class Outcomes:
