@@ -152,7 +152,8 @@ async def _copy(url: str, contents: dict[str, list[tuple[Any, ...]]]) -> None:
     try:
         for name, rows in contents.items():
             columns = [column.name for table in TABLES.tables if table.name == name for column in table.columns]
-            await connection.execute(f"DELETE FROM {name}")  # rows of migrations, such as the secret of the house
+            if await connection.fetchval(f"SELECT EXISTS (SELECT FROM {name})"):
+                await connection.execute(f"DELETE FROM {name}")  # rows of migrations, such as the secret of the house
             await connection.copy_records_to_table(name, records=rows, columns=columns)
             if rows and "id" in columns:
                 await connection.execute(
