@@ -20,14 +20,17 @@ folder = Path(sys.argv[1])
 started = forking.Program([str(folder / "script.py")], folder, {}, sys.stderr, sys.stderr)
 """
 SERVER = """
-import subprocess, sys
+import signal, subprocess, sys
+from functools import partial
 from pathlib import Path
 from tests.orphans import removed_with_this_process
 
 (folder := Path(sys.argv[1])).joinpath("data").mkdir()
 block = removed_with_this_process(folder)
 block.__enter__()
-started = subprocess.Popen(["sleep", "600"], start_new_session=True)
+# A shell that starts a run in the background lets it ignore the signal, which a server does not.
+heard = partial(signal.signal, signal.SIGQUIT, signal.SIG_DFL)
+started = subprocess.Popen(["sleep", "600"], start_new_session=True, preexec_fn=heard)
 (folder / "data/postmaster.pid").write_text(f"{started.pid}\\n{folder}/data\\n")
 """
 TOLD = "print(started.pid, flush=True); sys.stdin.read()"

@@ -94,4 +94,4 @@ async def test_a_lost_connection_is_made_again_and_counts_as_a_notice(
         await two.hears()
     assert not one.task.done()
     assert {"warning"} >= {line["log_level"] for line in lines}
-    assert not any("state" in line["reason"] for line in lines)
+    assert not any("state" in line.get("reason", "") for line in lines)  # other houses of this process may log, too

@@ -21,7 +21,7 @@ def test_a_token_knows_its_rights(house: House) -> None:
 @pytest.mark.databases("sqlite", "postgresql")
 def test_users_are_listed_and_shown(house: House) -> None:
     """GET /staff/users lists by page, with filters; one user is shown by any spelling of the name, without anything private."""
-    clerk = house.staff(Role.CLERK)
+    clerk, _ = house.staff(Role.CLERK), house.newcomer()
     page = clerk.get("/staff/users", params={"limit": 1})
     names = [one["username"] for one in page.json()["users"]]
     following = clerk.get(page.links["next"]["url"]).json()["users"]
