@@ -27,7 +27,7 @@ from tests.process import ending
 from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
-COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "export"]]
+COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "log-out"], ["users", "export"]]
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
 COMMANDS += [["users", "invite"], ["users", "erase"]]
@@ -128,6 +128,12 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     assert 0 == run("users", "password", "ada", stdin="another horse").code
     assert "ada has no one-time codes.\n" == run("users", "codes-off", "ada").out
     assert "ada has no passkeys.\n" == run("users", "passkeys-off", "ada").out
+    assert "ada is logged out: 0 sessions and access tokens ended.\n" == run("users", "log-out", "ada").out
+    assert (
+        "Everybody is logged out: 0 sessions and access tokens ended.\n" == run("users", "log-out", "--everybody").out
+    )
+    assert [2, 2] == [run("users", "log-out", *wrong).code for wrong in ((), ("ada", "--everybody"))]
+    assert "saleroom: There is no user with this name.\n" == run("users", "log-out", "eve").err
 
 
 def test_roles_are_given_and_sellers_approved(run: Run) -> None:

@@ -59,6 +59,28 @@ def remove_passkeys(settings: Settings, name: str) -> None:
     click.echo(accounts.remove_passkeys(settings, name))
 
 
+@users.command("log-out", cls=options.Command, epilog=EXIT_CODES)
+@click.argument("name", required=False)
+@click.option("--everybody", is_flag=True, help="All users of the house.")
+@click.option("--reason", default="", help="Why, for the audit log.")
+@options.house
+def log_out(settings: Settings, name: str | None, everybody: bool, reason: str) -> None:
+    """End all sessions of a user, or of everybody, and revoke their access tokens.
+
+    Examples:
+
+        saleroom users log-out bob --reason "his phone was stolen"
+        saleroom users log-out --everybody --reason "a backup was stolen"
+
+    It counts at once, in every process. They log in again by their passwords.
+    """
+    from saleroom.admin import users as accounts
+
+    if (name is None) is not everybody:
+        raise click.UsageError("Give the name of a user, or --everybody.")
+    click.echo(accounts.log_out(settings, name, reason))
+
+
 @users.command("warn", cls=options.Command, epilog=EXIT_CODES)
 @click.argument("name")
 @_why

@@ -78,6 +78,16 @@ def remove_passkeys(settings: Settings, name: str) -> str:
     return f"{username} has no passkeys."
 
 
+def log_out(settings: Settings, name: str | None, reason: str) -> str:
+    """End all sessions of a user, of everybody without a name, and return a line that says so. Raises Refusal."""
+    if name is None:
+        ended = _write(settings, lambda tx: sanctions.end_everybodys_sessions(tx, reason))
+        return f"Everybody is logged out: {ended} sessions and access tokens ended."
+    username = _well_formed("username", parse_username(name))
+    ended = _write(settings, lambda tx: sanctions.end_sessions_by_house(tx, username, reason))
+    return f"{username} is logged out: {ended} sessions and access tokens ended."
+
+
 def everyone(settings: Settings, text: str = "", role: str | None = None) -> Sequence[tuple[str, str, str]]:
     """Return the name, the time of registration and the role of every user with `text` in the name, of this role if given.
 

@@ -9,17 +9,18 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from saleroom.accounts.domain.errors import LastOwner
-from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.domain.errors import LastOwner, UnknownUser
+from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import sanctions
-from saleroom.accounts.storage import accounts, people
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts, audit, people
 from saleroom.bidding.service.bidding import buy_now, place_bids, refusals_at_door
 from saleroom.bidding.service.moderation import hide, void_bid
-from saleroom.kernel.errors import Barred
+from saleroom.kernel.errors import Barred, Unauthenticated
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells
-from tests.fixtures_database import FakeClock
+from tests.fixtures_database import FakeClock, OpenDatabase
 
 pytestmark = pytest.mark.databases("sqlite")
 
@@ -41,6 +42,25 @@ async def test_a_bar_refuses_bids_one_by_one(database: Database) -> None:
         with pytest.raises(Barred):
             await database.write(buy_now, bob.token, gid, None)
     assert ["barred", "accepted"] == await bid(database, bob.bids(gid, "110"), cyd.bids(gid, "100"))
+
+
+@pytest.mark.databases("sqlite", "postgresql")
+async def test_the_house_ends_sessions_of_one_user_or_of_everybody(open_database: OpenDatabase) -> None:
+    """Tokens are dead at once, in another process too, and the audit log says so."""
+    database, other = open_database(), open_database()
+    ada, bob, cyd = [await person(database) for _ in range(3)]
+    assert 1 == await database.write(sanctions.end_sessions_by_house, bob.account.username, "A phone was stolen.")
+    await other.read(authenticate, ada.token, Right.READ)
+    assert 2 <= await database.write(sanctions.end_everybodys_sessions, "A backup was stolen.")
+    for one in (ada, bob, cyd):
+        with pytest.raises(Unauthenticated):
+            await other.read(authenticate, one.token, Right.READ)
+    found = await database.read(audit.newest, audit.Which(), 2, None)
+    assert [("sessions.ended", None), ("sessions.ended", bob.account.username)] == [
+        (one.act, one.user) for one in found
+    ]
+    with pytest.raises(UnknownUser):
+        await database.write(sanctions.end_sessions_by_house, "nobody", "")
 
 
 @pytest.mark.databases("sqlite", "postgresql")

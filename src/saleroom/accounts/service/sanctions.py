@@ -89,6 +89,21 @@ def end_sessions(tx: Transaction, token: str, username: str, reason: str = "") -
     note(tx, by, Act.SESSIONS_ENDED, on.id, {}, {}, reason)
 
 
+def end_sessions_by_house(tx: Transaction, username: str, reason: str) -> int:
+    """Log a user out everywhere by the command line of the house; return how many tokens ended. Raises UnknownUser."""
+    on = people.find(tx, username, lock=True)
+    if on is None:
+        raise UnknownUser
+    note(tx, None, Act.SESSIONS_ENDED, on.id, {}, {}, reason)
+    return accounts.delete_sessions(tx, on.id)
+
+
+def end_everybodys_sessions(tx: Transaction, reason: str) -> int:
+    """Log all users out everywhere by the command line of the house, and return how many tokens ended."""
+    note(tx, None, Act.SESSIONS_ENDED, "everybody", {}, {}, reason)
+    return accounts.delete_all_sessions(tx)
+
+
 def standing(tx: Transaction, token: str | None, username: str) -> Standing:
     """Return a user with all their sanctions, for staff. Raises Unauthenticated, MissingRight, Barred or UnknownUser."""
     authenticate(tx, token, Right.READ_PEOPLE)

@@ -197,9 +197,14 @@ def delete_oldest_sessions(tx: Transaction, user_id: int, but: int) -> None:
     tx.execute(delete(auth_tokens).where(auth_tokens.c.id.in_(older)))
 
 
-def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> None:
-    """Delete all tokens of a user, those of programs too, but the one with the digest `keep`."""
-    tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep))
+def delete_sessions(tx: Transaction, user_id: int, keep: str = "") -> int:
+    """Delete all tokens of a user, those of programs too, but the one with the digest `keep`; return how many there were."""
+    return tx.execute(delete(auth_tokens).where(auth_tokens.c.user_id == user_id, auth_tokens.c.token != keep)).rowcount
+
+
+def delete_all_sessions(tx: Transaction) -> int:
+    """Delete all tokens of all users, and return how many there were."""
+    return tx.execute(delete(auth_tokens)).rowcount
 
 
 def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> dict[str, Holder]:
