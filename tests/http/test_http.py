@@ -83,7 +83,9 @@ def test_head_is_get_without_a_body(sqlite_house: House, path: str) -> None:
     path = path.replace("{gid}", ada.gid())
     got, head = ada.get(path), ada.head(path)
     assert b"" == head.content
-    assert (got.status_code, dict(got.headers)) == (head.status_code, {**head.headers, "date": got.headers["date"]})
+    # The instant differs, and so does the cursor in the link to the next page, which is sealed again each time.
+    same = [{**one.headers, "date": "", "link": len(one.headers.get("link", ""))} for one in (got, head)]
+    assert (got.status_code, same[0]) == (head.status_code, same[1])
 
 
 @each_form

@@ -79,4 +79,5 @@ def test_the_pages_tell_the_device_too(sqlite_house: House) -> None:
     account = {"username": ada.name, "password": PASSWORD}
     headers = {"X-Requested-With": "x", "User-Agent": PHONE}
     assert 303 == sqlite_house.plain.post("/session", data=account, headers=headers).status_code
+    sqlite_house.plain.cookies.clear()  # other tests are strangers by this client
     assert "Firefox on Android" == ada.json("GET", "/me/sessions")["sessions"][0]["agent"]
