@@ -155,7 +155,7 @@ def _unmasked(page: str) -> str:
 
 
 def test_a_session_is_not_taken_over(guessed: HastyHouse) -> None:
-    """The login replaces a session that an attacker has put into the browser; it never becomes the reader's."""
+    """The login ends a session that an attacker has put into the browser; it never becomes the reader's."""
     with client(guessed, BOTS[31]) as attacker, client(guessed, BOTS[32]) as victim:
         planted = attacker.post("/login", **credentials("bob")).json()["token"]
         for before in (planted, "planted"):
@@ -166,7 +166,7 @@ def test_a_session_is_not_taken_over(guessed: HastyHouse) -> None:
             assert before != after
             who = victim.get("/me", headers={"Authorization": f"Bearer {after}"}).json()
             assert "ada" == who["username"]
-        assert "bob" == attacker.get("/me", headers={"Authorization": f"Bearer {planted}"}).json()["username"]
+        assert 401 == attacker.get("/me", headers={"Authorization": f"Bearer {planted}"}).status_code
 
 
 def test_every_login_is_in_the_log(guessed: HastyHouse) -> None:
@@ -188,3 +188,22 @@ def test_every_login_is_in_the_log(guessed: HastyHouse) -> None:
         *[("a password was changed", "user=ada")] * 2,
     ] == [(line[40:].split("  ")[0].strip(), line.split()[-1]) for line in lines]
     assert not any(secret in log for secret in ("my-secret-password", "a new one", PASSWORD))
+
+
+def test_every_end_of_a_session_is_in_the_log(guessed: HastyHouse) -> None:
+    """The log names the user whose sessions end, by themselves one by one or all together."""
+    before = guessed.log().count("ended")
+    with client(guessed, BOTS[34]) as asking:
+        tokens = [asking.post("/login", **credentials("ada")).json()["token"] for _ in range(3)]
+        headers = [{"Authorization": f"Bearer {token}"} for token in tokens]
+        assert 204 == asking.delete("/logout", headers=headers[0]).status_code
+        [other] = [
+            one["id"] for one in asking.get("/me/sessions", headers=headers[2]).json()["sessions"] if one["current"]
+        ]
+        assert 204 == asking.delete(f"/me/sessions/{other}", headers=headers[1]).status_code
+        assert 204 == asking.delete("/me/sessions", headers=headers[1]).status_code
+    lines = [line for line in guessed.log().splitlines() if "ended" in line][before:]
+    assert ["a session was ended", "a session was ended", "all sessions of a user were ended"] == [
+        line[40:].partition(" user=")[0].strip() for line in lines
+    ]
+    assert all("user=ada" in line for line in lines)

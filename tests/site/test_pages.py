@@ -10,8 +10,10 @@ import httpx
 import pytest
 from PIL import Image
 
+from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import NO_TLS, House
 from tests.site.markup import Page
+from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
 
@@ -221,6 +223,14 @@ def test_private_pages_ask_for_a_login(house: House, furnished: dict[str, str], 
     address = path.format(**furnished)
     answer = house.stranger.get(address)
     assert (303, f"/login?next={address}") == (answer.status_code, answer.headers["location"])
+
+
+@pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/sessions", "/admin/people"])
+def test_no_browser_keeps_pages_of_ones_own(house: House, path: str) -> None:
+    """Who uses the browser after the reader has logged out finds nothing of them in its cache."""
+    staff = Visitor(house, house.staff(Role.OWNER))
+    answer = staff.http.get(path)
+    assert (200, "no-store") == (answer.status_code, answer.headers["cache-control"])
 
 
 def test_pages_are_for_one_pair_of_eyes(house: House) -> None:

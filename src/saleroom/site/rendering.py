@@ -25,6 +25,8 @@ from saleroom.site.language import Language
 
 QUALITY = 4
 """The level of compression of a page, in both codings: a millisecond for a tenth of the size."""
+_OWN_PAGES = ("/mine", "/admin")
+"""How the addresses of pages begin that only their reader may see: no browser keeps them."""
 _REFERER = re.compile(r"https?://[^/?#]+(/(?![/\\])[^#]*)")
 
 
@@ -62,7 +64,7 @@ class Renderer:
         }
         html = self.fragment(language, template, values)
         head = {
-            "Cache-Control": "private, no-cache",
+            "Cache-Control": "no-store" if request.scope["path"].startswith(_OWN_PAGES) else "private, no-cache",
             "Vary": "Cookie, Accept-Language, Accept-Encoding",
             "Content-Language": language.tag,
         }

@@ -372,5 +372,6 @@ def token_owners(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception
 @ranked(Rank.LOGIN)
 def log_out(tx: Transaction, token: str) -> None:
     """End the session of `token`, at once and in every process. Raises Unauthenticated."""
-    authenticate(tx, token, Right.READ)
+    account = authenticate(tx, token, Right.READ)
     accounts.delete_token(tx, token_digest(token))
+    log.info("a session was ended", user=account.username)

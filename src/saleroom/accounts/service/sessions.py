@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import structlog
 from msgspec import Struct
 
 from saleroom.accounts.domain.errors import UnknownSession
@@ -12,6 +13,8 @@ from saleroom.accounts.service.accounts import authenticate, token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.storage.database import Transaction, ranked
 from saleroom.storage.turns import Rank
+
+log = structlog.get_logger()
 
 
 class Session(Struct, frozen=True):
@@ -39,9 +42,12 @@ def end_session(tx: Transaction, token: str, session_id: int) -> None:
     account = authenticate(tx, token, Right.ACCOUNT)
     if not accounts.delete_session(tx, account.id, session_id, tx.now()):
         raise UnknownSession
+    log.info("a session was ended", user=account.username)
 
 
 @ranked(Rank.LOGIN)
 def end_all(tx: Transaction, token: str) -> None:
     """End all sessions of the token's user, at once and in every process. Raises Unauthenticated."""
-    accounts.delete_sessions(tx, authenticate(tx, token, Right.ACCOUNT).id)
+    account = authenticate(tx, token, Right.ACCOUNT)
+    accounts.delete_sessions(tx, account.id)
+    log.info("all sessions of a user were ended", user=account.username)
