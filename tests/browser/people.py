@@ -63,12 +63,12 @@ def is_missing(answer: Response) -> bool:
     return answer.status >= 400 and needed and not answer.request.is_navigation_request()
 
 
-COLOURS = """async () => {
+STILL = """async () => {
   const changing = () => document.getAnimations().some(one => one instanceof CSSTransition && one.playState === 'running');
-  for (let turn = 0; turn < 20 && changing(); turn++) await new Promise(next => setTimeout(next, 50));
-  return (await axe.run({runOnly: ['color-contrast']})).violations;
+  for (let turn = 0; turn < 100 && changing(); turn++) await new Promise(next => setTimeout(next, 50));
 }"""
-"""Judges the colours of a page once they no longer change."""
+"""Waits until the colours of a page no longer change, five seconds at most."""
+COLOURS = "async () => (await axe.run({runOnly: ['color-contrast']})).violations"
 
 
 def broken_rules(page: Page) -> dict[str, list[str]]:
@@ -76,9 +76,11 @@ def broken_rules(page: Page) -> dict[str, list[str]]:
 
     Only colours depend on the scheme, so the other one is judged by the rule for them, on the same page.
     """
+    page.evaluate(STILL)
     violations = Axe().run(page).response["violations"]
     is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     page.emulate_media(color_scheme="light" if is_dark else "dark")
+    page.evaluate(STILL)
     violations += page.evaluate(COLOURS)
     page.emulate_media(color_scheme="dark" if is_dark else "light")
     return {rule["id"]: [str(node["target"]) for node in rule["nodes"]] for rule in violations}
