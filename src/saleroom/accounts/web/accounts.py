@@ -85,7 +85,7 @@ class AccountPages:
             return await self._form(request, "login.html", sent, refused, _EXPIRED)
         except Refusal as refused:
             return await self._code_form(request, sent, refused)
-        return self._logged_in(issued, sent.get("next"))
+        return await self._logged_in(request, issued, sent.get("next"))
 
     async def passkey_question(self, request: Request) -> Response:
         """GET /session/passkey: what this browser is asked for a login by passkey, as JSON for the script of the form."""
@@ -107,7 +107,7 @@ class AccountPages:
             )
         except Refusal as refused:
             return await self._form(request, "login.html", sent, refused)
-        return self._logged_in(issued, sent.get("next"))
+        return await self._logged_in(request, issued, sent.get("next"))
 
     async def register(self, request: Request) -> Response:
         """POST /register: make the account, log in, set the session's cookie, and go to the next page."""
@@ -125,12 +125,16 @@ class AccountPages:
 
     async def log_out(self, request: Request) -> Response:
         """POST /session/end: end the session in every process, and go to the home page."""
+        await self._end_session_of(request)
+        return self.without_session(go_to("/"))
+
+    async def _end_session_of(self, request: Request) -> None:
+        """End the session of a browser, in every process, if it has one."""
         token = session_token(request)
         # It may have ended already.
         with suppress(Unauthenticated):
             if token is not None:
                 await self._services.tokens.write(accounts.log_out, token)
-        return self.without_session(go_to("/"))
 
     def without_session(self, response: Response) -> Response:
         """Return an answer that takes the session's cookie from the browser."""
@@ -205,9 +209,11 @@ class AccountPages:
         issued = await self._services.accounts.log_in(
             username, password, client_address(request), agent(request.headers.get("user-agent", ""))
         )
-        return self._logged_in(issued, then)
+        return await self._logged_in(request, issued, then)
 
-    def _logged_in(self, issued: accounts.IssuedToken, then: str | None) -> Response:
+    async def _logged_in(self, request: Request, issued: accounts.IssuedToken, then: str | None) -> Response:
+        """Give the browser its new session, in place of the one that it may have had, and go on."""
+        await self._end_session_of(request)
         return self._with_session(go_to(local(then)), issued.value, int(TOKEN_LIFETIME.total_seconds()))
 
     def _with_session(self, response: Response, token: str, seconds: int) -> Response:
