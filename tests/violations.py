@@ -66,9 +66,9 @@ def _of_log(tx: Transaction, row: Row[Any], history: Sequence[Row[Any]]) -> Iter
             yield f"a bid at {event.at}, and the end was at {state.ends_at}"
         state = state.after(event)
     stored = auction_rows.get(tx, row.gid)
-    if stored is not None and (stored.withheld or stored.renamed):  # what is beside the log
+    if stored is not None:  # what is beside the log
         hidden = None if stored.withheld else stored.taken_down
-        stored = structs.replace(stored, taken_down=hidden, withheld=False, renamed=0)
+        stored = structs.replace(stored, taken_down=hidden, withheld=False, renamed=0, sale_id=None)
     if stored != replay(row.id, [first, *rest]):
         yield "the log does not give the stored auction"
     told = [_facts(event) for event in rest if isinstance(event, BidPlaced)]

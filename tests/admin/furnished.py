@@ -17,12 +17,15 @@ from saleroom.accounts.storage import mail_addresses, mail_links, passkeys, rate
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.admin import ledger_check
 from saleroom.areas import TABLES
+from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.drafts import DraftForm
+from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, calendars, drafts, photos, questions, remarks, watching
 from saleroom.bidding.service.bidding import buy_now
 from saleroom.bidding.service.closing import settle_due
+from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.service.renditions import make
-from saleroom.bidding.storage.tables import signing_keys
+from saleroom.bidding.storage.tables import bidder_names, signing_keys
 from saleroom.notices.domain.choices import QuietHours
 from saleroom.notices.domain.webhooks import Scope
 from saleroom.notices.service import choosing, subscribing, webhooks
@@ -77,6 +80,11 @@ async def furnish_it(url: str) -> str:
         await database.write(questions.answer, ada.token, running, asked[2].number, None)
         await database.write(drafts.save, ada.token, "draft", written)
         await database.write(watching.watch, cyd.token, running)
+        terms = Draft(name="Lot of a sale", starting_price=eur("100"))
+        lot = selling.create("lot-of-a-sale", ada.account.party, terms, clock.now, auctions.new_seed())
+        await database.write(begin_ledger, lot, sale_id=7)
+        paddle = insert(bidder_names).values(sale_id=7, user_id=cyd.account.id, name="#12")
+        await database.write(lambda tx: tx.execute(paddle))
         await database.write(calendars.renew, cyd.token)
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)

@@ -48,7 +48,7 @@ async def test_the_stored_log_gives_the_stored_auction(database: Database, histo
         assert stored == replay(stored.id, events)
         assert msgspec.structs.replace(game.auction, id=stored.id) == stored
         row = tx.execute(select(tables.auctions).where(tables.auctions.c.id == stored.id)).mappings().one()
-        written = auctions.row_of(stored) | {"id": stored.id, "renamed": 0, "withheld": None}
+        written = auctions.row_of(stored) | {"id": stored.id, "renamed": 0, "withheld": None, "sale_id": None}
         assert written == row, "every column is as if all were written"
 
     database.cache.clear()

@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0036"
+NEWEST = "0037"
 ADDED = {
     "cleared_at",
     "agent",
@@ -58,6 +58,7 @@ ADDED = {
     "cancelled_for",
     "withheld",
     "passkey_id",
+    "sale_id",
 }
 """Columns that the first tables did not have."""
 LATER = {
@@ -90,6 +91,7 @@ LATER = {
     "passkeys",
     "used_challenges",
     "processes",
+    "bidder_names",
 }
 """Tables that were not among the first."""
 

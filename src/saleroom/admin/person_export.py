@@ -30,6 +30,7 @@ from saleroom.admin.backups import refuse_missing, refuse_place
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.storage.tables import (
     auctions,
+    bidder_names,
     bids,
     calendar_links,
     drafts,
@@ -95,6 +96,7 @@ one_time_codes.json whether a login needs a code, without the secret
 passkeys.json       your passkeys, by name
 bids.json           your bids, with your limits
 limits.json         the limits by which you lead, or have bought, as you raised them last
+bidder_names.json   the names by which you are shown in sales, where they are not your username
 lots.json           the lots that you have offered
 remarks.json        your remarks on your lots
 questions.json      your questions to sellers, with their answers
@@ -194,6 +196,12 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
             auctions.c.current_bidder_id == user_id,
             frozenset({"maximum"}),
             frozenset({"gid", "maximum"}),
+        ),
+        Part(
+            "bidder_names",
+            bidder_names.c.sale_id,
+            bidder_names.c.user_id == user_id,
+            only=frozenset({"name"}),
         ),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),

@@ -60,6 +60,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     events without gaps, `position` all of them, the private ones too; `changed_at` is the instant of the last.
     `taken_down` is the reason for which staff hide it, None while it is shown; `cancelled_for` that of a cancellation by staff.
     `withheld` is whether they hide it since it is over, which is beside its ledger.
+    `sale_id` is the sale that it belongs to, as a number; None for an auction outside sales. It is beside the ledger too.
     `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
     ledger (`ledger.enter` moves it on).
     """
@@ -94,6 +95,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     cancelled_for: str | None = None
     renamed: int = 0
     withheld: bool = False
+    sale_id: int | None = None
 
     @property
     def over(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import structs
+
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import Entry, enter
@@ -23,10 +25,13 @@ def steps(auction: Auction, events: Iterable[Event]) -> list[Step]:
     return taken
 
 
-def begin_ledger(tx: Transaction, created: AuctionCreated) -> Auction:
-    """Write the auction that `created` begins, and return it. Raises IntegrityError if its gid exists already."""
+def begin_ledger(tx: Transaction, created: AuctionCreated, sale_id: int | None = None) -> Auction:
+    """Write the auction that `created` begins, in the sale `sale_id` if there is one, and return it.
+
+    Raises IntegrityError if its gid exists already.
+    """
     auction, entry = enter(begin(0, created), created)
-    auction = auctions.insert_auction(tx, auction)
+    auction = auctions.insert_auction(tx, structs.replace(auction, sale_id=sale_id))
     event_log.append(tx, [(auction, created, entry)])
     return auction
 

@@ -12,6 +12,7 @@ from saleroom.bidding.storage.forgetting import forget
 from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
 from saleroom.bidding.storage.tables import (
     auctions,
+    bidder_names,
     bids,
     calendar_links,
     draft_photos,
@@ -57,6 +58,7 @@ TABLES = AreaTables(
         auctions,
         texts,
         bids,
+        bidder_names,
         events,
         signing_keys,
         photos,

@@ -72,7 +72,8 @@ def ending_rank(auction: Auction) -> int:
 
 def insert_auction(tx: Transaction, auction: Auction) -> Auction:
     """Store a new auction and return it with its number. Raises IntegrityError if its gid exists already."""
-    auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row_of(auction)).scalar_one()
+    row = row_of(auction) | {"sale_id": auction.sale_id}
+    auction_id = tx.execute(insert(auctions).returning(auctions.c.id), row).scalar_one()
     auction = msgspec.structs.replace(auction, id=auction_id)
     search_index.put(tx, auction_id, auction.name, auction.description)
     _note(tx, {auction_id: auction})
@@ -80,7 +81,7 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
 
 
 def row_of(auction: Auction) -> dict[str, Any]:
-    """Return every column of an auction but its number, by name."""
+    """Return every column of an auction that its ledger covers, but its number, by name."""
     return {
         **columns_after(auction, EVENTS.values()),
         "gid": auction.gid,
@@ -281,6 +282,7 @@ def _auction(row: Row[Any]) -> Auction:
         cancelled_for=row.cancelled_for,
         renamed=row.renamed,
         withheld=row.withheld is not None,
+        sale_id=row.sale_id,
     )
 
 

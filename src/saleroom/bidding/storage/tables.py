@@ -37,6 +37,9 @@ _UNPLACED = text("auction_id IS NULL")
 _CATEGORIZED = text("category IS NOT NULL")
 
 
+_IN_SALE = text("sale_id IS NOT NULL")
+
+
 auctions = Table(
     "auctions",
     metadata,
@@ -74,6 +77,7 @@ auctions = Table(
     Column("cancelled_for", Text),
     Column("renamed", Integer, nullable=False, server_default=text("0")),
     Column("withheld", Text),
+    Column("sale_id", BigInteger),
     Index("ix_auctions_ending_rank", "ending_rank", "id"),
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
@@ -89,13 +93,15 @@ auctions = Table(
         postgresql_where=_CATEGORIZED,
     ),
     Index("ix_auctions_category", "category", "id", sqlite_where=_CATEGORIZED, postgresql_where=_CATEGORIZED),
+    Index("ix_auctions_sale_id", "sale_id", "id", sqlite_where=_IN_SALE, postgresql_where=_IN_SALE),
 )
 """`due_at` is the next instant at which the auction changes by itself; `maximum` is the leader's and never shown.
 Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index holds a column that each bid changes.
 `seed`, `head` and `hidden` are the end of its ledger (`kernel/chain.py`). `taken_down` and `cancelled_for` are the reasons
 for which staff hide the auction or have cancelled it, null otherwise; `withheld` that for which they hide it once it is over,
 which is beside its ledger (decision 64). `renamed` counts how often somebody whom it names was erased, and how often it was
-hidden or shown once it was over: no event says so, and what processes remember of it must go."""
+hidden or shown once it was over: no event says so, and what processes remember of it must go. `sale_id` is the sale that the
+lot belongs to, as a number; null for none. It is there from the start, never changes, and is in no event."""
 
 
 HIDDEN = or_(auctions.c.taken_down.is_not(None), auctions.c.withheld.is_not(None))
@@ -132,6 +138,17 @@ an automatic bid. `voided` is the reason for which staff voided the bid, null if
 
 Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
 has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""
+
+
+bidder_names = Table(
+    "bidder_names",
+    metadata,
+    Column("sale_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), primary_key=True, autoincrement=False),
+    Column("name", String, nullable=False),
+    UniqueConstraint("sale_id", "name"),
+)
+"""The names by which users bid on the lots of a sale, where these are not their usernames."""
 
 
 ENDS = (AuctionClosed.TYPE, AuctionCancelled.TYPE)
