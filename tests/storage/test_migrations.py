@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0037"
+NEWEST = "0038"
 ADDED = {
     "cleared_at",
     "agent",
@@ -59,6 +59,7 @@ ADDED = {
     "withheld",
     "passkey_id",
     "sale_id",
+    "paused_at",
 }
 """Columns that the first tables did not have."""
 LATER = {

@@ -20,6 +20,7 @@ from saleroom.bidding.domain.errors import (
     BidTooLow,
     BuyNowUnavailable,
     OwnAuction,
+    Paused,
     PreconditionFailed,
     TakenDown,
     TermsChanged,
@@ -118,7 +119,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     return page_response(call.request, MyBidPage(rows, cursor), cursor)
 
 
-_REFUSALS = (MailRequired, UnknownAuction, TakenDown, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+_REFUSALS = (MailRequired, UnknownAuction, TakenDown, Paused, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",

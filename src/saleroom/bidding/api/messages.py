@@ -116,6 +116,8 @@ SUMMARIES = {
     "reserve.met": "The leader's raised maximum reached the reserve, so the price rose to the reserve without a bid.",
     "bid.voided": "Staff voided a bid. The standing was decided again without it, and is given in full.",
     "auction.extended": "The end moved to later.",
+    "auction.paused": "The clock stands still. The auction takes no bids, and neither opens nor ends.",
+    "auction.resumed": "The clock goes on, with the time that was left.",
     "auction.closed": "The auction is over.",
     "auction.hidden": "The house took the lot down. It takes no bids while it is hidden.",
     "auction.shown": "The house put the lot back.",

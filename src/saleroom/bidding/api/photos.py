@@ -10,7 +10,7 @@ from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.api.preconditions import precondition
-from saleroom.bidding.domain.errors import HasBids, PreconditionFailed, TakenDown, TooManyPhotos, UnknownAuction
+from saleroom.bidding.domain.errors import HasBids, Paused, PreconditionFailed, TakenDown, TooManyPhotos, UnknownAuction
 from saleroom.bidding.domain.photos import PER_LOT_MAX, PHOTO_ID, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import if_shown
@@ -170,7 +170,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=PHOTOS,
         answer=PhotosView,
         headers=(ETAG,),
-        errors=(*AUTHOR_REFUSALS, HasBids, TooManyPhotos),
+        errors=(*AUTHOR_REFUSALS, HasBids, Paused, TooManyPhotos),
         match=PreconditionFailed,
         about="A photo that is left out is on no auction from then on. A photo of an auction of yours that is over is "
         "copied, and the answer has the id of the copy.",

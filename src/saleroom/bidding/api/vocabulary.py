@@ -62,6 +62,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
         {},
         "Whether the house hides it; only there if it does. Name and description are empty then for others.",
     ),
+    "pausedAt": (INSTANT, "Since when its clock stands still: no bids, no end; only there while it does."),
     "hiddenFor": ({}, "Why the house hides it; for its author and staff."),
     "head": (HASH, "The hash of the last event of the auction's ledger."),
     "height": ({"minimum": 1}, "In pixels."),

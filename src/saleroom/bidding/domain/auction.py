@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, TakenDown
+from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, Paused, TakenDown
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -22,6 +22,8 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionHidden,
     AuctionOpened,
+    AuctionPaused,
+    AuctionResumed,
     AuctionShown,
     BidPlaced,
     BidVoided,
@@ -61,6 +63,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     `taken_down` is the reason for which staff hide it, None while it is shown; `cancelled_for` that of a cancellation by staff.
     `withheld` is whether they hide it since it is over, which is beside its ledger.
     `sale_id` is the sale that it belongs to, as a number; None for an auction outside sales. It is beside the ledger too.
+    `paused_at` is when its clock stopped, None while it goes.
     `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
     ledger (`ledger.enter` moves it on).
     """
@@ -96,6 +99,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     renamed: int = 0
     withheld: bool = False
     sale_id: int | None = None
+    paused_at: datetime | None = None
 
     @property
     def over(self) -> bool:
@@ -135,8 +139,8 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     @property
     def due_at(self) -> datetime | None:
-        """The next instant at which it changes by itself: its start, then its end."""
-        if self.over:
+        """The next instant at which it changes by itself: its start, then its end; None while its clock stands still."""
+        if self.over or self.paused_at is not None:
             return None
         return self.starts_at if self.status == Status.SCHEDULED else self.ends_at
 
@@ -151,6 +155,10 @@ class Auction(Struct, frozen=True, kw_only=True):
     def not_before(self, now: datetime) -> datetime:
         """Return `now`, or the instant of the last event if the clock was set back: events are in order of time."""
         return max(now, self.changed_at)
+
+    def clock(self, now: datetime) -> datetime:
+        """Return what its clock shows at `now`: the instant at which it was paused, as long as it is."""
+        return now if self.paused_at is None else self.paused_at
 
     def after(self, event: Event) -> Auction:
         """Return this auction once `event` has happened."""
@@ -197,7 +205,7 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
     announced end.
     """
     end = auction.ends_at
-    late = None if end is None or now < end else (now - end) // _MICROSECOND
+    late = None if end is None or auction.clock(now) < end else (now - end) // _MICROSECOND
     if auction.over or late is not None:
         closed = auction.closed_at or end  # the closer dates it by its end
         raise AuctionOver(
@@ -209,6 +217,12 @@ def refuse_if_taken_down(auction: Auction) -> None:
     """Raise TakenDown if staff hide the auction."""
     if auction.taken_down is not None:
         raise TakenDown
+
+
+def refuse_if_paused(auction: Auction) -> None:
+    """Raise Paused while the auction's clock stands still."""
+    if auction.paused_at is not None:
+        raise Paused(paused_at=auction.paused_at)
 
 
 def _terms(event: Terms) -> dict[str, Any]:
@@ -277,12 +291,26 @@ def _extended(auction: Auction, event: AuctionExtended) -> dict[str, Any]:
     return {"ends_at": event.ends_at}
 
 
+def _paused(auction: Auction, event: AuctionPaused) -> dict[str, Any]:
+    return {"paused_at": event.at}
+
+
+def _resumed(auction: Auction, event: AuctionResumed) -> dict[str, Any]:
+    rule = auction.soft_close
+    return {
+        "paused_at": None,
+        "starts_at": event.starts_at,
+        "ends_at": event.ends_at,
+        "soft_close": None if rule is None else structs.replace(rule, cap=event.cap),
+    }
+
+
 def _closed(auction: Auction, event: AuctionClosed) -> dict[str, Any]:
     return {"status": Status.CLOSED, "outcome": event.outcome}
 
 
 def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
-    return {"status": Status.CANCELLED, "cancelled_for": event.reason}
+    return {"status": Status.CANCELLED, "cancelled_for": event.reason, "paused_at": None}
 
 
 def _hidden(auction: Auction, event: AuctionHidden) -> dict[str, Any]:
@@ -302,6 +330,8 @@ _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     ReserveMet: _reserve_met,
     BidVoided: _voided,
     AuctionExtended: _extended,
+    AuctionPaused: _paused,
+    AuctionResumed: _resumed,
     AuctionHidden: _hidden,
     AuctionShown: _shown,
     AuctionClosed: _closed,

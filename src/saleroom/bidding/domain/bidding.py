@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_taken_down
+from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_paused, refuse_if_taken_down
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
 from saleroom.bidding.domain.events import (
@@ -58,7 +58,8 @@ PURCHASE = BidRequest(None, None)
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionOver, TakenDown, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or BidTooLow.
+    Raises AuctionOver, TakenDown, Paused, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or
+    BidTooLow.
     """
     now = auction.not_before(now)
     stored = auction
@@ -76,8 +77,8 @@ def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetim
 def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest = PURCHASE) -> list[Event]:
     """Return what happens when `buyer` buys at the buy-now price: a bid at that price, and the close.
 
-    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, TakenDown, AuctionNotStarted,
-    OwnAuction, BuyNowUnavailable, PreconditionFailed or TermsChanged.
+    `request` names no price to bid; its `seen` may name the one to pay. Raises AuctionOver, TakenDown, Paused,
+    AuctionNotStarted, OwnAuction, BuyNowUnavailable, PreconditionFailed or TermsChanged.
     """
     now = auction.not_before(now)
     stored = auction
@@ -106,6 +107,7 @@ def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime
     """Rule 1, in its order. A scheduled auction whose start has come opens here if the closer has not opened it yet."""
     refuse_if_over(auction, now, received_at)
     refuse_if_taken_down(auction)
+    refuse_if_paused(auction)
     opening = open_if_due(auction, now)
     auction = auction.after_all(opening)
     if auction.status == Status.SCHEDULED:
@@ -218,9 +220,10 @@ def _lift(auction: Auction, price: Decimal, limit: Decimal) -> Decimal:
 def soft_close(auction: Auction, now: datetime) -> list[Event]:
     """Rule 6. It applies to each recorded bid, as each changes the price or the leader, and to each voided one."""
     rule, end = auction.soft_close, auction.ends_at
-    if rule is None or end is None or end - now > timedelta(seconds=rule.window):
+    shown = auction.clock(now)
+    if rule is None or end is None or end - shown > timedelta(seconds=rule.window):
         return []
-    later = now + timedelta(seconds=rule.extension)
+    later = shown + timedelta(seconds=rule.extension)
     if rule.cap is not None:
         later = min(later, rule.cap)
     return [AuctionExtended(at=now, ends_at=later, reason=Reason.SOFT_CLOSE)] if later > end else []

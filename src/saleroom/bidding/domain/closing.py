@@ -18,7 +18,7 @@ from saleroom.bidding.domain.events import (
 
 def open_if_due(auction: Auction, now: datetime) -> list[Event]:
     """Return the opening of a scheduled auction whose start has come, dated by that start."""
-    if auction.status != Status.SCHEDULED or (auction.starts_at is not None and now < auction.starts_at):
+    if auction.status != Status.SCHEDULED or (auction.starts_at is not None and auction.clock(now) < auction.starts_at):
         return []
     return [AuctionOpened(at=auction.starts_at or now)]
 
@@ -30,7 +30,7 @@ def settle(auction: Auction, now: datetime) -> list[Event]:
     """
     events = open_if_due(auction, now)
     auction = auction.after_all(events)
-    if auction.status == Status.OPEN and auction.ends_at is not None and now >= auction.ends_at:
+    if auction.status == Status.OPEN and auction.ends_at is not None and auction.clock(now) >= auction.ends_at:
         hidden = auction.taken_down is not None
         events.append(AuctionCancelled(at=auction.ends_at) if hidden else close(auction, auction.ends_at))
     return events
@@ -50,11 +50,11 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
 
     If its start fell into the outage as well, it opens first, as events are in order of time. The window is that of the soft
     close: an auction without one, or with a cap that has passed, ends as announced. The end moves to `now` + extension, never
-    earlier than it was and never past the cap (docs/rules.md, "Outage").
+    earlier than it was and never past the cap (docs/rules.md, "Outage"). A clock that stands still loses nothing.
     """
     now = auction.not_before(now)
     rule, end = auction.soft_close, auction.ends_at
-    if auction.over or rule is None or end is None:
+    if auction.over or auction.paused_at is not None or rule is None or end is None:
         return []
     if end <= down_since or now <= end - timedelta(seconds=rule.window):
         return []
@@ -65,3 +65,15 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
         return []
     extended = AuctionExtended(at=now, ends_at=later, reason=Reason.OUTAGE, down_since=down_since)
     return [*open_if_due(auction, now), extended]
+
+
+def follow(auction: Auction, ends_at: datetime, now: datetime) -> list[Event]:
+    """Return the later end of an auction that follows others of its sale and may not end before `ends_at`.
+
+    Without an end, over, paused, or with an end late enough, it stays as it is (docs/rules.md, "Ends that follow").
+    """
+    now = auction.not_before(now)
+    end = auction.ends_at
+    if auction.over or auction.paused_at is not None or end is None or end >= ends_at:
+        return []
+    return [*open_if_due(auction, now), AuctionExtended(at=now, ends_at=ends_at, reason=Reason.FOLLOWS)]

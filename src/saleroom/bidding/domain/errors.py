@@ -89,6 +89,12 @@ class TakenDown(Gone):
     code = "taken_down"
 
 
+class Paused(Conflict):
+    """The clock of this auction stands still, so it takes no bids and no changes; wait until it goes on."""
+
+    code = "auction_paused"
+
+
 class AlreadyHidden(Conflict):
     """The auction is taken down already."""
 

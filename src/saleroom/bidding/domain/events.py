@@ -30,6 +30,7 @@ class Reason(StrEnum):
 
     SOFT_CLOSE = "soft_close"
     OUTAGE = "outage"
+    FOLLOWS = "follows"
 
 
 SOFT_CLOSE_SECONDS_MAX = 86_400
@@ -224,6 +225,23 @@ class AuctionExtended(Event, frozen=True, kw_only=True):
     down_since: datetime | None = None
 
 
+class AuctionPaused(Event, frozen=True, kw_only=True):
+    """The clock stopped: the auction takes no bids, and neither opens nor ends until it goes on."""
+
+    TYPE: ClassVar[str] = "auction.paused"
+
+
+class AuctionResumed(Event, frozen=True, kw_only=True):
+    """The clock goes on; start, end and the soft close's cap (None without) are later by the time that it stood still."""
+
+    TYPE: ClassVar[str] = "auction.resumed"
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"cap"})
+
+    starts_at: datetime | None
+    ends_at: datetime | None
+    cap: datetime | None = None
+
+
 class AuctionClosed(Event, frozen=True, kw_only=True):
     """The auction is over; `winner` and `price` (the hammer price) are set if it was sold."""
 
@@ -270,6 +288,8 @@ EVENTS: dict[str, type[Event]] = {
         ReserveMet,
         BidVoided,
         AuctionExtended,
+        AuctionPaused,
+        AuctionResumed,
         AuctionHidden,
         AuctionShown,
         AuctionClosed,

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain import bidding, closing, moderation, selling, voiding
+from saleroom.bidding.domain import bidding, closing, moderation, pausing, selling, voiding
 from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import (
@@ -29,6 +29,8 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionHidden,
     AuctionOpened,
+    AuctionPaused,
+    AuctionResumed,
     AuctionShown,
     BidPlaced,
     BidVoided,
@@ -162,6 +164,9 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = closing.settle(auction, now)
         case AuctionExtended(reason=Reason.OUTAGE):
             made = _outage(auction, event, index)
+        case AuctionExtended(reason=Reason.FOLLOWS):
+            # The ledgers of the lots before it say why. Here the end only may not come earlier.
+            made = closing.follow(auction, event.ends_at, now)
         case _:
             made = _moderation(auction, log, index)
     return made
@@ -179,6 +184,10 @@ def _moderation(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = moderation.hide(auction, event.hidden_for, now)
         case AuctionShown():
             made = moderation.show(auction, now)
+        case AuctionPaused():
+            made = pausing.pause(auction, now)
+        case AuctionResumed():
+            made = pausing.resume(auction, now)
         case AuctionCancelled() if event.reason is not None:
             made = moderation.cancel(auction, event.reason, now)
         case AuctionCancelled() if auction.ends_at == now:

@@ -14,6 +14,7 @@ from saleroom.bidding.domain.auction import (
     Auction,
     Status,
     refuse_if_over,
+    refuse_if_paused,
     refuse_if_taken_down,
     refuse_unless_author,
 )
@@ -107,6 +108,7 @@ def amend(
     """
     now = auction.not_before(now)
     opening, auction = _before_first_bid(auction, author, now, seen)
+    refuse_if_paused(auction)
     draft = _draft(auction, changes)
     if draft.starts_at != auction.starts_at and auction.status != Status.SCHEDULED:
         raise AuctionStarted(starts_at=auction.starts_at)
@@ -129,6 +131,7 @@ def arrange(
     """
     now = auction.not_before(now)
     opening, _ = _before_first_bid(auction, author, now, seen)
+    refuse_if_paused(auction)
     return [*opening, PhotosArranged(at=now, photos=tuple(photos), category=auction.category)]
 
 
@@ -173,6 +176,7 @@ def close_now(auction: Auction, author: Party, now: datetime, seen: Precondition
 def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen: Precondition | None = None) -> None:
     """Raise NotAuthor, AuctionOver, HasBids, PreconditionFailed or TermsChanged if `author` may not change the auction."""
     _before_first_bid(auction, author, now, seen)
+    refuse_if_paused(auction)
 
 
 def _before_first_bid(
@@ -194,6 +198,7 @@ def _without_end(
     refuse_if_over(auction, now)
     if auction.ends_at is not None:
         raise EndsByItself(ends_at=auction.ends_at)
+    refuse_if_paused(auction)
     refuse_if_changed(auction, seen)
     opening = open_if_due(auction, now)
     return opening, auction.after_all(opening)

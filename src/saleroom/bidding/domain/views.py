@@ -34,7 +34,8 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     `closed_at` is when it was closed, bought or cancelled, None while it runs. `increment` is one step, or the ladder.
     `head` is the hash of the last event of its ledger. `hidden` is there, and true, only while the house hides it: then name
     and description are empty for all but its author and staff, who also see `hidden_for`, the reason. `cancelled_for` is
-    the reason for which the house cancelled it, there only if it did.
+    the reason for which the house cancelled it, there only if it did. `paused_at` is when its clock stopped, there only while
+    it stands still: until it goes on, the auction takes no bids and does not end, and `ends_at` is then later.
     """
 
     gid: str
@@ -64,6 +65,7 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     hidden: bool | UnsetType = UNSET
     hidden_for: str | UnsetType = UNSET
     cancelled_for: str | UnsetType = UNSET
+    paused_at: str | UnsetType = UNSET
 
 
 class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -123,6 +125,7 @@ def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) ->
         hidden=True if hidden else UNSET,
         hidden_for=auction.taken_down if auction.taken_down is not None and whole else UNSET,
         cancelled_for=UNSET if auction.cancelled_for is None else auction.cancelled_for,
+        paused_at=UNSET if auction.paused_at is None else instant(auction.paused_at),
     )
 
 

@@ -19,6 +19,8 @@ from saleroom.bidding.domain.events import (
     AuctionExtended,
     AuctionHidden,
     AuctionOpened,
+    AuctionPaused,
+    AuctionResumed,
     AuctionShown,
     BidPlaced,
     BidVoided,
@@ -283,6 +285,7 @@ def _auction(row: Row[Any]) -> Auction:
         renamed=row.renamed,
         withheld=row.withheld is not None,
         sale_id=row.sale_id,
+        paused_at=row.paused_at,
     )
 
 
@@ -303,6 +306,7 @@ def _times(auction: Auction) -> dict[str, Any]:
     return {
         "ends_at": auction.ends_at,
         "due_at": auction.due_at,
+        "paused_at": auction.paused_at,
         "status": auction.status.value,
         "outcome": None if auction.outcome is None else auction.outcome.value,
         "ending_rank": ending_rank(auction),
@@ -332,8 +336,21 @@ def _terms(auction: Auction) -> dict[str, Any]:
 
 _PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event]]]] = (
     (_price, frozenset({BidPlaced, BidVoided, MaximumRaised, ReserveMet, AuctionAmended})),
-    (_times, frozenset({AuctionOpened, AuctionExtended, AuctionClosed, AuctionCancelled, AuctionAmended})),
-    (_terms, frozenset({AuctionAmended, PhotosArranged})),
+    (
+        _times,
+        frozenset(
+            {
+                AuctionOpened,
+                AuctionExtended,
+                AuctionPaused,
+                AuctionResumed,
+                AuctionClosed,
+                AuctionCancelled,
+                AuctionAmended,
+            }
+        ),
+    ),
+    (_terms, frozenset({AuctionAmended, AuctionResumed, PhotosArranged})),
     (_moderated, frozenset({AuctionHidden, AuctionShown, AuctionCancelled})),
 )
 """The columns of an auction by the kinds of events that change them. All events change its version, position and chain."""

@@ -50,6 +50,8 @@ _BOX_CHANGES = {
     "auction.closed",
     "auction.hidden",
     "auction.opened",
+    "auction.paused",
+    "auction.resumed",
     "auction.shown",
     "bid.voided",
 }

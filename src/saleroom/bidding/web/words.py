@@ -46,6 +46,9 @@ WORDS = Words(
         "has_bids": (N_("There are bids on this lot, so it can no longer be changed or cancelled."),),
         "unknown_bid": (N_("There is no such bid to be voided."),),
         "taken_down": (N_("The house has taken this lot down. It is not shown, and nobody can bid on it."),),
+        "auction_paused": (
+            N_("The clock of this lot stands still, so it takes no bids. Wait until the sale goes on."),
+        ),
         "already_hidden": (N_("This lot is taken down already."),),
         "not_hidden": (N_("This lot is not taken down."),),
         "bids_there": (

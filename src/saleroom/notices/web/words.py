@@ -163,6 +163,8 @@ EVENTS: Mapping[str, str] = {
     "reserve.met": N_("the reserve is met"),
     "bid.voided": N_("a bid is voided"),
     "auction.extended": N_("the end is moved"),
+    "auction.paused": N_("the clock of a lot stops"),
+    "auction.resumed": N_("the clock of a lot goes on"),
     "auction.closed": N_("a lot is over"),
     "auction.hidden": N_("a lot is taken down"),
     "auction.shown": N_("a lot that was taken down is shown again"),

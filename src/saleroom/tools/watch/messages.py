@@ -125,6 +125,10 @@ def _changes(event: LotEvent, lot: LotState) -> Mapping[str, Any]:
             }
         case "auction.extended":
             changes = {"ends_at": _instant(data.get("endsAt"))}
+        case "auction.paused":
+            changes = {"starts_at": None, "ends_at": None}  # nobody knows them until it goes on
+        case "auction.resumed":
+            changes = {"starts_at": _instant(data.get("startsAt")), "ends_at": _instant(data.get("endsAt"))}
         case "auction.closed":
             changes = {"status": "closed", "outcome": _text(data.get("outcome")), "minimum_bid": None}
         case "auction.cancelled":

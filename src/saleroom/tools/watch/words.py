@@ -60,11 +60,17 @@ def _of_the_house(event: LotEvent, texts: Mapping[str, str]) -> str:
             return f"{voided}; {stands}; next {get('minimumBid', 'none')}"
         case "auction.cancelled":
             return f"cancelled by the house ({get('reason')})" if "reason" in texts else "cancelled"
-        case "auction.hidden":
-            return "taken down by the house"
-        case "auction.shown":
-            return "put back by the house"
-    return printable(event.type)
+        case "auction.resumed":
+            return f"goes on, ends {_end(texts)}"
+    return _PLAIN.get(event.type) or printable(event.type)
+
+
+_PLAIN = {
+    "auction.paused": "paused, its clock stands still",
+    "auction.hidden": "taken down by the house",
+    "auction.shown": "put back by the house",
+}
+"""The events without facts, in words."""
 
 
 def _end(texts: Mapping[str, str]) -> str:
