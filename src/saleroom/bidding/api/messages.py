@@ -18,7 +18,7 @@ from msgspec import Struct, inspect
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
 from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
-from saleroom.bidding.domain import bidding, closing, moderation, selling, voiding
+from saleroom.bidding.domain import bidding, closing, moderation, pausing, selling, voiding
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
@@ -263,6 +263,7 @@ def refused_example(refused: type[Refusal]) -> Any:
         "ends_at": auction.ends_at,
         "closed_at": auction.ends_at,
         "starts_at": auction.starts_at,
+        "paused_at": auction.current_bid_at,
         "received_at": auction.current_bid_at,
         "decided_at": auction.current_bid_at,
         "late_microseconds": 153_421,
@@ -331,6 +332,8 @@ def _sale() -> tuple[Step, ...]:
     auction = happens(voiding.void(auction, book, auction.version - 1, slip, opens + hour + moment))
     auction = happens(moderation.hide(auction, "It may be stolen.", opens + hour + 2 * moment))
     auction = happens(moderation.show(auction, opens + hour + 3 * moment))
+    auction = happens(pausing.pause(auction, opens + hour + 4 * moment))
+    auction = happens(pausing.resume(auction, opens + hour + minute))
     happens(closing.settle(auction, opens + 2 * hour))
     cancelled = moderation.cancel(first, "The seller has withdrawn the clock.", opens - 30 * minute)
     return (*story, *steps(first, cancelled))

@@ -102,8 +102,8 @@ Lists sort by `price` and `ending_rank` (`bidding/storage/listing.py`); no index
 for which staff hide the auction or have cancelled it, null otherwise; `withheld` that for which they hide it once it is over,
 which is beside its ledger (decision 64). `renamed` counts how often somebody whom it names was erased, and how often it was
 hidden or shown once it was over: no event says so, and what processes remember of it must go. `sale_id` is the sale that the
-lot belongs to, as a number; null for none. It is there from the start, never changes, and is in no event. `paused_at` is when its
-clock stopped, null while it goes."""
+lot belongs to, as a number; null for none. It is there from the start, never changes, and is in no event. `paused_at` is
+when its clock stopped, null while it goes."""
 
 
 HIDDEN = or_(auctions.c.taken_down.is_not(None), auctions.c.withheld.is_not(None))
