@@ -25,8 +25,8 @@ from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.bidding.storage import bidder_names, event_log
 from saleroom.bidding.storage import bids as bid_rows
-from saleroom.bidding.storage import event_log
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
 from saleroom.storage.database import Transaction
@@ -114,7 +114,7 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
         yield f"event {error.index + 1}: {error.reason}"
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
     yield from _bid_faults(tx, stored, result, row["id"], placed, voided)
-    yield from _name_faults(tx, log)
+    yield from _name_faults(tx, log, row["sale_id"])
     yield from picture_faults(tx, row["id"], auction.author.id, log)
 
 
@@ -192,20 +192,27 @@ def _voided(log: list[Event]) -> dict[int, str]:
     return {number: void.reason for void in voids for number in numbers.get(void.voided, ())}
 
 
-def _name_faults(tx: Transaction, log: list[Event]) -> Iterator[str]:
+def _name_faults(tx: Transaction, log: list[Event], sale_id: int | None) -> Iterator[str]:
     """Yield the people in the log whose number and name are not those of a user. Read from the table, not from the cache.
 
-    Somebody who was erased is found by the digest of the name that they had, or has a pseudonym, which the chain covers.
+    A bidder has the name that they have in the sale `sale_id`, if there is one, otherwise that of the user. Somebody who was
+    erased is found by the digest of the name that they had, or has a pseudonym, which the chain covers.
     """
     named = {(e.author_id, e.author) for e in log if isinstance(e, AuctionCreated)}
+    authors = set(named)
     named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced)}
     people = sorted(named)
     for start in range(0, len(people), PAGE):
         page = people[start : start + PAGE]
         among = select(users.c.id, users.c.username, users.c.former_name)
         known = {row.id: row for row in tx.execute(among.where(users.c.id.in_([number for number, _ in page])))}
+        in_sale = {} if sale_id is None else bidder_names.of_pairs(tx, [(sale_id, number) for number, _ in page])
         for number, name in page:
             user = known.get(number)
+            if sale_id is not None and (number, name) not in authors and (sale_id, number) in in_sale:
+                if name != (is_ := in_sale[sale_id, number]):
+                    yield f"user {number} is {_shown(name)} in its log, and {_shown(is_)} in its sale"
+                continue
             if user is None or not _was_named(user.username, user.former_name, name):
                 is_ = _shown(None if user is None else user.username)
                 yield f"user {number} is {_shown(name)} in its log, and {is_} among the users"

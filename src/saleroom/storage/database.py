@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url, select
@@ -39,6 +40,10 @@ class Switch:
     """Names a setting of the house that use cases ask about; it is off unless `Database.switch_on` was called."""
 
 
+class Provided(Generic[V]):
+    """Names a part that one area provides for the use cases of areas before it: see `Database.provide`."""
+
+
 class LastWork:
     """When a task of the house last finished a transaction; None if it has not yet."""
 
@@ -53,7 +58,7 @@ WORK: ContextVar[LastWork | None] = ContextVar("work", default=None)
 class Transaction:
     """The database as a use case sees it while its transaction lasts."""
 
-    __slots__ = ("_clock", "cache", "cached", "connection", "dialect", "notes", "switches")
+    __slots__ = ("_clock", "_provided", "cache", "cached", "connection", "dialect", "notes", "switches")
 
     def __init__(
         self,
@@ -61,8 +66,10 @@ class Transaction:
         clock: Clock | None = None,
         cache: Cache | None = None,
         switches: Collection[Switch] = (),
+        provided: Mapping[Provided[Any], Any] = MappingProxyType({}),
     ) -> None:
         self.switches = switches
+        self._provided = provided
         self.connection = connection
         self.dialect: Literal["sqlite", "postgresql"] = cast('Literal["sqlite", "postgresql"]', connection.dialect.name)
         self._clock = clock
@@ -93,6 +100,10 @@ class Transaction:
     def is_on(self, switch: Switch) -> bool:
         """Return whether a setting of the house is on."""
         return switch in self.switches
+
+    def provided(self, part: Provided[V]) -> V | None:
+        """Return what another area provides as this part; None if none does."""
+        return self._provided.get(part)
 
     def now(self) -> datetime:
         """Read the house's clock (UTC): on PostgreSQL the server's, because several machines may share the database."""
@@ -142,6 +153,7 @@ class Database:
         self.clock = clock
         self.cache = Cache()
         self._switches: set[Switch] = set()
+        self._provided: dict[Provided[Any], Any] = {}
         self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
@@ -186,6 +198,10 @@ class Database:
         """Switch a setting of the house on, for all transactions from now on."""
         self._switches.add(switch)
 
+    def provide(self, part: Provided[V], value: V) -> None:
+        """Give all transactions from now on this part, for use cases that ask for it."""
+        self._provided[part] = value
+
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
@@ -205,7 +221,7 @@ class Database:
         brief, rank = marks(use_case)
 
         def work(connection: Connection) -> tuple[R, Transaction]:
-            tx = Transaction(connection, self.clock, self.cache, self._switches)
+            tx = Transaction(connection, self.clock, self.cache, self._switches, self._provided)
             if rank is Rank.COSTLY and self.kind == "postgresql":
                 # If this process is killed, nothing else stops the statement.
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(2000 * READ_SECONDS_MAX)}")

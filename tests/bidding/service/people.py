@@ -1,5 +1,6 @@
 """People with accounts and tokens, and auctions sold by them through the use cases."""
 
+import secrets
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -8,15 +9,18 @@ import msgspec
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.service import accounts
+from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service.auctions import create
+from saleroom.bidding.service.auctions import create, new_seed
 from saleroom.bidding.service.bidding import BidCommand, place_bids
+from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.storage import auctions, event_log
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.parties import Party
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur, said
 from tests.fixtures_database import unique
@@ -55,6 +59,18 @@ async def sells(database: Database, author: Person, **terms: Any) -> str:
     money = {name: eur(value) for name, value in terms.items() if name.endswith("_price")}
     draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms, **money})
     return str(read(await database.write(create, author.token, draft, None))["gid"])
+
+
+async def sells_in_sale(database: Database, author: Person, sale_id: int = 7, **terms: Any) -> str:
+    """The same as a lot of a sale."""
+    return await database.write(lot_of_sale, author.account.party, sale_id, **terms)
+
+
+def lot_of_sale(tx: Transaction, /, author: Party, sale_id: int, **terms: Any) -> str:
+    """Create a lot of a sale that starts at 100, unless `terms` say otherwise; its gid."""
+    draft = Draft(**{"name": "Longcase clock", "starting_price": Decimal("100.000"), **terms})
+    gid = secrets.token_urlsafe(9)
+    return begin_ledger(tx, selling.create(gid, author, draft, tx.now(), new_seed()), sale_id).gid
 
 
 async def bid(database: Database, *commands: BidCommand) -> list[str]:

@@ -17,6 +17,7 @@ from saleroom.bidding.domain.errors import BidTooLow, UnknownAuction
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import BidAnswer
 from saleroom.bidding.service import auctions, desk
+from saleroom.bidding.service.admission import GATE
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.lookup import lock_one
@@ -279,6 +280,8 @@ async def test_the_statements_of_a_batch(database: Database, sale: DeskSale, dat
         assert all(isinstance(answer, bytes) for answer in answers)
         return len(statements)
 
+    asked: list[object] = []
+    database.provide(GATE, lambda tx, pairs, *, deciding: asked.append(pairs))  # type: ignore[misc]  # it is not called
     # First fill the memory of this process.
     await database.write(place_bids, [sale.bid(1, "1"), sale.bid(2, "10"), sale.bid(3, "100")], key)
     event.listen(Engine, "before_cursor_execute", count)
@@ -289,6 +292,7 @@ async def test_the_statements_of_a_batch(database: Database, sale: DeskSale, dat
     assert for_one == for_many
     # Lock, tokens, auctions, log, bids; and SQLite's BEGIN or PostgreSQL's clock.
     assert for_one == 6
+    assert not asked, "the area of sales says nothing about auctions outside sales"
     assert for_most - for_one == (2 * 3 if database_kind == "sqlite" else 0)
 
 

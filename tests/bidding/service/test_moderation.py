@@ -94,7 +94,9 @@ async def test_what_the_bidders_see(database: Database) -> None:
     assert (Standing.VOIDED, False) == (row.standing, row.tied)
     [leads], _ = await database.read(reading.my_bids, bob.token, 10, None)
     assert Standing.LEADING is leads.standing
-    assert not await database.read(reading.has_bid, cyd.token, gid)
+    reader = await database.read(reading.reader, cyd.token, gid)
+    assert reader is not None
+    assert not reader.has_bid
     assert ["accepted"] == await bid(database, cyd.bids(gid, "110"))
     [again], _ = await database.read(reading.my_bids, cyd.token, 10, None)
     assert Standing.LEADING is again.standing

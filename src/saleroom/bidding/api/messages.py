@@ -17,7 +17,7 @@ from msgspec import Struct, inspect
 
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
-from saleroom.bidding.api.vocabulary import HASH, VOCABULARY
+from saleroom.bidding.api.vocabulary import BIDDER, HASH, VOCABULARY
 from saleroom.bidding.domain import bidding, closing, moderation, pausing, selling, voiding
 from saleroom.bidding.domain.auction import Auction, Status, begin
 from saleroom.bidding.domain.bidding import BidRequest
@@ -64,12 +64,12 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "amount": ({}, "The price that it shows; the auction's price if the bidder leads."),
     "author": (USERNAME, "The seller."),
     "automatic": ({}, "Whether the house bid on behalf of an earlier maximum."),
-    "bidder": (USERNAME, "The bidder."),
+    "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`."),
     "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null if there is none."),
     "cap": ({}, "The end never moves past this; null if nothing bounds it."),
     "currentBid": ({}, "The price; null if no bid stands."),
     "currentBidAt": ({}, "When the bid was decided that leads; null if no bid stands."),
-    "currentBidder": (USERNAME, "The leader; null if no bid stands."),
+    "currentBidder": (BIDDER, "The leader; null if no bid stands."),
     "description": ({}, "What is sold."),
     "downSince": ({}, "When the house stopped accepting bids; null unless that is the reason."),
     "endsAt": ({}, "When it closes by itself; null if its author closes it."),
@@ -97,7 +97,7 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "voided": ({"minimum": 1}, "The `sequence` of the voided bid."),
     "width": ({"minimum": 1}, "How many pixels it is wide."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
-    "winner": (USERNAME, "The buyer; null if it was not sold."),
+    "winner": (BIDDER, "The buyer; null if it was not sold."),
 }
 """The members of events' `data`: the schema beyond their type, and their meaning. A name means the same everywhere."""
 _SALTS: Schema = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from saleroom.accounts.api.vocabulary import USERNAME
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
@@ -23,10 +24,13 @@ from saleroom.bidding.domain.errors import (
     TooManyWatched,
 )
 from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.paddles import PADDLE_PATTERN
 from saleroom.bidding.domain.questions import QuestionStatus
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
 from saleroom.kernel.errors import Refusal
 
+BIDDER: Schema = {"pattern": f"^({USERNAME_PATTERN}|{PADDLE_PATTERN})$"}
+"""The name by which a lot shows a bidder."""
 HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
 
 _MEMBERS: dict[str, tuple[Schema, str]] = {
@@ -41,7 +45,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "automatic": ({}, "Whether the service bid on behalf of a maximum."),
     "bid": ({}, "The caller's bid in the history, or null if only their maximum rose."),
     "bidCount": (COUNT, "How many bids the history has."),
-    "bidder": (USERNAME, "The bidder."),
+    "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`."),
     "bids": ({}, "The bids of this page."),
     "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
     "category": ({}, "The house's category that the lot is in; null if it is in none."),
@@ -49,7 +53,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "closedAt": (INSTANT, "When it was closed, bought or cancelled; null while it is not over."),
     "currentBid": (MONEY, "The visible price; null before the first bid."),
     "currentBidAt": (INSTANT, "When the leading bid was recorded."),
-    "currentBidder": (USERNAME, "The leader."),
+    "currentBidder": (BIDDER, "The leader, named as in `bidder`."),
     "crv": ({"const": "Ed25519"}, "The curve."),
     "decidedAt": (INSTANT, "When it was decided, by the clock of the house."),
     "description": ({}, "What is sold."),

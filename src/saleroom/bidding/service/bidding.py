@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 from msgspec import Struct, structs
 
+from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, holder_with, token_digest
 from saleroom.accounts.service.idempotency import once, recall, refuse_another
@@ -16,10 +17,10 @@ from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.domain import bidding
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
-from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.receipts import Receipt, receipt_of
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
+from saleroom.bidding.service.admission import Bidders, Pair, at_door
 from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.service.signing import SigningKey
@@ -27,6 +28,7 @@ from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
@@ -60,6 +62,7 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
             tx, ((bidders[d].id, c.once.key) for d, c in zip(digests, commands, strict=True) if c.once and d in bidders)
         )
     }
+    of_lots = Bidders(tx, locked.values(), lambda: _pairs(digests, commands, bidders, locked))
     outcomes: list[AcceptedRequest | _AcceptedBid | Refusal] = []
     taken: list[Step] = []
     accepted: list[_AcceptedBid] = []
@@ -74,7 +77,9 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
                 continue
             auction = known(locked.get(command.gid))
             request = _received(command.request, now)
+            bidder = of_lots.known_as(auction, bidder)
             made = steps(auction, bidding.place_bid(auction, bidder, request, now))
+            of_lots.take(auction, bidder, request.limit, made[-1][0])
         except Refusal as refusal:
             outcomes.append(refusal)
             continue
@@ -95,21 +100,25 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
 @ranked(Rank.HOUSE)
 @brief
 def refusals_at_door(tx: Transaction, commands: Sequence[BidCommand]) -> list[Refusal | None]:
-    """Return the refusal of each bid that its token does not allow or on an unknown auction, None for others.
+    """Return the refusal of each bid that its token does not allow, on an unknown auction or that its sale does not admit.
 
-    Two statements, however many bids.
+    It is None for others. Two statements, however many bids; those of the area of sales come on top if there are lots of one.
     """
     digests = [token_digest(command.token) for command in commands]
     bidders = accounts.holders_by_token(tx, digests, tx.now())
     found = auctions.get_many(tx, (command.gid for command in commands))
+    admission = at_door(tx, _pairs(digests, commands, bidders, found))
     refusals: list[Refusal | None] = []
     for digest, command in zip(digests, commands, strict=True):
         try:
-            holder_with(bidders.get(digest), Right.BID)
+            bidder = holder_with(bidders.get(digest), Right.BID).party
+            auction = known(found.get(command.gid))
+            if admission is not None and auction.sale_id is not None:
+                admission.admit(auction, bidder)
         except Refusal as refusal:
             refusals.append(refusal)
         else:
-            refusals.append(None if command.gid in found else UnknownAuction())
+            refusals.append(None)
     return refusals
 
 
@@ -123,22 +132,38 @@ def buy_now(
 ) -> bytes:
     """Sell the auction to the caller at its buy-now price and close it; return JSON of a `BidAnswer`.
 
-    Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, and as `domain.bidding.buy_now` does.
+    Raises Unauthenticated, MissingRight, UnknownAuction, IdempotencyMismatch, as `domain.bidding.buy_now` does, and what the
+    area of sales says against it.
     """
     authenticate(tx, token, Right.BID)
     auction = lock_one(tx, gid)
     buyer = authenticate(tx, token, Right.BID)  # they may have been banned while others held the lock
 
     def buy() -> bytes:
-        now, party = tx.now(), buyer.party
+        now = tx.now()
         received = _received(request, now)
+        of_lot = Bidders(tx, [auction], lambda: [(auction, buyer.party)])
+        party = of_lot.known_as(auction, buyer.party)
         made = steps(auction, bidding.buy_now(auction, party, now, received))
+        after = made[-1][0]
+        of_lot.take(auction, party, after.current_bid or ZERO, after)
         record(tx, made)
         bought = _accepted(party, received, made)
         _answer(tx, key, [bought])
         return bought.answer
 
     return once(tx, buyer, asked, buy)
+
+
+def _pairs(
+    digests: Sequence[str],
+    commands: Sequence[BidCommand],
+    bidders: Mapping[str, Holder],
+    lots: Mapping[str, Auction],
+) -> list[Pair]:
+    """Return the lots and the users of bids, as far as both are known; those of lots outside sales are left out."""
+    found = ((lots.get(command.gid), bidders.get(digest)) for digest, command in zip(digests, commands, strict=True))
+    return [(lot, who.party) for lot, who in found if lot is not None and lot.sale_id is not None and who is not None]
 
 
 def earlier_answer(tx: Transaction, token: str, asked: IdempotencyKey) -> bytes | None:

@@ -47,10 +47,15 @@ class Screen(Struct, frozen=True, kw_only=True):
 
 
 class Interest(Struct, frozen=True):
-    """A reader's highest bid on each lot, by gid, and the lots that the reader watches."""
+    """A reader's highest bid on each lot, by gid, and the lots that the reader watches.
+
+    `names` are those by which these lots show the reader, where that is not the username. `user_id` is None for a stranger.
+    """
 
     amounts: Mapping[str, str] = MappingProxyType({})
     watched: frozenset[str] = frozenset()
+    names: Mapping[str, str] = MappingProxyType({})
+    user_id: int | None = None
 
 
 class Neighbour(Struct, frozen=True):
@@ -68,8 +73,10 @@ def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Inter
     if token is None:
         return Interest()
     user_id = authenticate(tx, token, Right.READ).id
-    amounts = {gid: str(amount) for gid, amount in mine.amounts(tx, user_id, gids).items()}
-    return Interest(amounts, watches.among(tx, user_id, gids))
+    found = mine.amounts(tx, user_id, gids)
+    amounts = {gid: str(amount) for gid, (amount, _) in found.items()}
+    names = {gid: name for gid, (_, name) in found.items() if name is not None}
+    return Interest(amounts, watches.among(tx, user_id, gids), names, user_id)
 
 
 def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:

@@ -17,6 +17,7 @@ from saleroom.bidding.domain.questions import QuestionView
 from saleroom.bidding.domain.remarks import RemarkView
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos, questions, remarks, watching
+from saleroom.bidding.service.admission import known_as
 from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, view_for
 from saleroom.bidding.service.reading import Standing, history, standing
 from saleroom.bidding.storage import bids
@@ -38,11 +39,11 @@ class Deal(Struct, frozen=True, kw_only=True):
 class LotDetails(Struct, frozen=True, kw_only=True):
     """A lot as its reader sees it.
 
-    `terms_version` is the version of the last change to its terms or photos. `standing` and `limit` (the reader's highest
-    maximum) are None if no bid of the reader stands; then `voided` is the reason for which the last of them was voided, None
-    if the reader has not bid. `own`: the reader is its author; `moderated`: the reader is
-    staff who may hide the lot. `deal` is None unless the reader has won or sold the lot. The
-    next page of bids starts before `older`.
+    `terms_version` is the version of the last change to its terms or photos. `known_as` is the name by which the lot shows the
+    reader's bids, None for a stranger. `standing` and `limit` (the reader's highest maximum) are None if no bid of the reader
+    stands; then `voided` is the reason for which the last of them was voided, None if the reader has not bid. `own`: the reader
+    is its author; `moderated`: the reader is staff who may hide the lot. `deal` is None unless the reader has won or sold the
+    lot. The next page of bids starts before `older`.
     """
 
     auction: AuctionView
@@ -56,6 +57,7 @@ class LotDetails(Struct, frozen=True, kw_only=True):
     own: bool
     moderated: bool
     watched: bool
+    known_as: str | None
     standing: Standing | None
     limit: Decimal | None
     voided: str | None
@@ -97,6 +99,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
         own=own,
         moderated=staff,
         watched=watching.is_watched(tx, token, gid),
+        known_as=None if viewer is None else known_as(tx, found, viewer.party),
         standing=None if viewer is None or highest is None else standing(found, viewer.id, highest),
         limit=highest,
         voided=None if viewer is None or highest is not None else bids.last_void(tx, found.id, viewer.id),
@@ -118,6 +121,7 @@ def as_bidders_see(auction: Auction, pictures: list[Photo]) -> LotDetails:
         own=False,
         moderated=False,
         watched=False,
+        known_as=None,
         standing=None,
         limit=None,
         voided=None,

@@ -107,6 +107,6 @@ def _my_lot(
         stands,
         one.maximum if leads and not one.over else None,
         # The limit of a bidder whose bid equals that of the leader is used up: it is the amount.
-        tied=highest is not None and is_tied(view, viewer.username, str(highest)),
+        tied=highest is not None and not leads and is_tied(view, viewer.username, str(highest)),
         questions=asked,
     )

@@ -19,6 +19,7 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outcome, PhotosArranged, Terms
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
+from saleroom.bidding.service.admission import known_as
 from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, sees, view_for
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
@@ -50,6 +51,14 @@ class MyBid(Struct, frozen=True):
     standing: Standing
 
 
+class LotReader(Struct, frozen=True):
+    """What an auction has to do with a user: the name by which it shows their bids, and whether a bid of theirs stands."""
+
+    id: int
+    known_as: str
+    has_bid: bool
+
+
 class AuctionJson(Struct, frozen=True):
     """An auction's JSON for its reader; `tag` is the same for the same JSON, and differs for any other.
 
@@ -59,6 +68,8 @@ class AuctionJson(Struct, frozen=True):
     json: bytes
     tag: str
     hidden: bool = False
+    leader_id: int | None = None
+    """The number of the user who leads, which is not public."""
 
 
 @ranked(Rank.HOUSE)
@@ -88,7 +99,8 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
     if one.taken_down is not None and viewer is not None and sees(one, viewer):
         whose = "staff" if moderates(viewer) else "won"
         return AuctionJson(_encode(view_for(one, viewer, staff=moderates(viewer))), f'"{one.tag}-{whose}"')
-    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', hidden=one.taken_down is not None)
+    leader_id = None if one.leader is None else one.leader.id
+    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', one.taken_down is not None, leader_id)
 
 
 @ranked(Rank.COSTLY)
@@ -120,6 +132,16 @@ def bid_history(
     return history(tx, get_one(tx, gid), viewer, limit, before)
 
 
+def board(tx: Transaction, gid: str, limit: int) -> tuple[list[BidView], dict[str, int]]:
+    """Return the newest bids of an auction as anyone may see them, and the number of each user by the name in them.
+
+    Raises UnknownAuction.
+    """
+    one = get_one(tx, gid)
+    rows = bids.newest(tx, one.id, limit, None, one.sale_id)
+    return _views(rows, None), {bid.bidder: bid.bidder_id for bid in rows}
+
+
 def shown_history(
     tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
 ) -> tuple[list[BidView], int | None]:
@@ -137,8 +159,14 @@ def history(
 
     With `whole_ties`, equal bids stand on one page.
     """
-    rows = bids.newest(tx, one.id, limit + 1, before)
-    views = [
+    rows = bids.newest(tx, one.id, limit + 1, before, one.sale_id)
+    views = _views(rows, viewer)
+    page = with_whole_ties(views, limit) if whole_ties else views[:limit]
+    return page, rows[len(page) - 1].number if len(rows) > len(page) else None
+
+
+def _views(rows: Sequence[bids.Bid], viewer: Account | None) -> list[BidView]:
+    return [
         BidView(
             amount=str(bid.amount),
             bidder=bid.bidder,
@@ -150,8 +178,6 @@ def history(
         )
         for bid in rows
     ]
-    page = with_whole_ties(views, limit) if whole_ties else views[:limit]
-    return page, rows[len(page) - 1].number if len(rows) > len(page) else None
 
 
 def my_auctions(
@@ -172,10 +198,16 @@ def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tupl
     return rows, ids[limit - 1] if len(ids) > limit else None
 
 
-def has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
-    """Return whether a bid of the caller stands on an auction. Raises UnknownAuction, or Unauthenticated for a dead token."""
+def reader(tx: Transaction, token: str | None, gid: str) -> LotReader | None:
+    """Return what an auction has to do with the caller; None without a token.
+
+    Raises UnknownAuction, or Unauthenticated for a dead token.
+    """
     one, viewer = get_one(tx, gid), _viewer(tx, token)
-    return viewer is not None and bids.highest_limit(tx, one.id, viewer.id) is not None
+    if viewer is None:
+        return None
+    has_bid = bids.highest_limit(tx, one.id, viewer.id) is not None
+    return LotReader(viewer.id, known_as(tx, one, viewer.party), has_bid)
 
 
 def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:

@@ -14,6 +14,7 @@ from saleroom.bidding.domain.ledger import LedgerEvent
 from saleroom.bidding.domain.receipt_book import ReceiptBook
 from saleroom.bidding.domain.receipts import Receipt
 from saleroom.bidding.domain.signatures import InvalidReceipt, Key, Keys, check
+from saleroom.bidding.service.admission import known_as
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage import bids, event_log, signing_keys
@@ -42,12 +43,13 @@ class SignedReceipt(Struct, frozen=True):
 
 
 def bidder(tx: Transaction, token: str | None, gid: str) -> tuple[Auction, str | None]:
-    """Return the auction, and the name of the holder of `token` if they have bid on it.
+    """Return the auction, and the name by which the holder of `token` has bid on it, if they have.
 
     Raises Unauthenticated or UnknownAuction.
     """
     viewer, auction = authenticate(tx, token, Right.READ), get_one(tx, gid)
-    return auction, None if bids.highest_limit(tx, auction.id, viewer.id) is None else viewer.username
+    has_bid = bids.highest_limit(tx, auction.id, viewer.id) is not None
+    return auction, known_as(tx, auction, viewer.party) if has_bid else None
 
 
 async def find(database: Database, auction: Auction, name: str) -> list[Receipt]:

@@ -74,8 +74,15 @@ TABLES = AreaTables(
     filled_at_start=(signing_keys,),
     large_rows=(photo_files,),
     ledgers=auctions,
-    # A lot that is over keeps its photos, whose digests are in its ledger, and the questions that it has answered.
-    stays=(auctions.c.author_id, auctions.c.current_bidder_id, photos.c.owner_id, questions.c.asker_id),
+    # A lot that is over keeps its photos, whose digests are in its ledger, and the questions that it has answered. The names
+    # in sales go once they are out of the ledgers.
+    stays=(
+        auctions.c.author_id,
+        auctions.c.current_bidder_id,
+        bidder_names.c.user_id,
+        photos.c.owner_id,
+        questions.c.asker_id,
+    ),
     forget=forget,
     text_rules={
         auctions.c.gid: _gid_fault,

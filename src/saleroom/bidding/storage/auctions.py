@@ -34,7 +34,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.storage import search_index
-from saleroom.bidding.storage.tables import RUNNING, auctions, events
+from saleroom.bidding.storage.tables import RUNNING, auctions, bidder_names, events
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.parties import Party
 from saleroom.storage import bulk
@@ -368,10 +368,11 @@ _ROWS = (
         auctions,
         events.c.at.label("changed_at"),
         _author.c.username.label("author_name"),
-        _leader.c.username.label("leader_name"),
+        func.coalesce(bidder_names.c.name, _leader.c.username).label("leader_name"),
     )
     .join_from(auctions, _author, _author.c.id == auctions.c.author_id)
     .outerjoin(_leader, _leader.c.id == auctions.c.current_bidder_id)
+    .outerjoin(bidder_names, and_(bidder_names.c.sale_id == auctions.c.sale_id, bidder_names.c.user_id == _leader.c.id))
     # `saleroom verify --database` reports a log that lacks its last event.
     .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
 )

@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import select, update
+from sqlalchemy import and_, func, select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.storage.tables import bids
+from saleroom.bidding.storage.tables import bidder_names, bids
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -57,14 +57,23 @@ def row_of(auction: Auction, bid: BidPlaced) -> dict[str, Any]:
     }
 
 
-def newest(tx: Transaction, auction_id: int, limit: int, before: int | None) -> list[Bid]:
-    """Return up to `limit` bids of an auction, newest first, from number `before` (exclusive) downwards."""
-    statement = select(bids, users.c.username).join_from(bids, users, users.c.id == bids.c.bidder_id)
+def newest(tx: Transaction, auction_id: int, limit: int, before: int | None, sale_id: int | None = None) -> list[Bid]:
+    """Return up to `limit` bids of an auction, newest first, from number `before` (exclusive) downwards.
+
+    `sale_id` is the sale that the auction belongs to, which may give its bidders other names.
+    """
+    statement = select(bids, users.c.username.label("name")).join_from(bids, users, users.c.id == bids.c.bidder_id)
+    if sale_id is not None:
+        own = and_(bidder_names.c.user_id == users.c.id, bidder_names.c.sale_id == sale_id)
+        name = func.coalesce(bidder_names.c.name, users.c.username).label("name")
+        statement = (
+            select(bids, name).join_from(bids, users, users.c.id == bids.c.bidder_id).outerjoin(bidder_names, own)
+        )
     statement = statement.where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
     if before is not None:
         statement = statement.where(bids.c.number < before)
     return [
-        Bid(r.number, r.bidder_id, r.username, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at, r.voided)
+        Bid(r.number, r.bidder_id, r.name, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at, r.voided)
         for r in tx.execute(statement)
     ]
 

@@ -6,7 +6,7 @@ from sqlalchemy import delete, exists, or_, select, text, update
 
 from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.storage.tables import users
-from saleroom.bidding.storage import event_log
+from saleroom.bidding.storage import bidder_names, event_log
 from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photo_files, photos, questions
 from saleroom.storage.database import Transaction
 
@@ -29,11 +29,14 @@ def forget(tx: Transaction, user_id: int) -> None:
     named = or_(auctions.c.author_id == user_id, auctions.c.current_bidder_id == user_id)
     tx.execute(update(auctions).where(named).values(renamed=auctions.c.renamed + 1))
     name = tx.execute(select(users.c.username).where(users.c.id == user_id)).scalar_one()
-    own = select(auctions.c.id).where(auctions.c.author_id == user_id)
-    for auction_id in (
-        tx.execute(own.union(select(bids.c.auction_id).where(bids.c.bidder_id == user_id))).scalars().all()
-    ):
-        event_log.take_out(tx, auction_id, name)
+    in_sales = bidder_names.of_user(tx, user_id)
+    has_bid = auctions.c.id.in_(select(bids.c.auction_id).where(bids.c.bidder_id == user_id))
+    about_them = select(auctions.c.id, auctions.c.sale_id).where(or_(auctions.c.author_id == user_id, has_bid))
+    for lot in tx.execute(about_them).all():
+        event_log.take_out(tx, lot.id, name)
+        if lot.sale_id in in_sales:
+            event_log.take_out(tx, lot.id, in_sales[lot.sale_id])
+    bidder_names.forget(tx, user_id)
 
 
 def _refuse(tx: Transaction, user_id: int) -> None:

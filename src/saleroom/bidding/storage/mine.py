@@ -13,7 +13,7 @@ from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.bids import STANDS
 from saleroom.bidding.storage.listing import NUMBER_MAX
-from saleroom.bidding.storage.tables import auctions, bids
+from saleroom.bidding.storage.tables import auctions, bidder_names, bids
 from saleroom.storage.database import Transaction
 
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
@@ -59,11 +59,18 @@ def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[
     return {row.auction_id: row.most for row in tx.execute(mine)}
 
 
-def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, Decimal]:
-    """Return the highest amount that the user has bid, by gid, for the auctions on which a bid of the user stands."""
-    mine = select(auctions.c.gid, func.max(bids.c.amount).label("most")).join(bids, bids.c.auction_id == auctions.c.id)
+def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, tuple[Decimal, str | None]]:
+    """Return the highest amount that the user has bid, by gid, for the auctions on which a bid of the user stands.
+
+    Beside it is the name by which the auction shows the user, None if it is the username.
+    """
+    own = and_(bidder_names.c.sale_id == auctions.c.sale_id, bidder_names.c.user_id == user_id)
+    most, name = func.max(bids.c.amount).label("most"), func.max(bidder_names.c.name).label("name")
+    mine = (
+        select(auctions.c.gid, most, name).join(bids, bids.c.auction_id == auctions.c.id).outerjoin(bidder_names, own)
+    )
     found = mine.where(STANDS, auctions.c.gid.in_(gids), bids.c.bidder_id == user_id).group_by(auctions.c.gid)
-    return {row.gid: row.most for row in tx.execute(found)}
+    return {row.gid: (row.most, row.name) for row in tx.execute(found)}
 
 
 def offered(

@@ -15,15 +15,16 @@ from saleroom.bidding.api.auctions import QUERY_MAX
 from saleroom.bidding.api.lists import AUCTIONS
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.categories import CATEGORY_MAX
+from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import catalogue, reading
-from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue
+from saleroom.bidding.service.catalogue import COUNT_MAX, Catalogue, Interest
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.bidding.web.lots import card_reader
+from saleroom.bidding.web.lots import CardReader, card_reader
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.site.site import Site
+from saleroom.site.site import Site, Viewer
 
 LOTS_PER_PAGE = 24
 """This fills rows of two, three or four."""
@@ -104,7 +105,7 @@ class HomePage:
         viewer, interest = await self._site.read(request, catalogue.interest, [one.gid for one in found.lots])
         context = {
             "origin": self._site.origin(request),
-            "readers": {one.gid: card_reader(one, viewer, interest.amounts.get(one.gid)) for one in found.lots},
+            "readers": {one.gid: reader_of(one, viewer, interest) for one in found.lots},
             "watched_lots": interest.watched,
             **self._context(query, found),
         }
@@ -133,6 +134,12 @@ class HomePage:
             "choices": self._services.category_choices(query.category),
             "next": None if cursor is None else query.address(cursor=cursor),
         }
+
+
+def reader_of(a: AuctionView, viewer: Viewer | None, interest: Interest) -> CardReader:
+    """Return what the card of a lot says about its reader."""
+    known_as = None if viewer is None else interest.names.get(a.gid, viewer.username)
+    return card_reader(a, viewer, known_as, interest.amounts.get(a.gid))
 
 
 def lot_query(request: Request, services: BiddingServices, status: str = _DEFAULT.status) -> LotQuery:

@@ -8,14 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, BidView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
+from saleroom.bidding.service.catalogue import Interest
 from saleroom.bidding.service.lot import Story
+from saleroom.bidding.service.reading import LotReader
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import BIDS_SHOWN, card_reader, lot_gid, role_of, tied
 from saleroom.bidding.web.story import mark_of, read_mark
@@ -64,6 +66,15 @@ class Board(Struct, frozen=True):
 
     auction: AuctionView
     bids: list[BidView]
+    numbers: Mapping[str, int]
+    """The numbers of its leader and these bidders by name: lots of a sale need not show usernames."""
+
+
+class Card(Struct, frozen=True):
+    """A lot as anyone sees it, with the number of the user who leads."""
+
+    auction: AuctionView
+    leader_id: int | None
 
 
 class LotNews:
@@ -97,29 +108,31 @@ class LotPage(LivePage[LotNews, Board]):
     """The page of one lot, open before one reader."""
 
     def __init__(
-        self, fragments: Fragments, language: Language, gid: str, viewer: Viewer | None, has_bid: bool
+        self, fragments: Fragments, language: Language, gid: str, viewer: Viewer | None, reader: LotReader | None
     ) -> None:
         super().__init__()
         self._fragments, self._language = fragments, language
-        self._gid, self._viewer, self._has_bid = gid, viewer, has_bid
+        self._gid, self._viewer, self._reader = gid, viewer, reader
         self._kinds: set[str] = set()
 
     def note(self, news: LotNews) -> bool:
         """Note the kinds of changes, and whether the reader has bid."""
         self.owe(self._gid, news.versions[self._gid])
         self._kinds |= news.kinds[self._gid]
-        viewer = self._viewer
-        self._has_bid = self._has_bid or (viewer is not None and (self._gid, viewer.username) in news.amounts)
+        reader = self._reader
+        if reader is not None and (self._gid, reader.known_as) in news.amounts:
+            self._reader = structs.replace(reader, has_bid=True)
         return True
 
     def html(self, states: Mapping[str, Board]) -> str:
         """Return the panel, the standing, the history and the news, as this reader sees them."""
-        board, viewer = states[self._gid], self._viewer
+        board, viewer, reader = states[self._gid], self._viewer, self._seen_on(states[self._gid])
+        known_as = None if reader is None else reader.known_as
         kinds, self._kinds = self._kinds, set()
         changed = bool(kinds & {"auction.amended", "photos.arranged"})
         flags = {
-            "role": role_of(board.auction, viewer, has_bid=self._has_bid),
-            "tied": tied(board.auction, viewer, board.bids),
+            "role": role_of(board.auction, viewer, known_as, has_bid=reader is not None and reader.has_bid),
+            "tied": tied(board.auction, known_as, board.bids),
             "known": viewer is not None,
             "extended": "auction.extended" in kinds,
             # The bid box brings the new description and photos with it.
@@ -130,6 +143,15 @@ class LotPage(LivePage[LotNews, Board]):
         key = (self._gid, board.auction.head, *flags.values())
         context = {"a": board.auction, "bids": board.bids, **flags}
         return self._fragments.render(self._language, "parts/lot_live.html", key, context)
+
+    def _seen_on(self, board: Board) -> LotReader | None:
+        """Return the reader, who may have got another name in the sale, and have bid, since the page was opened."""
+        reader = self._reader
+        if reader is not None and board.numbers.get(reader.known_as) != reader.id:
+            for name, number in board.numbers.items():
+                if number == reader.id:
+                    reader = self._reader = LotReader(number, name, has_bid=True)
+        return reader
 
 
 class ScreenPage(LivePage[LotNews, Board]):
@@ -156,7 +178,7 @@ class ScreenPage(LivePage[LotNews, Board]):
         return self._fragments.render(self._language, "parts/screen_state.html", key, context)
 
 
-class CardsPage(LivePage[LotNews, AuctionView]):
+class CardsPage(LivePage[LotNews, Card]):
     """The cards of some lots, before one reader; with `lists` on a page whose list follows the house."""
 
     def __init__(
@@ -164,14 +186,14 @@ class CardsPage(LivePage[LotNews, AuctionView]):
         fragments: Fragments,
         language: Language,
         viewer: Viewer | None,
-        amounts: dict[str, str],
+        interest: Interest,
         gids: Sequence[str],
         *,
         lists: bool,
     ) -> None:
         super().__init__()
         self._fragments, self._language, self._viewer = fragments, language, viewer
-        self._amounts = amounts
+        self._amounts, self._names, self._user_id = dict(interest.amounts), dict(interest.names), interest.user_id
         self._gids = frozenset(gids)
         self._lists = lists
         self.stale = False
@@ -182,18 +204,26 @@ class CardsPage(LivePage[LotNews, AuctionView]):
         self.stale = self.stale or (self._lists and news.lists)
         for gid in news.versions.keys() & self._gids:
             self.owe(gid, news.versions[gid])
-            amount = None if self._viewer is None else news.amounts.get((gid, self._viewer.username))
+            amount = news.amounts.get((gid, self._known_as(gid) or ""))
             if amount is not None:
                 self._amounts[gid] = amount
         return self.stale or bool(self.due)
 
-    def html(self, states: Mapping[str, AuctionView]) -> str:
+    def html(self, states: Mapping[str, Card]) -> str:
         """Return these cards, and the note that the list may have changed."""
         stale, self.stale = self.stale, False
-        return "".join(self._card(view) for view in states.values()) + LIST_NEWS * stale
+        return "".join(self._card(card) for card in states.values()) + LIST_NEWS * stale
 
-    def _card(self, view: AuctionView) -> str:
-        reader = card_reader(view, self._viewer, self._amounts.get(view.gid))
+    def _known_as(self, gid: str) -> str | None:
+        return None if self._viewer is None else self._names.get(gid, self._viewer.username)
+
+    def _card(self, card: Card) -> str:
+        view = card.auction
+        if view.current_bidder is not None and card.leader_id is not None and card.leader_id == self._user_id:
+            # The reader may have got this name in the sale since the page was opened.
+            self._names[view.gid] = view.current_bidder
+            self._amounts.setdefault(view.gid, view.current_bid or "")
+        reader = card_reader(view, self._viewer, self._known_as(view.gid), self._amounts.get(view.gid))
         context = {"a": view, "reader": reader, "oob": True}
         return self._fragments.render(self._language, "parts/card_state.html", (view.gid, view.head, reader), context)
 
@@ -210,7 +240,7 @@ class LivePages:
         self._fragments = Fragments(site.renderer)
         pace = Pace()
         self._lots = Audiences(services.feed, pace, LotNews, self._boards_of)
-        self._lists = Audiences(services.feed, pace, LotNews, self._views_of)
+        self._lists = Audiences(services.feed, pace, LotNews, self._cards_of)
 
     async def lot(self, request: Request) -> Response:
         """GET /lots/{gid}/live?after=VERSION&story=MARK: the changes of the lot's page after that version and mark.
@@ -218,10 +248,10 @@ class LivePages:
         Remarks and answers are no events: with the time, the stream asks whether there are new ones.
         """
         gid = lot_gid(request)
-        viewer, has_bid = await self._site.read(request, _has_bid, gid)
+        viewer, reader = await self._site.read(request, _reader, gid)
         after = request.query_params.get("after", "")
         known = EventId(gid, int(after)) if after.isascii() and after.isdigit() and len(after) <= 9 else None
-        page = LotPage(self._fragments, self._site.language(request), gid, viewer, has_bid)
+        page = LotPage(self._fragments, self._site.language(request), gid, viewer, reader)
         told = self._teller(request, gid, viewer)
         follower = await self._services.feed.follow(gid, _resumed(request, gid) or known)
         return PageStream(follower, self._lots, page, told, told)
@@ -272,12 +302,12 @@ class LivePages:
             raise Invalid.one("lots", "lots", f"must be the gids of up to {LOTS_MAX} lots, separated by commas")
         viewer, interest = await self._site.read(request, catalogue.interest, gids)
         language = self._site.language(request)
-        page = CardsPage(self._fragments, language, viewer, dict(interest.amounts), gids, lists=lists)
+        page = CardsPage(self._fragments, language, viewer, interest, gids, lists=lists)
 
         async def first() -> str:
             # A page that comes back may have missed a change of its list.
             page.stale = lists and "last-event-id" in request.headers
-            return page.html(await self._views_of(dict.fromkeys(gids, 0)))
+            return page.html(await self._cards_of(dict.fromkeys(gids, 0)))
 
         return PageStream(await self._services.feed.follow(None, None), self._lists, page, first)
 
@@ -287,27 +317,28 @@ class LivePages:
         page = ScreenPage(self._fragments, self._site.language(request), gid)
 
         async def first() -> str:
-            return page.html(await self._boards_of({gid: (await self._view(gid)).version}))
+            return page.html(await self._boards_of({gid: (await self._card(gid)).auction.version}))
 
         return PageStream(await self._services.feed.follow(gid, None), self._lots, page, first)
 
-    async def _views_of(self, due: Mapping[str, int]) -> dict[str, AuctionView]:
+    async def _cards_of(self, due: Mapping[str, int]) -> dict[str, Card]:
         """Return lots as they are, without those that do not exist."""
-        found = await asyncio.gather(*map(self._view, due), return_exceptions=True)
-        views: dict[str, AuctionView] = {}
-        for gid, view in zip(due, found, strict=True):
-            if isinstance(view, AuctionView):
-                views[gid] = view
-            elif not isinstance(view, UnknownAuction):
-                raise view
-        return views
+        found = await asyncio.gather(*map(self._card, due), return_exceptions=True)
+        cards: dict[str, Card] = {}
+        for gid, card in zip(due, found, strict=True):
+            if isinstance(card, Card):
+                cards[gid] = card
+            elif not isinstance(card, UnknownAuction):
+                raise card
+        return cards
 
     async def _boards_of(self, due: Mapping[str, int]) -> dict[str, Board]:
         """Return lots as they are, each at its version in `due` or later."""
         return {gid: await self._board(gid, version) for gid, version in due.items()}
 
-    async def _view(self, gid: str) -> AuctionView:
-        return _decoded((await self._services.auction_views.ask((gid, None))).json)
+    async def _card(self, gid: str) -> Card:
+        found = await self._services.auction_views.ask((gid, None))
+        return Card(_decoded(found.json), found.leader_id)
 
     async def _board(self, gid: str, version: int) -> Board:
         """Return the lot as it is, at `version` or later."""
@@ -318,9 +349,12 @@ class LivePages:
         board = self._boards.get(gid)
         if board is not None and board.auction.version >= version:
             return board
-        view = await self._view(gid)
-        bids, _ = await self._services.shared_reads.ask(reading.bid_history, gid, None, BIDS_SHOWN + 1, None)
-        return self._boards.keep(gid, Board(view, with_whole_ties(bids, BIDS_SHOWN)))
+        card = await self._card(gid)
+        bids, numbers = await self._services.shared_reads.ask(reading.board, gid, BIDS_SHOWN + 1)
+        leader = card.auction.current_bidder
+        if leader is not None and card.leader_id is not None:
+            numbers[leader] = card.leader_id
+        return self._boards.keep(gid, Board(card.auction, with_whole_ties(bids, BIDS_SHOWN), numbers))
 
 
 class _Data(Struct, frozen=True):
@@ -340,9 +374,9 @@ def _decoded(json: bytes) -> AuctionView:
     return msgspec.json.decode(json, type=AuctionView)
 
 
-def _has_bid(tx: Transaction, token: str | None, gid: str) -> bool:
-    """Return whether the reader has bid on the lot. Raises UnknownAuction."""
-    return reading.has_bid(tx, token, gid)
+def _reader(tx: Transaction, token: str | None, gid: str) -> LotReader | None:
+    """Return what the lot has to do with its reader. Raises UnknownAuction."""
+    return reading.reader(tx, token, gid)
 
 
 def _resumed(request: Request, gid: str) -> EventId | None:

@@ -268,7 +268,7 @@ class LotPages:
             "lot": found,
             "a": found.auction,
             "role": _role(found, viewer),
-            "tied": tied(found.auction, viewer, found.bids),
+            "tied": tied(found.auction, found.known_as, found.bids),
             "extended": _is_extended(found),
             "proposal": proposal,
             "answer": answer,
@@ -305,26 +305,26 @@ def lot_gid(request: Request) -> str:
     return found
 
 
-def role_of(a: AuctionView, viewer: Viewer | None, *, has_bid: bool) -> Role:
-    """Return the part of `viewer` in a lot."""
+def role_of(a: AuctionView, viewer: Viewer | None, known_as: str | None, *, has_bid: bool) -> Role:
+    """Return the part of `viewer` in a lot, which shows their bids under the name `known_as`."""
     if viewer is None:
         return Role.VISITOR
     if viewer.username == a.author:
         return Role.SELLER
-    if viewer.username == a.current_bidder:
+    if known_as == a.current_bidder is not None:
         return Role.LEADING
     return Role.OUTBID if has_bid and a.current_bidder is not None else Role.VISITOR
 
 
-def tied(a: AuctionView, viewer: Viewer | None, bids: Sequence[BidView]) -> bool:
-    """Return whether only an earlier equal bid keeps `viewer` from the lead. `bids` come newest first."""
-    return viewer is not None and is_tied(a, viewer.username, last_amount(bids, viewer.username))
+def tied(a: AuctionView, known_as: str | None, bids: Sequence[BidView]) -> bool:
+    """Return whether only an earlier equal bid keeps the bidder `known_as` from the lead. `bids` come newest first."""
+    return known_as is not None and is_tied(a, known_as, last_amount(bids, known_as))
 
 
-def card_reader(a: AuctionView, viewer: Viewer | None, amount: str | None) -> CardReader:
-    """Return what the card of a lot says about `viewer`, whose last bid is of `amount`."""
-    equal = viewer is not None and is_tied(a, viewer.username, amount)
-    return CardReader(role_of(a, viewer, has_bid=amount is not None), equal)
+def card_reader(a: AuctionView, viewer: Viewer | None, known_as: str | None, amount: str | None) -> CardReader:
+    """Return what the card of a lot says about `viewer`, whose last bid, under the name `known_as`, is of `amount`."""
+    equal = known_as is not None and is_tied(a, known_as, amount)
+    return CardReader(role_of(a, viewer, known_as, has_bid=amount is not None), equal)
 
 
 def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
@@ -343,7 +343,7 @@ def _lot_since(
 
 
 def _role(found: LotDetails, viewer: Viewer | None) -> str:
-    return role_of(found.auction, viewer, has_bid=found.standing is not None)
+    return role_of(found.auction, viewer, found.known_as, has_bid=found.standing is not None)
 
 
 def _is_extended(found: LotDetails) -> bool:

@@ -1,0 +1,43 @@
+"""The names by which users bid on the lots of a sale, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import delete, exists, insert, select
+
+from saleroom.bidding.storage.tables import auctions, bidder_names, bids
+from saleroom.storage.bulk import among_pairs
+from saleroom.storage.database import Transaction
+
+
+def of_pairs(tx: Transaction, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Return the names of users in sales, by the numbers of both, for those that have one."""
+    columns = (bidder_names.c.sale_id, bidder_names.c.user_id)
+    rows = tx.execute(select(bidder_names).where(among_pairs(tx, columns, pairs)))
+    return {(row.sale_id, row.user_id): row.name for row in rows}
+
+
+def of_user(tx: Transaction, user_id: int) -> dict[int, str]:
+    """Return the names of a user by the number of the sale."""
+    rows = tx.execute(select(bidder_names).where(bidder_names.c.user_id == user_id))
+    return {row.sale_id: row.name for row in rows}
+
+
+def has_bid(tx: Transaction, sale_id: int, user_id: int) -> bool:
+    """Return whether a user has bid on a lot of a sale, also if all these bids were voided."""
+    lots = select(auctions.c.id).where(auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None))
+    found = exists().where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(lots))
+    return bool(tx.execute(select(found)).scalar_one())
+
+
+def put(tx: Transaction, sale_id: int, user_id: int, name: str | None) -> None:
+    """Give a user a name in a sale, or none. Raises IntegrityError if another has it there."""
+    tx.execute(delete(bidder_names).where(bidder_names.c.sale_id == sale_id, bidder_names.c.user_id == user_id))
+    if name is not None:
+        tx.execute(insert(bidder_names), {"sale_id": sale_id, "user_id": user_id, "name": name})
+
+
+def forget(tx: Transaction, user_id: int) -> None:
+    """Delete all names of a user."""
+    tx.execute(delete(bidder_names).where(bidder_names.c.user_id == user_id))
