@@ -41,6 +41,7 @@ from tests.bidding.service.people import Person, bid, once_of, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.notices.push_service import Browser
 from tests.pictures import plain
+from tests.sales import rows as sale_rows
 
 R = TypeVar("R")
 
@@ -71,6 +72,8 @@ async def furnish_it(url: str) -> str:
         photo = await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.keep, ada.token, make(plain()))
         await database.write(photos.arrange, ada.token, running, [photo.id])
+        in_sale = await database.write(photos.keep, ada.token, make(plain()))
+        await database.write(sale_rows.furnish, ada.account.party, in_sale.id, HOSTILE, cyd.account.id)
         written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])
         await database.write(roles_of_users.set_role, "ben", Role.CLERK, HOSTILE[:200])
         await database.write(remarks.add, ada.token, running, f"\r\n\t{HOSTILE}")

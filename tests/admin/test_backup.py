@@ -120,7 +120,7 @@ def test_a_backup_replaces_nothing_without_force(house: Path, tmp_path: Path, ca
     assert 0 == run("backup", tmp_path / "a.db", house)
     output = capfd.readouterr().out.splitlines()
     assert f"{tmp_path}/a.db is a copy of {house}." == output[0]
-    assert output[1].startswith("auctions: 9, ledger heads: ")
+    assert output[1].startswith("auctions: 11, ledger heads: ")
     order(house, "UPDATE users SET username = 'adam' WHERE username = 'ada'")
     refused = [(tmp_path / "a.db", "--force"), (house, "itself"), (tmp_path / "no" / "b.db", "no folder")]
     for file, reason in refused:

@@ -73,7 +73,7 @@ def test_the_same_bytes_from_either_database(database_url: str, empty: str, tmp_
     assert first.read_bytes() == second.read_bytes()
     output = [line for line in capfd.readouterr().out.splitlines() if line.startswith("auctions: ")]
     assert 1 == len({line.partition(" (in ")[0] for line in output}), "the ledgers come to the same everywhere"
-    assert re.fullmatch(r"auctions: 9, ledger heads: [0-9a-f]{64}", output[0].partition(" (in ")[0])
+    assert re.fullmatch(r"auctions: 11, ledger heads: [0-9a-f]{64}", output[0].partition(" (in ")[0])
     assert ["the database", "the file", "the file", "the database"] == [
         line[line.index("(in ") + 4 : -1] for line in output[:4]
     ]

@@ -32,7 +32,16 @@ PAGES = re.compile(
     r"/(address|admin|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
-ON_PAGES = (InvalidOwnerLink, InvalidPasskey, PasskeyNotAdded, PasskeysOff, TooManyPasskeys, UnknownCalendar)
+TO_COME = tuple(kind for kind in problems.statuses() if kind.__module__ == "saleroom.sales.domain.errors")
+ON_PAGES: tuple[type[Refusal], ...] = (
+    InvalidOwnerLink,
+    InvalidPasskey,
+    PasskeyNotAdded,
+    PasskeysOff,
+    TooManyPasskeys,
+    UnknownCalendar,
+    *TO_COME,
+)
 """Refusals of pages alone, which no operation answers with."""
 OPERATIONS = {
     (method.upper(), path): operation

@@ -45,6 +45,8 @@ from saleroom.kernel.instants import instant
 from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours, webhooks
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
+from saleroom.sales.storage.tables import consignors, sales
+from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
@@ -98,6 +100,9 @@ bids.json           your bids, with your limits
 limits.json         the limits by which you lead, or have bought, as you raised them last
 bidder_names.json   the names by which you are shown in sales, where they are not your username
 lots.json           the lots that you have offered
+sales.json          the sales that you have made for the house
+consignors.json     what the house has noted about you as one who brings lots to its sales
+consigned_lots.json the lots that you have brought to its sales
 remarks.json        your remarks on your lots
 questions.json      your questions to sellers, with their answers
 answers.json        questions to you as a seller, with your answers; not who asked
@@ -181,6 +186,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
     """Return the files of a user's archive."""
     given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
     lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
+    consigned = select(consignors.c.id).where(consignors.c.user_id == user_id)
     return [
         Part("account", users.c.id, users.c.id == user_id),
         Part("contact", contacts.c.user_id, contacts.c.user_id == user_id),
@@ -204,6 +210,9 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
             only=frozenset({"name"}),
         ),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
+        Part("sales", sales.c.id, sales.c.owner_id == user_id),
+        Part("consignors", consignors.c.id, consignors.c.user_id == user_id),
+        Part("consigned_lots", sale_lots.c.id, sale_lots.c.consignor_id.in_(consigned)),
         Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),
         Part("questions", questions.c.id, questions.c.asker_id == user_id),
         Part("answers", questions.c.id, questions.c.auction_id.in_(lots)),

@@ -50,6 +50,16 @@ class Act(StrEnum):
     WEBHOOK_CHANGED = "webhook.changed"
     WEBHOOK_DELETED = "webhook.deleted"
     USER_ERASED = "user.erased"
+    SALE_MADE = "sale.made"
+    SALE_CHANGED = "sale.changed"
+    SALE_PUBLISHED = "sale.published"
+    SALE_CALLED_OFF = "sale.called_off"
+    LOT_ADDED = "lot.added"
+    LOT_CHANGED = "lot.changed"
+    LOT_WITHDRAWN = "lot.withdrawn"
+    LOTS_ORDERED = "lots.ordered"
+    CONSIGNOR_ADDED = "consignor.added"
+    CONSIGNOR_CHANGED = "consignor.changed"
 
 
 ACTS: Mapping[Act, str] = {
@@ -76,6 +86,16 @@ ACTS: Mapping[Act, str] = {
     Act.WEBHOOK_CHANGED: "changed a webhook for the events of all lots",
     Act.WEBHOOK_DELETED: "deleted a webhook for the events of all lots",
     Act.USER_ERASED: "erased a user",
+    Act.SALE_MADE: "made a sale of many lots",
+    Act.SALE_CHANGED: "changed a sale of many lots",
+    Act.SALE_PUBLISHED: "published a sale with its lots",
+    Act.SALE_CALLED_OFF: "cancelled a sale with its lots",
+    Act.LOT_ADDED: "added a lot to a sale",
+    Act.LOT_CHANGED: "changed a lot of a sale",
+    Act.LOT_WITHDRAWN: "withdrew a lot from a sale",
+    Act.LOTS_ORDERED: "put the lots of a sale in another order",
+    Act.CONSIGNOR_ADDED: "added a consignor",
+    Act.CONSIGNOR_CHANGED: "changed a consignor",
 }
 """Each act in words that go after who did it."""
 

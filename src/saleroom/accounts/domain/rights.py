@@ -43,6 +43,10 @@ class Right(StrEnum):
     POST_EVENTS = "post_events"
     READ_HEALTH = "read_health"
     READ_AUDIT = "read_audit"
+    MANAGE_SALES = "manage_sales"
+    CATALOGUE = "catalogue"
+    ADMIT_BIDDERS = "admit_bidders"
+    RUN_SALE = "run_sale"
 
 
 class Scope(StrEnum):
@@ -79,18 +83,27 @@ MEANINGS: Mapping[Right, str] = {
     Right.POST_EVENTS: "have the events of all lots posted to a webhook",
     Right.READ_HEALTH: "see how the house fares",
     Right.READ_AUDIT: "read the audit log",
+    Right.MANAGE_SALES: "make, publish and cancel sales of many lots",
+    Right.CATALOGUE: "edit the catalogues of sales",
+    Right.ADMIT_BIDDERS: "admit bidders to sales and give them paddles",
+    Right.RUN_SALE: "run sales as their clerk",
 }
 """Each right in words that go after "you may"."""
 
 _MEMBER = frozenset({Right.READ, Right.ACCOUNT, Right.WATCH, Right.ASK, Right.BID, Right.SELL})
+_AT_SALES = frozenset({Right.ADMIT_BIDDERS, Right.RUN_SALE})
+"""What those do who are there on the day of a sale."""
 
 RIGHTS: Mapping[Role, frozenset[Right]] = {
     Role.OWNER: frozenset(Right),
     Role.MANAGER: frozenset(Right) - {Right.READ_AUDIT},
-    Role.AUCTIONEER: _MEMBER | {Right.MODERATE_LOTS, Right.VOID_BIDS, Right.READ_PEOPLE, Right.READ_HEALTH},
-    Role.CLERK: _MEMBER | {Right.APPROVE_SELLERS, Right.READ_PEOPLE, Right.READ_OUTBOX},
+    Role.AUCTIONEER: _MEMBER
+    | _AT_SALES
+    | {Right.MODERATE_LOTS, Right.VOID_BIDS, Right.READ_PEOPLE, Right.READ_HEALTH}
+    | {Right.MANAGE_SALES, Right.CATALOGUE},
+    Role.CLERK: _MEMBER | _AT_SALES | {Right.APPROVE_SELLERS, Right.READ_PEOPLE, Right.READ_OUTBOX},
     Role.CASHIER: _MEMBER | {Right.READ_PEOPLE},
-    Role.CATALOGUER: _MEMBER | {Right.MODERATE_LOTS},
+    Role.CATALOGUER: _MEMBER | {Right.MODERATE_LOTS, Right.CATALOGUE},
     Role.MEMBER: _MEMBER,
 }
 """The rights of each role. The manager's acts stand in the audit log, so the owner alone reads it."""

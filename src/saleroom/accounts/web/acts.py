@@ -32,6 +32,16 @@ ACTS_SAID: Mapping[str, str] = {
     Act.WEBHOOK_CHANGED: N_("changed a webhook for the events of all lots"),
     Act.WEBHOOK_DELETED: N_("deleted a webhook for the events of all lots"),
     Act.USER_ERASED: N_("erased a user"),
+    Act.SALE_MADE: N_("made a sale of many lots"),
+    Act.SALE_CHANGED: N_("changed a sale of many lots"),
+    Act.SALE_PUBLISHED: N_("published a sale with its lots"),
+    Act.SALE_CALLED_OFF: N_("cancelled a sale with its lots"),
+    Act.LOT_ADDED: N_("added a lot to a sale"),
+    Act.LOT_CHANGED: N_("changed a lot of a sale"),
+    Act.LOT_WITHDRAWN: N_("withdrew a lot from a sale"),
+    Act.LOTS_ORDERED: N_("put the lots of a sale in another order"),
+    Act.CONSIGNOR_ADDED: N_("added a consignor"),
+    Act.CONSIGNOR_CHANGED: N_("changed a consignor"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

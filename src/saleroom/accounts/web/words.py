@@ -29,6 +29,10 @@ RIGHTS: Mapping[str, str] = {
     Right.POST_EVENTS: N_("have the events of all lots posted to a webhook"),
     Right.READ_HEALTH: N_("see how the house fares"),
     Right.READ_AUDIT: N_("read the audit log"),
+    Right.MANAGE_SALES: N_("make, publish and cancel sales of many lots"),
+    Right.CATALOGUE: N_("edit the catalogues of sales"),
+    Right.ADMIT_BIDDERS: N_("admit bidders to sales and give them paddles"),
+    Right.RUN_SALE: N_("run sales as their clerk"),
 }
 """The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
 

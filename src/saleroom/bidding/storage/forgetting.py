@@ -17,7 +17,8 @@ def forget(tx: Transaction, user_id: int) -> None:
     Raises LotsRunning while they offer a running lot or have a bid on one.
     """
     _refuse(tx, user_id)
-    mine = (photos.c.owner_id == user_id, photos.c.auction_id.is_(None))
+    # A lot of a draft sale keeps its photos: they have no `unplaced_at`.
+    mine = (photos.c.owner_id == user_id, photos.c.auction_id.is_(None), photos.c.unplaced_at.is_not(None))
     tx.execute(delete(photo_files).where(photo_files.c.photo_id.in_(select(photos.c.id).where(*mine))))
     tx.execute(delete(photos).where(*mine))
     tx.execute(delete(questions).where(questions.c.asker_id == user_id, questions.c.answer.is_(None)))

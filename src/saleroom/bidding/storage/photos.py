@@ -38,8 +38,9 @@ class OwnPhoto(Struct, frozen=True):
 
 
 def count_unplaced(tx: Transaction, owner_id: int) -> int:
-    """Return how many photos of a user are on no lot."""
-    unplaced = select(func.count()).where(photos.c.owner_id == owner_id, photos.c.auction_id.is_(None))
+    """Return how many photos of a user are on no lot, not even on one of a sale that is still a draft."""
+    nowhere = (photos.c.auction_id.is_(None), photos.c.unplaced_at.is_not(None))
+    unplaced = select(func.count()).where(photos.c.owner_id == owner_id, *nowhere)
     return int(tx.execute(unplaced).scalar_one())
 
 
@@ -116,6 +117,18 @@ def place(tx: Transaction, auction_id: int, kept: Sequence[OwnPhoto], now: datet
         for number, one in enumerate(kept, 1)
     ]
     bulk.update(tx, photos, rows)
+
+
+def take_over(tx: Transaction, numbers: Collection[int], owner_id: int) -> None:
+    """Give photos on no lot to a user, for a lot without an auction: they are kept until they are placed or let go."""
+    kept = {"owner_id": owner_id, "unplaced_at": None}
+    tx.execute(update(photos).where(among(tx, photos.c.id, numbers), photos.c.auction_id.is_(None)).values(kept))
+
+
+def let_go(tx: Transaction, numbers: Collection[int], now: datetime) -> None:
+    """Keep photos that were taken over no longer: they are on no lot from `now` on."""
+    which = (among(tx, photos.c.id, numbers), photos.c.auction_id.is_(None))
+    tx.execute(update(photos).where(*which).values({"unplaced_at": now}))
 
 
 def sweep(tx: Transaction, before: datetime, limit: int) -> int:

@@ -1,0 +1,1 @@
+"""Sales of many lots: their catalogues, states and logs."""

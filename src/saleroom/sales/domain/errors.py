@@ -1,0 +1,77 @@
+"""The refusals of sales; their kinds are in `kernel/errors.py`."""
+
+from __future__ import annotations
+
+from saleroom.kernel.errors import Conflict, Unknown
+
+
+class UnknownSale(Unknown):
+    """There is no sale with this gid."""
+
+    code = "unknown_sale"
+
+
+class UnknownLot(Unknown):
+    """There is no lot with this number in the sale."""
+
+    code = "unknown_lot"
+
+
+class UnknownConsignor(Unknown):
+    """There is no consignor with this code."""
+
+    code = "unknown_consignor"
+
+
+class PublishedAlready(Conflict):
+    """The sale is published already; this can be changed only in a draft."""
+
+    code = "sale_published"
+
+
+class SaleOver(Conflict):
+    """The sale is over or cancelled."""
+
+    code = "sale_over"
+
+
+class BegunAlready(Conflict):
+    """The sale has begun, so this can no longer be done; single lots can still be withdrawn."""
+
+    code = "sale_running"
+
+
+class NoLots(Conflict):
+    """The sale has no lot to publish; add one first."""
+
+    code = "no_lots"
+
+
+class TooManyLots(Conflict):
+    """The sale has as many lots as a sale can have; begin another sale."""
+
+    code = "too_many_lots"
+
+
+class LabelTaken(Conflict):
+    """Another lot of the sale has this number; choose another, or renumber the sale."""
+
+    code = "label_taken"
+
+
+class WithdrawnAlready(Conflict):
+    """The lot has been withdrawn."""
+
+    code = "lot_withdrawn"
+
+
+class BidOnLots(Conflict):
+    """Somebody has bid on lots whose end this would move; leave those where they are."""
+
+    code = "bid_on_lots"
+
+
+class CodeTaken(Conflict):
+    """Another consignor has this code; choose another."""
+
+    code = "code_taken"

@@ -1,0 +1,86 @@
+"""Lots of a sale: what the catalogue says of each beside the terms of its auction."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct
+
+from saleroom.kernel.errors import Contradiction, Fault
+from saleroom.sales.domain.errors import WithdrawnAlready
+
+
+class TaxScheme(StrEnum):
+    """How the sale of a lot is taxed."""
+
+    STANDARD = "standard"
+    MARGIN = "margin"
+    EXEMPT = "exempt"
+    RESALE_RIGHT = "resale_right"
+
+
+class LotTerms(Struct, frozen=True, kw_only=True):
+    """The terms that a lot brings to its auction; the sale has the others."""
+
+    name: str
+    starting_price: Decimal
+    description: str = ""
+    reserve_price: Decimal | None = None
+    category: str | None = None
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """What the catalogue says of a lot: its number, its estimate, who consigned it, and how its sale is taxed."""
+
+    label: str
+    consignor_id: int | None = None
+    estimate_from: Decimal | None = None
+    estimate_to: Decimal | None = None
+    tax_scheme: TaxScheme | None = None
+
+
+class Lot(Struct, frozen=True, kw_only=True):
+    """A lot of a sale. `rank` is its place in the order of calling. `gid` is that of its auction.
+
+    `terms` are those of its auction to come; None once there is one, whose number is `auction_id`.
+    """
+
+    id: int
+    gid: str
+    sale_id: int
+    auction_id: int | None
+    rank: int
+    entry: Entry
+    terms: LotTerms | None
+    withdrawn_for: str | None
+    created_at: datetime
+
+    @property
+    def label(self) -> str:
+        """The number of the lot in the catalogue."""
+        return self.entry.label
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it is no longer for sale."""
+        return self.withdrawn_for is not None
+
+
+def refuse_if_withdrawn(lot: Lot) -> None:
+    """Raise WithdrawnAlready if the lot is no longer for sale."""
+    if lot.is_withdrawn:
+        raise WithdrawnAlready(label=lot.label)
+
+
+def refuse_contradictory_estimate(entry: Entry) -> None:
+    """Raise Contradiction unless the estimate is a range."""
+    if entry.estimate_to is None:
+        return
+    if entry.estimate_from is None:
+        raise Contradiction(
+            {"estimate_from": [Fault("required_with_to", "is required if the estimate has an upper end")]}
+        )
+    if entry.estimate_to < entry.estimate_from:
+        raise Contradiction({"estimate_to": [Fault("below_from", "must be at least the lower end of the estimate")]})

@@ -1,0 +1,1 @@
+"""The use cases of sales: each public function is one transaction."""

@@ -1,0 +1,20 @@
+"""The services behind the API and the pages of sales, made in `area.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saleroom.http.cursors import Cursors
+from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaleServices:
+    """The services behind the API and the pages of sales."""
+
+    database: Database
+    tokens: Tokens
+    cursors: Cursors
+    currency: str
+    """The ISO 4217 code of the currency of all amounts."""

@@ -1,0 +1,1 @@
+"""Sales, lots and consignors as rows."""

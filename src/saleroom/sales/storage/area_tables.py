@@ -1,0 +1,74 @@
+"""The tables of sales for exports and imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import Column, Table
+
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID
+from saleroom.kernel.texts import control_fault
+from saleroom.sales.domain.labels import label_order, parse_label
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
+from saleroom.sales.storage.forgetting import forget
+from saleroom.sales.storage.lots import decode_terms
+from saleroom.sales.storage.tables import consignors, lot_photos, lots, sale_events, sales
+from saleroom.storage.areas import AreaTables, TextRule
+
+
+def _gid_fault(value: str) -> Fault | None:
+    return None if GID.fullmatch(value) else Fault("gid", "must be 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'")
+
+
+def _label_fault(value: str) -> Fault | None:
+    found = parse_label(value)
+    return found if isinstance(found, Fault) else None
+
+
+def _one_of(*choices: str) -> TextRule:
+    fault = Fault("choice", f"must be one of {', '.join(choices)}")
+    return lambda value: None if value in choices else fault
+
+
+def _lot_fault(row: Mapping[str, Any]) -> str | None:
+    if row["label_order"] != label_order(row["label"]):
+        return "the order of a lot's number is not that of the number"
+    if (row["terms"] is None) == (row["auction_id"] is None):
+        return "a lot has either an auction or the terms of one"
+    try:
+        if row["terms"] is not None:
+            decode_terms(row["terms"])
+    except msgspec.MsgspecError:
+        return "the terms of a lot are not those of an auction"
+    return None
+
+
+def _several(*columns: Column[Any]) -> dict[Column[Any], TextRule]:
+    return dict.fromkeys(columns, lambda value: control_fault(value, lines=True))
+
+
+TEXT_RULES: dict[Column[Any], TextRule] = {
+    **{table.c.gid: _gid_fault for table in (sales, lots, consignors)},
+    **_several(sales.c.description, sales.c.cancelled_for, lots.c.withdrawn_for, consignors.c.contact),
+    sales.c.kind: _one_of(*Kind),
+    sales.c.status: _one_of(*SaleStatus),
+    sales.c.names: _one_of(*Names),
+    sales.c.registration: _one_of(*Registration),
+    lots.c.label: _label_fault,
+    lots.c.tax_scheme: _one_of(*TaxScheme),
+    lots.c.terms: lambda value: None,  # JSON, which escapes control characters
+}
+_ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
+
+TABLES = AreaTables(
+    tables=(sales, consignors, lots, lot_photos, sale_events),
+    # A sale keeps its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
+    stays=(sales.c.owner_id, consignors.c.user_id),
+    forget=forget,
+    text_rules=TEXT_RULES,
+    row_rules=_ROW_RULES,
+)

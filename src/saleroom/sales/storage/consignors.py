@@ -1,0 +1,75 @@
+"""Consignors as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Row, insert, select, update
+
+from saleroom.accounts.storage.tables import users
+from saleroom.sales.storage.tables import consignors
+from saleroom.storage.bulk import among
+from saleroom.storage.database import Transaction
+
+
+class Consignor(Struct, frozen=True, kw_only=True):
+    """Somebody who brings lots to sales, with or without an account. `id` is the store's number."""
+
+    id: int
+    gid: str
+    code: str
+    name: str
+    contact: str
+    user_id: int | None
+    username: str | None
+    created_at: datetime
+
+
+_ROWS = select(consignors, users.c.username).outerjoin_from(consignors, users, users.c.id == consignors.c.user_id)
+
+
+def add(tx: Transaction, gid: str, code: str, name: str, contact: str, user_id: int | None, now: datetime) -> int:
+    """Store a new consignor and return the number. Raises IntegrityError if the code or the gid exists already."""
+    row = {"gid": gid, "code": code, "name": name, "contact": contact, "user_id": user_id, "created_at": now}
+    return int(tx.execute(insert(consignors).returning(consignors.c.id), row).scalar_one())
+
+
+def change(tx: Transaction, number: int, name: str, contact: str, user_id: int | None) -> None:
+    """Write what is said of a consignor."""
+    said = {"name": name, "contact": contact, "user_id": user_id}
+    tx.execute(update(consignors).where(consignors.c.id == number).values(said))
+
+
+def find(tx: Transaction, code: str) -> Consignor | None:
+    """Return the consignor with this code."""
+    row = tx.execute(_ROWS.where(consignors.c.code == code)).first()
+    return None if row is None else _consignor(row)
+
+
+def listed(tx: Transaction, limit: int) -> list[Consignor]:
+    """Return up to `limit` consignors, by code."""
+    return [_consignor(row) for row in tx.execute(_ROWS.order_by(consignors.c.code).limit(limit))]
+
+
+def codes(tx: Transaction, numbers: Collection[int]) -> dict[int, str]:
+    """Return the codes of these consignors, by number."""
+    if not numbers:
+        return {}
+    found = select(consignors.c.id, consignors.c.code).where(among(tx, consignors.c.id, numbers))
+    return {row.id: row.code for row in tx.execute(found)}
+
+
+def _consignor(row: Row[Any]) -> Consignor:
+    return Consignor(
+        id=row.id,
+        gid=row.gid,
+        code=row.code,
+        name=row.name,
+        contact=row.contact,
+        user_id=row.user_id,
+        username=row.username,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,194 @@
+"""Lots of sales as rows, with their auctions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Row, Select, delete, func, literal, select, update
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.bidding.storage import auctions as auction_rows
+from saleroom.bidding.storage.photos import OwnPhoto
+from saleroom.bidding.storage.tables import photos
+from saleroom.sales.domain.labels import label_order
+from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.storage.tables import lot_photos, lots
+from saleroom.storage import bulk
+from saleroom.storage.bulk import among
+from saleroom.storage.database import Transaction
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+decode_terms = msgspec.json.Decoder(LotTerms).decode
+"""Return the terms of a lot from their JSON. Raises msgspec.MsgspecError."""
+
+
+class OfferedLot(Struct, frozen=True):
+    """A lot with its auction, if there is one yet."""
+
+    lot: Lot
+    auction: Auction | None
+
+
+def add(tx: Transaction, new: Sequence[Lot]) -> None:
+    """Store new lots, whose numbers do not matter. Raises IntegrityError if a label, a rank or a gid exists already."""
+    rows = [{"gid": lot.gid, "sale_id": lot.sale_id, "created_at": lot.created_at, **_columns(lot)} for lot in new]
+    bulk.insert(tx, lots, rows)
+
+
+def save(tx: Transaction, changed: Sequence[Lot]) -> None:
+    """Write lots of a locked sale back; swaps of labels or ranks go by `set_order`. Raises IntegrityError as `add`."""
+    bulk.update(tx, lots, [{"id": lot.id, **_columns(lot)} for lot in changed])
+
+
+def find(tx: Transaction, sale_id: int, label: str) -> Lot | None:
+    """Return the lot of a sale with this label."""
+    return _first(tx, select(lots).where(lots.c.sale_id == sale_id, lots.c.label == label))
+
+
+def of_auction(tx: Transaction, auction_id: int) -> Lot | None:
+    """Return the lot whose auction has this number."""
+    return _first(tx, select(lots).where(lots.c.auction_id == auction_id))
+
+
+def of_auctions(tx: Transaction, auction_ids: Collection[int]) -> dict[int, Lot]:
+    """Return the lots of these auctions, by the number of the auction."""
+    if not auction_ids:
+        return {}
+    rows = tx.execute(select(lots).where(among(tx, lots.c.auction_id, auction_ids)))
+    return {row.auction_id: _lot(row) for row in rows}
+
+
+def of_sale(tx: Transaction, sale_id: int) -> list[Lot]:
+    """Return all lots of a sale, in the order of calling."""
+    return [_lot(row) for row in tx.execute(select(lots).where(lots.c.sale_id == sale_id).order_by(lots.c.rank))]
+
+
+def offered(tx: Transaction, sale_id: int) -> list[OfferedLot]:
+    """Return all lots of a sale with their auctions, in the order of calling; nothing is locked."""
+    return with_auctions(tx, of_sale(tx, sale_id))
+
+
+def page(tx: Transaction, sale_id: int, *, after: int, limit: int, public_only: bool = False) -> list[Lot]:
+    """Return up to `limit` lots of a sale with a rank above `after`, in the order of calling."""
+    found = select(lots).where(lots.c.sale_id == sale_id, lots.c.rank > after).order_by(lots.c.rank).limit(limit)
+    return [_lot(row) for row in tx.execute(found.where(lots.c.auction_id.is_not(None)) if public_only else found)]
+
+
+def with_auctions(tx: Transaction, some: Sequence[Lot]) -> list[OfferedLot]:
+    """Return lots with their auctions, in their order; nothing is locked."""
+    found = {
+        one.id: one for one in auction_rows.by_ids(tx, [lot.auction_id for lot in some if lot.auction_id is not None])
+    }
+    return [OfferedLot(lot, None if lot.auction_id is None else found[lot.auction_id]) for lot in some]
+
+
+def lock_auctions(tx: Transaction, some: Sequence[Lot]) -> dict[str, Auction]:
+    """Return the auctions of lots by gid, locked in order of their numbers; the sale must be locked already."""
+    return auction_rows.lock(tx, [lot.gid for lot in some if lot.auction_id is not None])
+
+
+def neighbours(tx: Transaction, lot: Lot) -> tuple[Lot | None, Lot | None]:
+    """Return the lots with an auction before and after this one in the order of calling."""
+    others = select(lots).where(lots.c.sale_id == lot.sale_id, lots.c.auction_id.is_not(None))
+    before = others.where(lots.c.rank < lot.rank).order_by(lots.c.rank.desc())
+    after = others.where(lots.c.rank > lot.rank).order_by(lots.c.rank)
+    return _first(tx, before.limit(1)), _first(tx, after.limit(1))
+
+
+def count(tx: Transaction, sale_id: int) -> int:
+    """Return how many lots a sale has."""
+    return int(tx.execute(select(func.count()).where(lots.c.sale_id == sale_id)).scalar_one())
+
+
+def counts(tx: Transaction, sale_ids: Collection[int]) -> dict[int, int]:
+    """Return how many lots each of these sales has that are not withdrawn, by number; none is left out if it has none."""
+    which = (among(tx, lots.c.sale_id, sale_ids), lots.c.withdrawn_for.is_(None))
+    rows = tx.execute(select(lots.c.sale_id, func.count().label("lots")).where(*which).group_by(lots.c.sale_id))
+    return dict.fromkeys(sale_ids, 0) | {row.sale_id: int(row.lots) for row in rows}
+
+
+def last_rank(tx: Transaction, sale_id: int) -> int:
+    """Return the highest rank of a lot of the sale; 0 if it has none."""
+    return int(
+        tx.execute(select(func.coalesce(func.max(lots.c.rank), 0)).where(lots.c.sale_id == sale_id)).scalar_one()
+    )
+
+
+def labels(tx: Transaction, sale_id: int) -> list[str]:
+    """Return the labels of a sale, in the order of calling."""
+    return list(tx.execute(select(lots.c.label).where(lots.c.sale_id == sale_id).order_by(lots.c.rank)).scalars())
+
+
+def set_order(tx: Transaction, sale_id: int, order: Sequence[tuple[int, str]]) -> None:
+    """Give all lots of a locked sale their ranks from 1 on, and their labels; `order` has each lot's number and new label."""
+    # Both are unique at every instant, so all go out of the way first.
+    away = {"rank": -lots.c.rank, "label": literal("#") + lots.c.label}
+    tx.execute(update(lots).where(lots.c.sale_id == sale_id).values(away))
+    rows = [
+        {"id": number, "rank": rank, "label": label, "label_order": label_order(label)}
+        for rank, (number, label) in enumerate(order, 1)
+    ]
+    bulk.update(tx, lots, rows)
+
+
+def put_up(tx: Transaction, auction_ids: Mapping[int, int]) -> None:
+    """Note that lots have auctions now, by the numbers of both; their terms and photos are theirs no more."""
+    rows = [{"id": lot, "auction_id": auction, "terms": None} for lot, auction in auction_ids.items()]
+    bulk.update(tx, lots, rows)
+    tx.execute(delete(lot_photos).where(among(tx, lot_photos.c.lot_id, list(auction_ids))))
+
+
+def photos_of(tx: Transaction, lot_ids: Collection[int]) -> dict[int, list[OwnPhoto]]:
+    """Return the photos of lots without an auction, in their order, by the lot's number."""
+    found: dict[int, list[OwnPhoto]] = {number: [] for number in lot_ids}
+    placed = select(lot_photos.c.lot_id, photos).join_from(lot_photos, photos)
+    for row in tx.execute(placed.where(among(tx, lot_photos.c.lot_id, lot_ids)).order_by(lot_photos.c.place)):
+        photo = Photo(row.gid, row.width, row.height, made_widths(row.width))
+        found[row.lot_id].append(OwnPhoto(row.id, photo, None, row.source_id or row.id))
+    return found
+
+
+def _first(tx: Transaction, statement: Select[Any]) -> Lot | None:
+    row = tx.execute(statement).first()
+    return None if row is None else _lot(row)
+
+
+def _columns(lot: Lot) -> dict[str, Any]:
+    """Return the columns that can change, by name."""
+    entry = lot.entry
+    return {
+        "auction_id": lot.auction_id,
+        "label": entry.label,
+        "label_order": label_order(entry.label),
+        "rank": lot.rank,
+        "consignor_id": entry.consignor_id,
+        "estimate_from": entry.estimate_from,
+        "estimate_to": entry.estimate_to,
+        "tax_scheme": None if entry.tax_scheme is None else entry.tax_scheme.value,
+        "terms": None if lot.terms is None else _encode(lot.terms).decode(),
+        "withdrawn_for": lot.withdrawn_for,
+    }
+
+
+def _lot(row: Row[Any]) -> Lot:
+    return Lot(
+        id=row.id,
+        gid=row.gid,
+        sale_id=row.sale_id,
+        auction_id=row.auction_id,
+        rank=row.rank,
+        entry=Entry(
+            label=row.label,
+            consignor_id=row.consignor_id,
+            estimate_from=row.estimate_from,
+            estimate_to=row.estimate_to,
+            tax_scheme=None if row.tax_scheme is None else TaxScheme(row.tax_scheme),
+        ),
+        terms=None if row.terms is None else decode_terms(row.terms),
+        withdrawn_for=row.withdrawn_for,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,105 @@
+"""The tables of sales, lots and consignors."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from saleroom.accounts.storage.tables import users
+from saleroom.bidding.storage.tables import auctions, photos
+from saleroom.log.tables import log_table
+from saleroom.sales.domain.events import ENDS
+from saleroom.storage.schema import Instant, Money, Number, metadata
+
+sales = Table(
+    "sales",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("owner_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("title", String, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("venue", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("opens_at", Instant),
+    Column("starts_at", Instant),
+    Column("spacing", Integer, nullable=False),
+    Column("soft_close", Text),
+    Column("following", Boolean, nullable=False),
+    Column("increment", Text, nullable=False),
+    Column("names", String, nullable=False),
+    Column("registration", String, nullable=False),
+    Column("limit_default", Money),
+    Column("cancelled_for", Text),
+    Column("created_at", Instant, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Index("ix_sales_status", "status", "opens_at"),
+)
+"""`version` and `position` count its events, which are all public; both are 0 until it is published."""
+
+
+consignors = Table(
+    "consignors",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("code", String, nullable=False, unique=True),
+    Column("name", String, nullable=False),
+    Column("contact", Text, nullable=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id)),
+    Column("created_at", Instant, nullable=False),
+    Index("ix_consignors_user_id", "user_id"),
+)
+"""Those who bring lots to sales. `user_id` is their account, if they have one: it must not bid on their lots."""
+
+
+lots = Table(
+    "lots",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("sale_id", BigInteger, ForeignKey(sales.c.id), nullable=False),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), unique=True),
+    Column("label", String, nullable=False),
+    Column("label_order", String, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("consignor_id", BigInteger, ForeignKey(consignors.c.id)),
+    Column("estimate_from", Money),
+    Column("estimate_to", Money),
+    Column("tax_scheme", String),
+    Column("terms", Text),
+    Column("withdrawn_for", Text),
+    Column("created_at", Instant, nullable=False),
+    UniqueConstraint("sale_id", "label"),
+    UniqueConstraint("sale_id", "rank"),
+    Index("ix_lots_sale_id_label_order", "sale_id", "label_order"),
+    Index("ix_lots_consignor_id", "consignor_id"),
+)
+"""`gid` is that of its auction. `auction_id` is null until the sale is published; until then `terms` are JSON
+(`sales/domain/lots.py`), afterwards the auction has them and `terms` is null. `label_order` sorts as labels do."""
+
+
+lot_photos = Table(
+    "lot_photos",
+    metadata,
+    Column("lot_id", BigInteger, ForeignKey(lots.c.id), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("photo_id", BigInteger, ForeignKey(photos.c.id), nullable=False, unique=True),
+)
+"""The photos of lots without an auction, in their order. Such a photo has no `unplaced_at`, so that it is kept."""
+
+
+sale_events = log_table("sale_events", "sale_id", ENDS)
+"""The log of sales (`log/tables.py`)."""

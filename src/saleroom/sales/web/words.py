@@ -1,0 +1,43 @@
+"""The words of the pages for refusals and states of sales."""
+
+from __future__ import annotations
+
+from saleroom.site.language import N_
+from saleroom.site.words import Words
+
+WORDS = Words(
+    refusals={
+        "unknown_sale": (N_("The address may be mistyped, or the sale is not published yet."),),
+        "unknown_lot": (N_("There is no lot with this number in the sale. Somebody may have renumbered it."),),
+        "unknown_consignor": (N_("There is no consignor with this code."),),
+        "sale_published": (N_("The sale is published, so this can no longer be changed."),),
+        "sale_over": (N_("The sale is over or cancelled."),),
+        "sale_running": (N_("The sale has begun, so this is no longer possible. Single lots can be withdrawn."),),
+        "no_lots": (N_("The sale has no lots yet. Add at least one, then publish it."),),
+        "too_many_lots": (
+            N_("A sale can have %(limit)s lots. Put further ones into another sale."),
+            N_("The sale has as many lots as a sale can have."),
+        ),
+        "label_taken": (
+            N_("Another lot of the sale has the number %(label)s. Choose another number."),
+            N_("Another lot of the sale has this number. Choose another one."),
+        ),
+        "lot_withdrawn": (N_("This lot has been withdrawn."),),
+        "bid_on_lots": (
+            N_("Somebody has bid on lots whose end would move: %(lots)s. Leave these lots in their places."),
+            N_("Somebody has bid on lots whose end would move. Leave these lots in their places."),
+        ),
+        "code_taken": (N_("Another consignor has this code. Choose another one."),),
+    },
+    faults={
+        "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
+        "required_with_to": (N_("Enter the lower end of the estimate too."),),
+        "below_from": (N_("The upper end of the estimate must not be below the lower one."),),
+        "not_before_start": (N_("Bidding must open before the first lot ends or the sale begins."),),
+        "no_soft_close": (N_("This needs a timed sale with a soft close."),),
+        "repeated_lots": (N_("Each lot must be named once."),),
+        "unknown_lots": (N_("Only lots of the sale can be put in order."),),
+        "missing_lots": (N_("All lots of the sale must be named. Somebody may have added one meanwhile."),),
+    },
+    headings={"unknown_sale": N_("There is no such sale")},
+)

@@ -1,0 +1,70 @@
+"""Sales as rows: a published one and a draft, with lots, a photo and a consignor."""
+
+from datetime import timedelta
+
+from sqlalchemy import insert
+
+from saleroom.bidding.service.recording import begin_ledger
+from saleroom.bidding.storage import photos
+from saleroom.kernel.parties import Party
+from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.domain.publication import created, publish
+from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
+from saleroom.sales.storage import consignors, lots, sales
+from saleroom.sales.storage.tables import lot_photos
+from saleroom.storage.database import Transaction
+from tests.bidding.domain.examples import eur
+
+
+def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: int | None = None) -> Sale:
+    """Store both sales of `owner` and return the published one; texts are `said`, the photo is on a lot of the draft."""
+    now = tx.now()
+    consignor = consignors.add(tx, "consignor", "K1", said, f"\r\n\t{said}", user_id, now)
+    terms = SaleTerms(
+        title=said,
+        kind=Kind.LIVE,
+        description=f"\r\n\t{said}",
+        venue=said,
+        starts_at=now + timedelta(hours=1),
+        names=Names.PADDLES,
+        registration=Registration.APPROVAL,
+        limit_default=eur("500"),
+    )
+    made = [
+        sales.add(tx, Sale(id=0, gid=gid, owner=owner, terms=terms, created_at=now)) for gid in ("published", "draft")
+    ]
+    for sale in made:
+        lots.add(tx, [_lot(sale, rank, said, consignor) for rank in (1, 2)])
+    sale, draft = made
+    events, plan = publish(sale, lots.of_sale(tx, sale.id), now)
+    auctions = {
+        lot.id: begin_ledger(tx, created(sale, lot, end, now, "p1.seed"), sale_id=sale.id).id for lot, end in plan
+    }
+    lots.put_up(tx, auctions)
+    sale = sales.record(tx, sale, events)
+    photo = photos.of_owner(tx, owner.id, [photo_id])[photo_id]
+    photos.take_over(tx, [photo.id], owner.id)
+    with_photo = {"lot_id": lots.of_sale(tx, draft.id)[0].id, "place": 1, "photo_id": photo.id}
+    tx.execute(insert(lot_photos), with_photo)
+    return sale
+
+
+def _lot(sale: Sale, rank: int, said: str, consignor: int) -> Lot:
+    entry = Entry(
+        label=f"{rank}A",
+        consignor_id=consignor,
+        estimate_from=eur("10"),
+        estimate_to=eur("20"),
+        tax_scheme=TaxScheme.RESALE_RIGHT,
+    )
+    return Lot(
+        id=0,
+        gid=f"{sale.gid}-{rank}",
+        sale_id=sale.id,
+        auction_id=None,
+        rank=rank,
+        entry=entry,
+        terms=LotTerms(name=said, starting_price=eur("5"), description=f"\r\n\t{said}", reserve_price=eur("7")),
+        withdrawn_for=None,
+        created_at=sale.created_at,
+    )
