@@ -1,0 +1,171 @@
+"""Catalogue files as spreadsheet programs write them: CSV in their dialects and encodings, and XLSX within bounds.
+
+The bytes say what a file is, not its name. This takes processor time: it is called in a thread.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from openpyxl import load_workbook
+
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.sales.domain.cells import Cell
+from saleroom.sales.domain.columns import HEADING_ROWS_MAX, Headings, find_headings
+from saleroom.sales.domain.importing import ROWS_MAX, too_many
+from saleroom.sales.service.archives import opened
+
+CATALOGUE = "catalogue"
+"""The field of a form with the catalogue."""
+BYTES_MAX = 8 * 2**20
+"""The largest file: 5,000 lots with 1,500 characters each."""
+UNPACKED_BYTES_MAX = 48 * 2**20
+PARTS_MAX = 1_000
+COLUMNS_MAX = 100
+CELL_CHARACTERS_MAX = 32_767
+"""The longest text in a cell of a spreadsheet."""
+CELLS_NAMED_MAX = 20
+_ZIP, _OLD_EXCEL = b"PK\3\4", b"\xd0\xcf\x11\xe0"
+_DELIMITERS = (";", ",", "\t")
+_ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+def read(data: bytes) -> tuple[list[list[Cell]], Headings]:
+    """Return the rows of a file from the first one on, and its headings. Raises Invalid, field `catalogue`."""
+    if len(data) > BYTES_MAX:
+        raise _refused(Fault("file_too_large", f"must have at most {BYTES_MAX} bytes", most=BYTES_MAX))
+    if data.startswith(_OLD_EXCEL):
+        raise _refused(Fault("old_format", "is of an old format or has a password; save it as XLSX or CSV without one"))
+    rows = _read_xlsx(data) if data.startswith(_ZIP) else _read_csv(data)
+    headings = find_headings(rows)
+    fault = headings if isinstance(headings, Fault) else too_many(len(rows) - headings.row)
+    if isinstance(headings, Fault) or fault is not None:
+        raise _refused(fault)
+    return rows, headings
+
+
+def _read_csv(data: bytes) -> list[list[Cell]]:
+    text = _decoded(data)
+    first, _, rest = text.partition("\n")
+    if first.strip().strip('"').startswith("sep=") and len(first.strip().strip('"')) == 5:
+        return _records(rest, first.strip().strip('"')[-1])  # Excel's own hint; it is no row of the sheet
+    tries = {delimiter: _count_columns(text, delimiter) for delimiter in _DELIMITERS}
+    return _records(text, max(tries, key=lambda one: tries[one]))
+
+
+def _count_columns(text: str, delimiter: str) -> int:
+    """Return how many known headings there are if this is what divides cells."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        found = find_headings([row for row, _ in zip(rows, range(HEADING_ROWS_MAX), strict=False)])
+    except csv.Error:
+        return 0
+    return 0 if isinstance(found, Fault) else len(found.places)
+
+
+def _records(text: str, delimiter: str) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            rows.append(_bounded(row, len(rows) + 1))
+    except csv.Error as error:
+        message = f"cannot be read behind row {len(rows)} ({error}); is there a quotation mark without its other one?"
+        raise _refused(Fault("malformed_csv", message)) from None
+    return rows
+
+
+def _decoded(data: bytes) -> str:
+    """Return the text of a file: by its mark, otherwise UTF-8, otherwise what Excel writes on a Windows in the west."""
+    encoding = next((name for mark, name in _ENCODINGS if data.startswith(mark)), None)
+    if encoding is None and b"\0" in data[:200]:
+        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    for name in (encoding,) if encoding else ("utf-8", "cp1252"):
+        try:
+            return data.decode(name)
+        except UnicodeDecodeError:
+            continue
+    raise _refused(Fault("not_text", "must be a text in UTF-8, UTF-16 or Windows-1252, or a file in XLSX"))
+
+
+def _read_xlsx(data: bytes) -> list[list[Cell]]:
+    try:
+        with opened(io.BytesIO(data), CATALOGUE, UNPACKED_BYTES_MAX, PARTS_MAX):
+            pass
+        values, formulas = (_sheet(data, values=values) for values in (True, False))
+    except Invalid:
+        raise
+    except Exception as error:
+        # On damaged files openpyxl raises KeyError, ValueError, ParseError, BadZipFile and more.
+        raise _refused(Fault("not_a_sheet", "is no spreadsheet in XLSX or CSV, or is broken off or damaged")) from error
+    _refuse_formulas(values, formulas)
+    return [[_cell(value) for value in row] for row in values]
+
+
+def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
+    """Return the cells of the first sheet: the values that were shown last, or the formulas. Its claimed size is ignored."""
+    book = load_workbook(io.BytesIO(data), read_only=True, data_only=values, keep_links=False)
+    try:
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        rows: list[list[Any]] = []
+        for row in sheet.iter_rows(max_row=ROWS_MAX + HEADING_ROWS_MAX + 1, max_col=COLUMNS_MAX, values_only=True):
+            rows.append(_bounded(row, len(rows) + 1))
+        while rows and not any(cell is not None for cell in rows[-1]):
+            rows.pop()
+        return rows
+    finally:
+        book.close()
+
+
+def _refuse_formulas(values: list[list[Any]], formulas: list[list[Any]]) -> None:
+    """Raise Invalid for cells that show an error, or whose formula has no value: nobody has calculated it yet."""
+    wrong = []
+    for number, row in enumerate(formulas):
+        for place, cell in enumerate(row):
+            value = values[number][place] if number < len(values) and place < len(values[number]) else None
+            if (cell is not None and value is None) or (isinstance(value, str) and value in _ERRORS):
+                wrong.append(f"{_letters(place)}{number + 1}")
+    if wrong:
+        shown = ", ".join(wrong[:CELLS_NAMED_MAX]) + (" and more" if len(wrong) > CELLS_NAMED_MAX else "")
+        raise _refused(Fault("formula", f"has formulas without a value in {shown}; put values in their place"))
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, bool) or value is None:
+        return None if value is None else str(value)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return Decimal(f"{value:.15g}")
+    return value.date().isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _bounded(row: Iterable[Any], number: int) -> list[Any]:
+    """Return a row without what is behind the last column. Raises Invalid if there are too many rows, or too long a text."""
+    if number > ROWS_MAX + HEADING_ROWS_MAX:
+        raise _refused(too_many(number))
+    cells = list(row)[:COLUMNS_MAX]
+    while cells and cells[-1] is None:
+        cells.pop()
+    if any(isinstance(cell, str) and len(cell) > CELL_CHARACTERS_MAX for cell in cells):
+        message = f"row {number}: no cell may have more than {CELL_CHARACTERS_MAX} characters"
+        raise _refused(Fault("text_length", message, most=CELL_CHARACTERS_MAX))
+    return cells
+
+
+def _letters(place: int) -> str:
+    return (chr(64 + place // 26) if place >= 26 else "") + chr(65 + place % 26)
+
+
+def _refused(fault: Fault | None) -> Invalid:
+    assert fault is not None, "there is a fault"
+    return Invalid({CATALOGUE: [fault]})
+
+
+_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NULL!", "#NUM!"})

@@ -1,0 +1,74 @@
+import io
+import zipfile
+from hashlib import sha256
+
+import pytest
+
+from saleroom.kernel.errors import Invalid
+from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
+from saleroom.sales.service.archives import PHOTOS, opened, sent_photos
+
+BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    """Return an archive of these files."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def read(data: bytes, files_max: int = 20) -> list[SentPhoto]:
+    """Return the photos of an archive."""
+    with opened(io.BytesIO(data), PHOTOS, BYTES_MAX, files_max) as archive:
+        return sent_photos(archive, PHOTO_BYTES_MAX)
+
+
+def refusals(data: bytes) -> list[str]:
+    """Return the faults of an archive in words."""
+    with pytest.raises(Invalid) as refused:
+        read(data)
+    return [f"{fault.code}: {fault.message}" for fault in refused.value.faults[PHOTOS]]
+
+
+def test_photos_are_found_in_any_folder_and_files_of_systems_are_left_out() -> None:
+    """Nested folders do not matter, nor do the files that macOS and Windows add."""
+    archive = packed(
+        {"a/b/12A-2.jpg": b"x", "__MACOSX/a/._12A-2.jpg": b"m", "a/.DS_Store": b"d", "Thumbs.db": b"t", "a/": b""}
+    )
+    assert [SentPhoto(PhotoName("12A", 2), "a/b/12A-2.jpg", sha256(b"x").hexdigest())] == read(archive)
+
+
+def test_all_files_that_are_no_photos_are_named() -> None:
+    """Each wrong file is named with the reason, all at once."""
+    found = refusals(packed({"clock.jpg": b"", "2.jpg": b"x" * 1_001, "notes.txt": b"", "3.jpg": b"x"}))
+    assert [one.partition(":")[0] for one in found] == ["photo_name", "file_too_large", "photo_name"]
+    assert "clock.jpg" in found[0] and "2.jpg" in found[1]
+
+
+def test_damaged_encrypted_and_empty_archives_are_refused() -> None:
+    """An archive that cannot be unpacked is refused: as a whole, or by its files."""
+    whole = packed({"1.jpg": b"hello hello hello"})
+    damaged = bytearray(whole)
+    damaged[40] ^= 0xFF
+    assert refusals(bytes(damaged))[0].startswith("damaged_file: 1.jpg")
+    encrypted = bytearray(whole)
+    encrypted[whole.rindex(b"PK\1\2") + 8] |= 1
+    assert refusals(bytes(encrypted))[0].startswith("encrypted_file: 1.jpg")
+    assert refusals(whole[:-30])[0].startswith("not_an_archive")
+    assert refusals(packed({"a/": b""}))[0].startswith("no_photos")
+
+
+def test_what_an_archive_says_of_its_size_bounds_what_is_read() -> None:
+    """Files that unpack to too much, too many files, and directories of 64 bits are refused before anything is unpacked."""
+    assert refusals(packed({f"{n}.jpg": b"x" * 900 for n in range(1, 13)}))[0].startswith("unpacked_too_large")
+    assert refusals(packed({f"{n}.jpg": b"x" for n in range(1, 22)}))[0].startswith("too_many_files")
+    whole = packed({"1.jpg": b"x"})
+    end = whole.rindex(b"PK\5\6")
+    assert refusals(whole[:end] + b"PK\6\7" + bytes(16) + whole[end:])[0].startswith("too_many_files")
+    lying = bytearray(packed({"1.jpg": b"x" * 5_000}))
+    place = lying.rindex(b"PK\1\2") + 24
+    lying[place : place + 4] = (100).to_bytes(4, "little")
+    assert refusals(bytes(lying))[0].startswith("damaged_file")

@@ -1,0 +1,207 @@
+import io
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from saleroom.kernel.errors import Invalid
+from saleroom.sales.domain.cells import Cell
+from saleroom.sales.domain.columns import Column, Result
+from saleroom.sales.domain.exporting import LotResult, catalogue_rows, result_rows
+from saleroom.sales.domain.importing import ROWS_MAX, Effect, House, Present, Values, plan
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.service import sheets
+from saleroom.sales.service.sheet_writing import as_csv, as_xlsx
+
+SHEET = 'Los;Titel;Startpreis\r\n1;"Stutzuhr, um 1780\r\n""Paris""";1.250,00\r\n\r\n12A;Größe: 3 × 4;80\r\n'
+ROWS = [
+    ["Los", "Titel", "Startpreis"],
+    ["1", 'Stutzuhr, um 1780\r\n"Paris"', "1.250,00"],
+    [],
+    ["12A", "Größe: 3 × 4", "80"],
+]
+
+
+def refusal(data: bytes) -> str:
+    """Return the code of the only fault of a file."""
+    with pytest.raises(Invalid) as refused:
+        sheets.read(data)
+    (fault,) = refused.value.faults["catalogue"]
+    return fault.code
+
+
+def xlsx(*rows: list[Any]) -> bytes:
+    """Return a file of XLSX with these cells."""
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def changed(data: bytes, part: str, change: Callable[[str], str]) -> bytes:
+    """Return a file of XLSX with one of its parts changed."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as was, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as now:
+        for name in was.namelist():
+            text = was.read(name).decode()
+            now.writestr(name, change(text) if name.endswith(part) else text)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+def test_the_encodings_of_spreadsheet_programs_are_told_apart(encoding: str) -> None:
+    """CSV is read in UTF-8 and UTF-16, with a mark or without, and as Excel writes it on Windows."""
+    rows, headings = sheets.read(SHEET.encode(encoding))
+    assert rows == ROWS
+    assert headings.shown == {Column.LABEL: "Los", Column.TITLE: "Titel", Column.STARTING_PRICE: "Startpreis"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lot,Title,Starting price\n1,a;b,5\n",
+        "Lot;Title;Starting price\n1;a;b\n",
+        "Lot\tTitle\tStarting price\n1\ta\t5\n",
+        "sep=|\r\nLot|Title|Starting price\r\n1|a|5\r\n",
+        '"Lot","Title","Starting price"\n"1","a","5"',
+    ],
+)
+def test_what_divides_cells_is_found_by_the_headings(text: str) -> None:
+    """Commas, semicolons and tabs are told apart, whatever stands in the texts; Excel's own hint counts first."""
+    rows, headings = sheets.read(text.encode())
+    assert len(headings.places) == 3
+    assert len(rows) == 2 and len(rows[1]) == 3
+
+
+def test_numbers_of_xlsx_are_read_as_they_are_shown() -> None:
+    """A number has the 15 digits that spreadsheets keep, so that none is a little off."""
+    rows, _ = sheets.read(xlsx(["Lot", "Title", "Reserve"], [12, "Clock", 0.1 + 0.2], ["12A", True, 1250]))
+    assert rows[1:] == [[12, "Clock", Decimal("0.3")], ["12A", "True", 1250]]
+
+
+def test_a_formula_counts_with_its_value_and_is_refused_without() -> None:
+    """A formula that was calculated is read as its value; the cells of others are named."""
+    sheet = xlsx(["Lot", "Title", "Reserve"], [1, "Clock", "=10*2"])
+    with pytest.raises(Invalid, match="C2"):
+        sheets.read(sheet)
+    calculated = changed(
+        sheet,
+        "sheet1.xml",
+        lambda text: text.replace("</f><v></v>", "</f><v>20</v>").replace("</f><v />", "</f><v>20</v>"),
+    )
+    assert sheets.read(calculated)[0][1] == [1, "Clock", 20]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "no_headings"),
+        (b"Lot;Colour\n1;red", "no_headings"),
+        (b'Lot;Title\n1;"open', "malformed_csv"),
+        (b"\xff\xfeL", "not_text"),
+        (b"Lot\x81;Title", "not_text"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old_format"),
+        (b"PK\3\4 and no more", "not_an_archive"),
+        (b"Lot;Title\n" + b"1;a\n" * (ROWS_MAX + 1), "too_many_rows"),
+        (b"Lot;Title\n1;" + b"a" * 40_000, "text_length"),
+        (b"Lot;Title\n1;" + b"a" * 200_000, "malformed_csv"),
+        (b" " * (sheets.BYTES_MAX + 1), "file_too_large"),
+    ],
+)
+def test_what_is_no_catalogue_is_refused(data: bytes, code: str) -> None:
+    """A file that cannot be read, or that is too large, is refused with the reason."""
+    assert refusal(data) == code
+
+
+def bomb() -> bytes:
+    """Return a small archive that unpacks to much."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * (sheets.UNPACKED_BYTES_MAX + 1))
+    return file.getvalue()
+
+
+def many_parts() -> bytes:
+    """Return an archive of too many files."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for number in range(sheets.PARTS_MAX + 1):
+            archive.writestr(str(number), b"")
+    return file.getvalue()
+
+
+BILLION = (
+    '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa">'
+    + "".join(f'<!ENTITY {"bcdefghij"[n]} "{("&" + "abcdefghi"[n] + ";") * 20}">' for n in range(9))
+    + "]>"
+)
+
+
+def test_archives_that_unpack_to_too_much_are_refused_before() -> None:
+    """Neither a part that unpacks to gigabytes nor thousands of parts are unpacked."""
+    assert refusal(bomb()) == "unpacked_too_large"
+    assert refusal(many_parts()) == "too_many_files"
+
+
+def test_hostile_and_damaged_sheets_are_refused() -> None:
+    """Entities that grow without end, claimed sizes and broken parts neither fill the memory nor get through."""
+    sheet = xlsx(["Lot", "Title"], [1, "Clock"])
+    grown = changed(
+        sheet, "sheet1.xml", lambda text: BILLION + text[text.index("<worksheet") :].replace("Clock", "&j;")
+    )
+    assert refusal(grown) == "not_a_sheet"
+    assert refusal(changed(sheet, "sheet1.xml", lambda text: text[:-50])) == "not_a_sheet"
+    assert refusal(changed(sheet, "workbook.xml", lambda text: "")) == "not_a_sheet"
+    claimed = changed(
+        sheet, "sheet1.xml", lambda text: text.replace("<sheetData>", '<dimension ref="A1:XFD1048576"/><sheetData>')
+    )
+    assert len(sheets.read(claimed)[0]) == 2
+
+
+LINES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+TEXTS = st.one_of(LINES, st.sampled_from(["=1+1", "+49", "-", "@x", "'", "''", "'=x", "12,5", 'a;b"c\nd', "1E5"]))
+MONEY = st.decimals(min_value=0, max_value=10**17 - 1, places=3)
+LOTS: st.SearchStrategy[dict[Column, Any]] = st.fixed_dictionaries(
+    {
+        Column.TITLE: TEXTS.filter(lambda text: "\n" not in text),
+        Column.DESCRIPTION: TEXTS,
+        Column.STARTING_PRICE: MONEY,
+        Column.ESTIMATE_FROM: st.none() | MONEY,
+        Column.TAX: st.none() | st.sampled_from(TaxScheme),
+        Column.CONSIGNOR: st.sampled_from([None, "A1", "B2"]),
+        Column.CATEGORY: st.sampled_from([None, "Gone"]),
+    }
+)
+WRITERS = (as_csv, as_xlsx)
+
+
+@given(
+    lots=st.lists(LOTS, min_size=1, max_size=4), language=st.sampled_from(["en", "de"]), write=st.sampled_from(WRITERS)
+)
+def test_a_catalogue_that_is_exported_and_imported_again_changes_nothing(
+    lots: list[Values], language: str, write: Callable[[list[list[Cell]], str], bytes]
+) -> None:
+    """Every row of an export, in either format and language, is unchanged when it is imported."""
+    present = {str(number): lot for number, lot in enumerate(lots, 1)}
+    rows, headings = sheets.read(write(catalogue_rows(present.items(), language), language))
+    found = plan(rows, headings, {label: Present(lot) for label, lot in present.items()}, House(lambda values: None))
+    assert [Effect.UNCHANGED] * len(lots) == [row.effect for row in found]
+
+
+def test_results_have_prices_that_no_import_reads() -> None:
+    """Prices and winners of exported results are columns that an import leaves out."""
+    sold = LotResult("1", "Clock", Result.SOLD, Decimal("120.000"), "=paddle", 3)
+    data = as_csv(result_rows([sold], "de"), "de")
+    assert (
+        data
+        == b"\xef\xbb\xbfLos;Titel;Ergebnis;Zuschlag;K\xc3\xa4ufer;Gebote\r\n1;Clock;verkauft;120,00;'=paddle;3\r\n"
+    )
+    assert sheets.read(data)[1].ignored == ("Ergebnis", "Zuschlag", "Käufer", "Gebote")
