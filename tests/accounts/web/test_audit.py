@@ -18,6 +18,8 @@ from tests.fixtures_house import House, ServeHouse, User
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
+UNTIL = "2026-11-30T00:00:00.000000Z"
+
 
 @pytest.fixture
 def house(sqlite_house: House) -> House:
@@ -55,6 +57,19 @@ def test_an_act_is_shown_with_who_what_and_why(come: Come, house: House, owner: 
     german = come(owner, **{"Accept-Language": "de"}).page(f"/admin/audit?user={bob.name}").main
     assert "hat einem Nutzer eine andere Rolle gegeben" in german
     assert "Rolle: Mitglied, dann" in german
+
+
+def test_amounts_and_instants_are_shown_as_the_reader_writes_them(come: Come, house: House, owner: User) -> None:
+    """The price that a void changed is money, and the end of a ban is a date; each has a name that people know."""
+    subject = f"{owner.name} voids"
+
+    def noted(tx: object) -> None:
+        note(tx, None, Act.BID_VOIDED, subject, {"price": "14500.000"}, {"price": "280.000", "until": UNTIL})  # type: ignore[arg-type]  # a transaction
+
+    house.write(noted)
+    shown = come(owner, **{"Accept-Language": "de"}).page("/admin/audit?act=bid.voided").main
+    assert "Preis: 14.500,00 €, dann 280,00 €" in shown
+    assert "bis: 30.11.2026" in shown
 
 
 def test_the_log_comes_page_by_page(come: Come, house: House, owner: User) -> None:

@@ -45,9 +45,16 @@ ACTS_SAID: Mapping[str, str] = {
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {
+    "barred": N_("standing"),
+    "hidden": N_("hidden"),
+    "leader": N_("number of the leading user"),
     "passkeys": N_("passkeys"),
+    "price": N_("price"),
     "role": N_("role"),
     "seller": N_("approved as a seller"),
+    "status": N_("status"),
+    "until": N_("until"),
+    "voided": N_("number of the voided bid's event"),
     "words": N_("mails"),
 }
 _YES, _NO = N_("yes"), N_("no")
@@ -64,17 +71,21 @@ def changes(language: Language, entry: Entry) -> list[tuple[str, str | None, str
     return [
         (
             language.gettext(_CHANGED[name]) if name in _CHANGED else name,
-            _value(language, entry.before.get(name)),
-            _value(language, entry.after.get(name)),
+            _value(language, name, entry.before.get(name)),
+            _value(language, name, entry.after.get(name)),
         )
         for name in names
     ]
 
 
-def _value(language: Language, value: str | int | bool | None) -> str | None:
+def _value(language: Language, name: str, value: str | int | bool | None) -> str | None:
     if value is None:
         return None
     if isinstance(value, bool):
         return language.gettext(_YES if value else _NO)
+    if name == "until":
+        return " ".join(language.when(str(value)))
+    if name == "price":
+        return language.money(str(value))
     said = ROLES.get(str(value)) or STATES.get(str(value))
     return str(value) if said is None else language.gettext(said)
