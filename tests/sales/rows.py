@@ -8,9 +8,10 @@ from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.storage import photos
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
-from saleroom.sales.storage import consignors, lots, sales
+from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.tables import lot_photos
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import eur
@@ -47,6 +48,25 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     with_photo = {"lot_id": lots.of_sale(tx, draft.id)[0].id, "place": 1, "photo_id": photo.id}
     tx.execute(insert(lot_photos), with_photo)
     return sale
+
+
+def admit(tx: Transaction, sale: Sale, user: Party, said: str) -> None:
+    """Store a participant who was declined; texts are `said`."""
+    one = Participant(
+        id=0,
+        gid="participant",
+        sale_id=sale.id,
+        user=user,
+        standing=Standing.DECLINED,
+        registered_at=tx.now(),
+        paddle=12,
+        reason=f"\r\n\t{said}",
+        limit=eur("500"),
+        name=said,
+        contact=f"\r\n\t{said}",
+        checked_in_at=tx.now(),
+    )
+    participants.add(tx, one)
 
 
 def _lot(sale: Sale, rank: int, said: str, consignor: int) -> Lot:

@@ -60,6 +60,10 @@ class Act(StrEnum):
     LOTS_ORDERED = "lots.ordered"
     CONSIGNOR_ADDED = "consignor.added"
     CONSIGNOR_CHANGED = "consignor.changed"
+    BIDDER_ADMITTED = "bidder.admitted"
+    BIDDER_CHANGED = "bidder.changed"
+    BIDDER_CHECKED_IN = "bidder.checked_in"
+    BIDDERS_MERGED = "bidders.merged"
 
 
 ACTS: Mapping[Act, str] = {
@@ -96,6 +100,10 @@ ACTS: Mapping[Act, str] = {
     Act.LOTS_ORDERED: "put the lots of a sale in another order",
     Act.CONSIGNOR_ADDED: "added a consignor",
     Act.CONSIGNOR_CHANGED: "changed a consignor",
+    Act.BIDDER_ADMITTED: "admitted somebody to a sale",
+    Act.BIDDER_CHANGED: "changed the admission of a bidder to a sale",
+    Act.BIDDER_CHECKED_IN: "checked a bidder in at a sale",
+    Act.BIDDERS_MERGED: "merged two bidders of a sale",
 }
 """Each act in words that go after who did it."""
 

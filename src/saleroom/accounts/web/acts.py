@@ -42,6 +42,10 @@ ACTS_SAID: Mapping[str, str] = {
     Act.LOTS_ORDERED: N_("put the lots of a sale in another order"),
     Act.CONSIGNOR_ADDED: N_("added a consignor"),
     Act.CONSIGNOR_CHANGED: N_("changed a consignor"),
+    Act.BIDDER_ADMITTED: N_("admitted somebody to a sale"),
+    Act.BIDDER_CHANGED: N_("changed the admission of a bidder to a sale"),
+    Act.BIDDER_CHECKED_IN: N_("checked a bidder in at a sale"),
+    Act.BIDDERS_MERGED: N_("merged two bidders of a sale"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

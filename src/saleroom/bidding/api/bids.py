@@ -17,11 +17,15 @@ from saleroom.bidding.domain.errors import (
     AlreadyLeading,
     AuctionNotStarted,
     AuctionOver,
+    BeyondLimit,
     BidTooLow,
     BuyNowUnavailable,
+    NotRegistered,
     OwnAuction,
     Paused,
     PreconditionFailed,
+    RegistrationDeclined,
+    RegistrationPending,
     TakenDown,
     TermsChanged,
     UnknownAuction,
@@ -120,6 +124,8 @@ async def list_own(call: Call[BiddingServices]) -> Response:
 
 
 _REFUSALS = (MailRequired, UnknownAuction, TakenDown, Paused, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)
+_OF_SALES = (NotRegistered, RegistrationPending, RegistrationDeclined, BeyondLimit)
+"""The refusals of sales, which they give by `bidding/service/admission.py`."""
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
     Endpoint(
         method="GET",
@@ -145,7 +151,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=BID,
         status=201,
         answer=BidAnswer,
-        errors=(*_REFUSALS, BidTooLow, AlreadyLeading, IdempotencyMismatch),
+        errors=(*_REFUSALS, *_OF_SALES, BidTooLow, AlreadyLeading, IdempotencyMismatch),
         once=True,
         match=PreconditionFailed,
         about="`bid` is null if only your own maximum rose.",
@@ -177,7 +183,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         body_optional=True,
         status=201,
         answer=BidAnswer,
-        errors=(*_REFUSALS, BuyNowUnavailable, IdempotencyMismatch),
+        errors=(*_REFUSALS, *_OF_SALES, BuyNowUnavailable, IdempotencyMismatch),
         once=True,
         match=PreconditionFailed,
         about="The body is optional. The purchase is recorded as a bid at the buy-now price, which closes the auction. The "

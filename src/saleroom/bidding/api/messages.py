@@ -274,6 +274,11 @@ def refused_example(refused: type[Refusal]) -> Any:
         "reason": "Three lots were not paid",
         "until": auction.ends_at,
         "version": auction.version,
+        "sale": GID,
+        "limit": Decimal("1000.000"),
+        "exposure": Decimal("820.000"),
+        "asked": Decimal("250.000"),
+        "left": Decimal("180.000"),
         "changes": (Change("ends_at", None, auction.ends_at),),
     }
     error = (

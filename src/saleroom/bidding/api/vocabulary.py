@@ -10,12 +10,16 @@ from saleroom.bidding.domain.errors import (
     AuctionNotStarted,
     AuctionOver,
     AuctionStarted,
+    BeyondLimit,
     BidTooLow,
     BuyNowUnavailable,
     EndsByItself,
+    NotRegistered,
     Paused,
     PreconditionFailed,
     QuestionsFull,
+    RegistrationDeclined,
+    RegistrationPending,
     TermsChanged,
     TooManyAuctions,
     TooManyPhotos,
@@ -137,6 +141,7 @@ _CHANGED: dict[str, Schema] = {
     },
 }
 _HOW_MANY: Schema = {"type": "integer", "minimum": 1, "description": "How many there may be."}
+_SALE: dict[str, Schema] = {"sale": {"type": "string", "pattern": GID_PATTERN, "description": "The sale."}}
 _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     BidTooLow: {"minimumBid": fact(_MEMBERS["minimumBid"])},
     AlreadyLeading: {"minimumBid": fact(_MEMBERS["minimumBid"])},
@@ -153,6 +158,18 @@ _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     AuctionNotStarted: {"startsAt": fact(_MEMBERS["startsAt"])},
     Paused: {"pausedAt": fact(_MEMBERS["pausedAt"], nullable=False)},
     AuctionStarted: {"startsAt": fact(_MEMBERS["startsAt"])},
+    NotRegistered: _SALE,
+    RegistrationPending: _SALE,
+    RegistrationDeclined: _SALE | {"reason": {"type": "string", "description": "Why, as staff have noted it."}},
+    BeyondLimit: {
+        name: {**MONEY, "description": about}
+        for name, about in (
+            ("limit", "The user's limit in the sale."),
+            ("exposure", "What the user has won and leads by in the sale."),
+            ("asked", "The most of this bid."),
+            ("left", "The most that the user can bid on this lot."),
+        )
+    },
     TermsChanged: _CHANGED,
     PreconditionFailed: _CHANGED,
     TooManyPhotos: {"limit": _HOW_MANY},

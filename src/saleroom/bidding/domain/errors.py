@@ -47,6 +47,30 @@ class NotAuthor(Forbidden):
     code = "not_author"
 
 
+class NotRegistered(Forbidden):
+    """Only those who have registered for the sale bid on its lots; register first."""
+
+    code = "not_registered"
+
+
+class RegistrationPending(Forbidden):
+    """The house has not approved your registration for the sale yet; ask its staff."""
+
+    code = "registration_pending"
+
+
+class RegistrationDeclined(Forbidden):
+    """The house has declined your registration for the sale; `reason` says why. Bids that stand go on to stand."""
+
+    code = "registration_declined"
+
+
+class BeyondLimit(Conflict):
+    """The bid goes beyond your limit in the sale; you can bid up to what is `left` on this lot, or ask the house for more."""
+
+    code = "beyond_limit"
+
+
 class BidTooLow(Conflict):
     """The bid is too low; bid at least the minimum bid."""
 

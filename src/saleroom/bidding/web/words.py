@@ -31,6 +31,19 @@ WORDS = Words(
         "unknown_calendar": (N_("The link has ended, or is mistyped. Make a new one at your watch list."),),
         "unknown_photo": (N_("This photo is no longer stored. Add it again."),),
         "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
+        "not_registered": (N_("Only those who have registered for the sale can bid on this lot."),),
+        "registration_pending": (N_("The house has not approved your registration for the sale yet."),),
+        "registration_declined": (
+            N_("The house has declined your registration for the sale. The reason is: “%(reason)s”."),
+            N_("The house has declined your registration for the sale."),
+        ),
+        "beyond_limit": (
+            N_(
+                "This goes beyond your limit of %(limit)s in the sale. You lead by or have bought for %(exposure)s, "
+                "so you can bid up to %(left)s on this lot."
+            ),
+            N_("This goes beyond your limit in the sale."),
+        ),
         "not_author": (N_("Only the seller of a lot may do this."),),
         "bid_too_low": (
             N_("Your bid is too low. Bid %(minimum_bid)s or more."),

@@ -23,6 +23,48 @@ class UnknownConsignor(Unknown):
     code = "unknown_consignor"
 
 
+class UnknownParticipant(Unknown):
+    """There is no such participant in the sale."""
+
+    code = "unknown_participant"
+
+
+class NoRegistration(Conflict):
+    """Everybody may bid in this sale, so nobody registers for it."""
+
+    code = "no_registration"
+
+
+class PaddleTaken(Conflict):
+    """Another participant has this paddle; `free` is one that nobody has."""
+
+    code = "paddle_taken"
+
+
+class PaddleFixed(Conflict):
+    """They have bid under their paddle, which others have seen; it stays theirs."""
+
+    code = "paddle_fixed"
+
+
+class ParticipantAlready(Conflict):
+    """This user is a participant of the sale already."""
+
+    code = "participant_already"
+
+
+class BidsStay(Conflict):
+    """Bids stay where they are if both have bid in the sale or an account has placed them; decline the one that is too many."""
+
+    code = "bids_stay"
+
+
+class TooManyParticipants(Conflict):
+    """The sale has as many participants as a sale can have."""
+
+    code = "too_many_participants"
+
+
 class PublishedAlready(Conflict):
     """The sale is published already; this can be changed only in a draft."""
 

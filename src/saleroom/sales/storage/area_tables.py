@@ -13,10 +13,11 @@ from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
 from saleroom.sales.domain.labels import label_order, parse_label
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.participants import Channel, Standing
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
 from saleroom.sales.storage.lots import decode_terms
-from saleroom.sales.storage.tables import consignors, lot_photos, lots, sale_events, sales
+from saleroom.sales.storage.tables import consignors, lot_photos, lots, participants, sale_events, sales
 from saleroom.storage.areas import AreaTables, TextRule
 
 
@@ -52,8 +53,11 @@ def _several(*columns: Column[Any]) -> dict[Column[Any], TextRule]:
 
 
 TEXT_RULES: dict[Column[Any], TextRule] = {
-    **{table.c.gid: _gid_fault for table in (sales, lots, consignors)},
+    **{table.c.gid: _gid_fault for table in (sales, lots, consignors, participants)},
     **_several(sales.c.description, sales.c.cancelled_for, lots.c.withdrawn_for, consignors.c.contact),
+    **_several(participants.c.reason, participants.c.contact),
+    participants.c.status: _one_of(*Standing),
+    participants.c.channel: _one_of(*Channel),
     sales.c.kind: _one_of(*Kind),
     sales.c.status: _one_of(*SaleStatus),
     sales.c.names: _one_of(*Names),
@@ -65,7 +69,7 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
 _ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, sale_events),
+    tables=(sales, consignors, lots, lot_photos, participants, sale_events),
     # A sale keeps its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
     stays=(sales.c.owner_id, consignors.c.user_id),
     forget=forget,

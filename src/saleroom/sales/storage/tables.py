@@ -103,3 +103,27 @@ lot_photos = Table(
 
 sale_events = log_table("sale_events", "sale_id", ENDS)
 """The log of sales (`log/tables.py`)."""
+
+
+participants = Table(
+    "participants",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("gid", String, nullable=False, unique=True),
+    Column("sale_id", BigInteger, ForeignKey(sales.c.id), nullable=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("paddle", Integer),
+    Column("status", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("bid_limit", Money),
+    Column("channel", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("contact", Text, nullable=False),
+    Column("checked_in_at", Instant),
+    Column("registered_at", Instant, nullable=False),
+    Column("guest", Boolean, nullable=False),
+    UniqueConstraint("sale_id", "user_id"),
+    UniqueConstraint("sale_id", "paddle"),
+    Index("ix_participants_user_id", "user_id"),
+)
+"""Those who bid in sales. A `guest` is somebody without an account: nobody can log in to the user."""

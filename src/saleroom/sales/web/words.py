@@ -27,9 +27,33 @@ WORDS = Words(
             N_("Somebody has bid on lots whose end would move: %(lots)s. Leave these lots in their places."),
             N_("Somebody has bid on lots whose end would move. Leave these lots in their places."),
         ),
+        "unknown_participant": (
+            N_("There is no such bidder in the sale. Somebody may have merged them with another."),
+        ),
+        "no_registration": (N_("Everybody may bid in this sale, so you need not register."),),
+        "paddle_taken": (
+            N_("Somebody else has the paddle %(paddle)s. The paddle %(free)s is free."),
+            N_("Somebody else has this paddle."),
+        ),
+        "paddle_fixed": (
+            N_("They have bid under the paddle %(paddle)s, which others have seen. It stays theirs."),
+            N_("They have bid under their paddle, which others have seen. It stays theirs."),
+        ),
+        "participant_already": (N_("This user takes part in the sale already."),),
+        "bids_stay": (
+            N_(
+                "Both have bid in the sale, or an account has placed these bids, so they stay two. "
+                "Decline the one that is too many."
+            ),
+        ),
+        "too_many_participants": (
+            N_("A sale can have %(limit)s bidders."),
+            N_("The sale has as many bidders as a sale can have."),
+        ),
         "code_taken": (N_("Another consignor has this code. Choose another one."),),
     },
     faults={
+        "another_participant": (N_("Choose another bidder to merge this one with."),),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
         "required_with_to": (N_("Enter the lower end of the estimate too."),),
         "below_from": (N_("The upper end of the estimate must not be below the lower one."),),

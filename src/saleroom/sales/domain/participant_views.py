@@ -1,0 +1,79 @@
+"""Views of participants: for staff, and of one's own registration."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.participants import Exposure, Participant
+
+
+class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A participant for staff. `exposure` is what they owe and may come to owe in the sale.
+
+    `guest`: somebody without an account. `person_name` and `contact` are what staff or they themselves have noted.
+    """
+
+    participant: str
+    username: str
+    guest: bool
+    person_name: str
+    contact: str
+    paddle: int | None
+    admission: str
+    declined_for: str | None
+    bid_limit: str | None
+    exposure: str
+    channel: str
+    checked_in_at: str | None
+    registered_at: str
+
+
+class RegistrationView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The caller's own registration for a sale. `left` is what the limit leaves, null without a limit."""
+
+    participant: str
+    paddle: int | None
+    admission: str
+    declined_for: str | None
+    bid_limit: str | None
+    exposure: str
+    left: str | None
+    checked_in_at: str | None
+    registered_at: str
+
+
+def participant_view(one: Participant, exposure: Exposure) -> ParticipantView:
+    """Return a participant as staff see them."""
+    return ParticipantView(
+        participant=one.gid,
+        username=one.user.name,
+        guest=one.is_guest,
+        person_name=one.name,
+        contact=one.contact,
+        paddle=one.paddle,
+        admission=one.standing.value,
+        declined_for=one.reason or None,
+        bid_limit=None if one.limit is None else str(one.limit),
+        exposure=str(exposure.total),
+        channel=one.channel.value,
+        checked_in_at=maybe_instant(one.checked_in_at),
+        registered_at=instant(one.registered_at),
+    )
+
+
+def registration_view(one: Participant, exposure: Exposure) -> RegistrationView:
+    """Return a registration as the participant sees it."""
+    total = exposure.total
+    return RegistrationView(
+        participant=one.gid,
+        paddle=one.paddle,
+        admission=one.standing.value,
+        declined_for=one.reason or None,
+        bid_limit=None if one.limit is None else str(one.limit),
+        exposure=str(total),
+        left=None if one.limit is None else str(max(one.limit - total, ZERO)),
+        checked_in_at=maybe_instant(one.checked_in_at),
+        registered_at=instant(one.registered_at),
+    )

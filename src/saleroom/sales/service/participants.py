@@ -1,0 +1,305 @@
+"""Participants of sales: they register; staff admit them, give them paddles and limits, check them in, and merge two."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct, structs
+from sqlalchemy.exc import IntegrityError
+
+from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.audit import Act, Facts
+from saleroom.accounts.domain.errors import UnknownUser
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.audit import note
+from saleroom.accounts.storage import accounts, people
+from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
+from saleroom.bidding.domain.paddles import name_of
+from saleroom.bidding.storage import auctions, bidder_names, moving
+from saleroom.kernel.errors import Contradiction
+from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.sales.domain.errors import ParticipantAlready, TooManyParticipants, UnknownParticipant, UnknownSale
+from saleroom.sales.domain.participants import (
+    GUEST,
+    PARTICIPANTS_MAX,
+    Channel,
+    Exposure,
+    Participant,
+    Standing,
+    choose_paddle,
+    free_paddle,
+    merged,
+    on_registration,
+    second_name,
+    standing_of,
+)
+from saleroom.sales.domain.sale import Names, Sale, refuse_if_over
+from saleroom.sales.storage import participants, sales
+from saleroom.storage.database import Transaction
+from saleroom.storage.faults import TryAgain
+
+GUEST_BYTES = 6
+
+
+class Known(Struct, frozen=True):
+    """A participant with what they owe and may come to owe in the sale."""
+
+    participant: Participant
+    exposure: Exposure
+
+
+class Newcomer(Struct, frozen=True, kw_only=True):
+    """Whom staff admit: the user of the name `username`, or without one somebody who has no account."""
+
+    username: str | None = None
+    name: str = ""
+    contact: str = ""
+    channel: Channel = Channel.FLOOR
+    paddle: int | None = None
+    limit: Decimal | None = None
+
+
+def register(tx: Transaction, token: str, gid: str) -> Known:
+    """Register the caller for a sale, and return what they are there; who is a participant already stays as they are.
+
+    Raises Unauthenticated, MissingRight, MailRequired, UnknownSale, SaleOver, NoRegistration, RegistrationDeclined or
+    TooManyParticipants.
+    """
+    account = authenticate(tx, token, Right.BID)
+    sale = _public(tx, gid)
+    was = participants.find(tx, sale.id, account.id)
+    standing, limit = on_registration(sale, was)
+    if was is not None:
+        return _known(tx, was)
+    one = _new(tx, sale, account, standing=standing, limit=limit)
+    return _known(tx, _add(tx, sale, one if standing is Standing.PENDING else _with_paddle(tx, sale, one)))
+
+
+def own(tx: Transaction, token: str | None, gid: str) -> Known | None:
+    """Return what the caller is in a sale; None if they are no participant. Raises Unauthenticated or UnknownSale."""
+    account = authenticate(tx, token, Right.READ)
+    found = participants.find(tx, _public(tx, gid).id, account.id)
+    return None if found is None else _known(tx, found)
+
+
+def listed(
+    tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
+) -> tuple[list[Known], int | None]:
+    """Return a page of the participants of a sale, the newest first, and the number before which the next one begins.
+
+    Raises Unauthenticated, MissingRight or UnknownSale.
+    """
+    authenticate(tx, token, Right.ADMIT_BIDDERS)
+    sale = _any(tx, gid)
+    found = participants.page(tx, sale.id, text, limit + 1, before)
+    owed = participants.commitments(tx, [sale.id], [one.user.id for one in found]) if found else {}
+    rows = [Known(one, Exposure(owed.get((sale.id, one.user.id), {}))) for one in found[:limit]]
+    return rows, rows[-1].participant.id if len(found) > limit else None
+
+
+def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
+    """Make somebody a participant as staff, with a paddle; who is in the hall is checked in.
+
+    Raises Unauthenticated, MissingRight, UnknownSale, SaleOver, UnknownUser, ParticipantAlready, PaddleTaken,
+    TooManyParticipants, or Contradiction without a name.
+    """
+    by, sale = _staff(tx, token, gid)
+    username = newcomer.username
+    user = _guest(tx, newcomer) if username is None else people.find(tx, username)
+    if user is None:
+        raise UnknownUser
+    if participants.find(tx, sale.id, user.id) is not None:
+        raise ParticipantAlready
+    one = _new(tx, sale, user, standing=standing_of(newcomer.limit), limit=newcomer.limit)
+    checked_in = tx.now() if newcomer.channel is Channel.FLOOR else None
+    said = {
+        "name": newcomer.name,
+        "contact": newcomer.contact,
+        "channel": newcomer.channel,
+        "checked_in_at": checked_in,
+    }
+    one = structs.replace(one, **said, is_guest=username is None)
+    one = _add(tx, sale, _with_paddle(tx, sale, one, newcomer.paddle))
+    note(tx, by, Act.BIDDER_ADMITTED, one.user.id, {}, _facts(sale, one))
+    return _known(tx, one)
+
+
+def change(tx: Transaction, token: str, gid: str, participant: str, changes: Mapping[str, Any]) -> Known:
+    """Change what staff decide about a participant: `standing`, `reason`, `limit`, `paddle`, `channel`, `name`, `contact`.
+
+    Raises Unauthenticated, MissingRight, UnknownSale, UnknownParticipant, SaleOver, PaddleTaken, PaddleFixed, or Contradiction
+    for somebody who is declined without a reason.
+    """
+    by, sale = _staff(tx, token, gid)
+    was = _locked(tx, sale, participant)
+    said = {name: value for name, value in changes.items() if name not in ("standing", "paddle")}
+    one = _decided(structs.replace(was, **said), changes.get("standing", was.standing))
+    if "paddle" in changes or (one.may_bid and one.paddle is None and sale.terms.names is Names.PADDLES):
+        one = _with_paddle(tx, sale, one, changes.get("paddle"))
+    return _saved(tx, by, sale, was, one, Act.BIDDER_CHANGED)
+
+
+def check_in(tx: Transaction, token: str, gid: str, participant: str, paddle: int | None) -> Known:
+    """Check a participant in at the door, with a paddle; who waited for approval is approved by it.
+
+    Raises as `change`, and RegistrationDeclined.
+    """
+    by, sale = _staff(tx, token, gid)
+    was = _locked(tx, sale, participant)
+    if was.standing is Standing.DECLINED:
+        raise RegistrationDeclined(sale=sale.gid, reason=was.reason)
+    one = structs.replace(was, channel=Channel.FLOOR, checked_in_at=was.checked_in_at or tx.now())
+    one = _with_paddle(tx, sale, _decided(one, Standing.APPROVED), paddle)
+    return _saved(tx, by, sale, was, one, Act.BIDDER_CHECKED_IN)
+
+
+def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) -> Known:
+    """Make one of two participants who are the same person; the bids of a guest go on as those of the other one.
+
+    Raises Unauthenticated, MissingRight, UnknownSale, UnknownParticipant, SaleOver, BidsStay, OwnAuction if the other one may
+    not bid on a lot, or Contradiction for a participant and themselves.
+    """
+    if participant == into:
+        raise Contradiction.one("into", "another_participant", "must be another participant")
+    by, sale = _staff(tx, token, gid)
+    found = {one.gid: one for one in _pair(tx, sale, participant, into, locked=False)}
+    # Lots are locked before participants, as bids do it.
+    gids = moving.lots_with_bids(tx, sale.id, found[participant].user.id)
+    lots = list(auctions.lock(tx, gids).values())
+    source, target = _pair(tx, sale, participant, into, locked=True)
+    if gids != moving.lots_with_bids(tx, sale.id, source.user.id):
+        raise TryAgain("a bid came in between")
+    has_bid = bidder_names.has_bid(tx, sale.id, target.user.id)
+    one = merged(source, target, source_has_bid=bool(gids), target_has_bid=has_bid)
+    consigned = participants.consigned(tx, [lot.id for lot in lots])
+    if any(lot.author.id == target.user.id or (lot.id, target.user.id) in consigned for lot in lots):
+        raise OwnAuction
+    participants.remove(tx, source)
+    bidder_names.put(tx, sale.id, source.user.id, None)
+    if lots:
+        moving.move(tx, [lot.id for lot in lots], source.user.id, target.user.id)
+    if not has_bid:
+        name = name_of(one.paddle) if gids and one.paddle is not None else second_name(sale, one)
+        bidder_names.put(tx, sale.id, one.user.id, name)
+    participants.save(tx, one)
+    before = {"from": source.user.id, "paddle": source.paddle, "lots": len(lots)}
+    note(tx, by, Act.BIDDERS_MERGED, one.user.id, before, _facts(sale, one))
+    return _known(tx, one)
+
+
+def _any(tx: Transaction, gid: str) -> Sale:
+    found = sales.get(tx, gid)
+    if found is None:
+        raise UnknownSale
+    return found
+
+
+def _public(tx: Transaction, gid: str) -> Sale:
+    found = sales.get(tx, gid)
+    if found is None or not found.is_public:
+        raise UnknownSale
+    return found
+
+
+def _staff(tx: Transaction, token: str, gid: str) -> tuple[Account, Sale]:
+    """Return who acts, and the sale. Raises SaleOver too."""
+    by = authenticate(tx, token, Right.ADMIT_BIDDERS)
+    sale = _any(tx, gid)
+    refuse_if_over(sale)
+    return by, sale
+
+
+def _locked(tx: Transaction, sale: Sale, gid: str) -> Participant:
+    found = participants.lock(tx, sale.id, [gid]).get(gid)
+    if found is None:
+        raise UnknownParticipant
+    return found
+
+
+def _pair(tx: Transaction, sale: Sale, source: str, target: str, *, locked: bool) -> tuple[Participant, Participant]:
+    read = participants.lock if locked else participants.by_gids
+    found = read(tx, sale.id, [source, target])
+    if source not in found or target not in found:
+        raise UnknownParticipant
+    return found[source], found[target]
+
+
+def _guest(tx: Transaction, newcomer: Newcomer) -> Account:
+    """Return a user for somebody without an account: nobody can log in to it."""
+    if not newcomer.name.strip():
+        raise Contradiction.one("name", "required", "is needed of somebody without an account")
+    found = accounts.add_user(tx, f"{GUEST}{secrets.token_hex(GUEST_BYTES)}", None, tx.now())
+    if found is None:
+        raise TryAgain("the name was taken")
+    return found
+
+
+def _new(tx: Transaction, sale: Sale, user: Account, *, standing: Standing, limit: Decimal | None) -> Participant:
+    if participants.count(tx, sale.id) >= PARTICIPANTS_MAX:
+        raise TooManyParticipants(limit=PARTICIPANTS_MAX)
+    now: datetime = tx.now()
+    gid = secrets.token_urlsafe(GID_BYTES)
+    return Participant(
+        id=0, gid=gid, sale_id=sale.id, user=user.party, standing=standing, registered_at=now, limit=limit
+    )
+
+
+def _with_paddle(tx: Transaction, sale: Sale, one: Participant, asked: int | None = None) -> Participant:
+    """Return a participant with a paddle, as asked or the next free one. Online it is only given where it is their name."""
+    taken = participants.paddles(tx, sale.id, one.id)
+    if asked is None and one.paddle is None and one.channel is Channel.ONLINE and sale.terms.names is Names.USERNAMES:
+        return one
+    if one.id == 0:
+        paddle = free_paddle(taken) if asked is None else choose_paddle(asked, None, taken, has_bid=False)
+        return structs.replace(one, paddle=paddle)
+    shown = bidder_names.of_pairs(tx, [(sale.id, one.user.id)])
+    has_bid = bool(shown) and bidder_names.has_bid(tx, sale.id, one.user.id)
+    return structs.replace(one, paddle=choose_paddle(asked, one.paddle, taken, has_bid=has_bid))
+
+
+def _add(tx: Transaction, sale: Sale, one: Participant) -> Participant:
+    try:
+        one = participants.add(tx, one)
+        bidder_names.put(tx, sale.id, one.user.id, second_name(sale, one))
+    except IntegrityError as error:
+        raise TryAgain("the participant or the paddle came in between") from error
+    return one
+
+
+def _decided(one: Participant, standing: Standing) -> Participant:
+    """Return a participant with this standing; `approved` and `limited` follow from the limit."""
+    if standing is Standing.DECLINED:
+        if not one.reason.strip():
+            raise Contradiction.one("reason", "required", "is needed to decline somebody")
+        return structs.replace(one, standing=standing)
+    if standing is not Standing.PENDING:
+        standing = standing_of(one.limit)
+    return structs.replace(one, standing=standing, reason="")
+
+
+def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Participant, act: Act) -> Known:
+    if one != was:
+        try:
+            participants.save(tx, one)
+            if one.paddle != was.paddle:
+                bidder_names.put(tx, sale.id, one.user.id, second_name(sale, one))
+        except IntegrityError as error:
+            raise TryAgain("the paddle was taken in between") from error
+        note(tx, by, act, one.user.id, _facts(sale, was), _facts(sale, one), one.reason)
+    return _known(tx, one)
+
+
+def _known(tx: Transaction, one: Participant) -> Known:
+    owed = participants.commitments(tx, [one.sale_id], [one.user.id])
+    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})))
+
+
+def _facts(sale: Sale, one: Participant) -> Facts:
+    """Return what an act on a participant changes, without what they have told of themselves."""
+    limit = None if one.limit is None else str(one.limit)
+    return {"sale": sale.gid, "admission": one.standing.value, "paddle": one.paddle, "limit": limit}

@@ -1,0 +1,164 @@
+"""Participants as rows, and what they owe in their sales."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Row, Select, delete, func, insert, or_, select, update
+
+from saleroom.accounts.storage.tables import users
+from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.storage.tables import auctions
+from saleroom.kernel.parties import Party
+from saleroom.sales.domain.participants import Channel, Participant, Standing
+from saleroom.sales.storage.tables import consignors, lots, participants
+from saleroom.storage.bulk import among, among_pairs
+from saleroom.storage.database import Transaction
+
+_ROWS = select(participants, users.c.username).join_from(participants, users, users.c.id == participants.c.user_id)
+Pairs = Collection[tuple[int, int]]
+"""Numbers of sales and users."""
+
+
+def add(tx: Transaction, one: Participant) -> Participant:
+    """Store a new participant and return it with its number. Raises IntegrityError if the user or the paddle is there."""
+    row = {"gid": one.gid, "sale_id": one.sale_id, "user_id": one.user.id, **_columns(one)}
+    row |= {"registered_at": one.registered_at, "guest": one.is_guest}
+    number = tx.execute(insert(participants).returning(participants.c.id), row).scalar_one()
+    return _participant(tx.execute(_ROWS.where(participants.c.id == number)).one())
+
+
+def save(tx: Transaction, one: Participant) -> None:
+    """Write a locked participant back. Raises IntegrityError if another has the paddle."""
+    values = _columns(one) | {"registered_at": one.registered_at}
+    tx.execute(update(participants).where(participants.c.id == one.id).values(values))
+
+
+def remove(tx: Transaction, one: Participant) -> None:
+    """Delete a participant."""
+    tx.execute(delete(participants).where(participants.c.id == one.id))
+
+
+def of_pairs(tx: Transaction, pairs: Pairs, *, locked: bool) -> dict[tuple[int, int], Participant]:
+    """Return these participants by the numbers of sale and user, perhaps locked until the transaction ends."""
+    which = among_pairs(tx, (participants.c.sale_id, participants.c.user_id), pairs)
+    if locked and not _lock(tx, select(participants.c.id).where(which)):
+        return {}
+    return {(row.sale_id, row.user_id): _participant(row) for row in tx.execute(_ROWS.where(which))}
+
+
+def lock(tx: Transaction, sale_id: int, gids: Collection[str]) -> dict[str, Participant]:
+    """Return these participants of a sale, locked until the transaction ends, by gid."""
+    which = (participants.c.sale_id == sale_id, among(tx, participants.c.gid, gids))
+    _lock(tx, select(participants.c.id).where(*which))
+    return {row.gid: _participant(row) for row in tx.execute(_ROWS.where(*which))}
+
+
+def by_gids(tx: Transaction, sale_id: int, gids: Collection[str]) -> dict[str, Participant]:
+    """Return these participants of a sale, not locked, by gid."""
+    which = (participants.c.sale_id == sale_id, among(tx, participants.c.gid, gids))
+    return {row.gid: _participant(row) for row in tx.execute(_ROWS.where(*which))}
+
+
+def _lock(tx: Transaction, statement: Select[Any]) -> Sequence[int]:
+    # The order of numbers is that of all who lock several, and auctions are locked before: nobody waits in a circle.
+    return tx.execute(statement.order_by(participants.c.id).with_for_update(key_share=True)).scalars().all()
+
+
+def find(tx: Transaction, sale_id: int, user_id: int) -> Participant | None:
+    """Return a user's participant in a sale, not locked."""
+    return of_pairs(tx, [(sale_id, user_id)], locked=False).get((sale_id, user_id))
+
+
+def page(tx: Transaction, sale_id: int, text: str, limit: int, before: int | None = None) -> list[Participant]:
+    """Return up to `limit` participants, the newest first, from the number `before` (exclusive) downwards.
+
+    With a `text` those whose paddle it is, or whose name or username begins with it.
+    """
+    found = _ROWS.where(participants.c.sale_id == sale_id).order_by(participants.c.id.desc()).limit(limit)
+    if text:
+        begins = [
+            func.lower(one).startswith(text.lower(), autoescape=True) for one in (users.c.username, participants.c.name)
+        ]
+        number = text.removeprefix("#")
+        paddle = (
+            [participants.c.paddle == int(number)] if number.isascii() and number.isdigit() and len(number) <= 5 else []
+        )
+        found = found.where(or_(*begins, *paddle))
+    if before is not None:
+        found = found.where(participants.c.id < before)
+    return [_participant(row) for row in tx.execute(found)]
+
+
+def count(tx: Transaction, sale_id: int) -> int:
+    """Return the number of participants of a sale."""
+    return int(tx.execute(select(func.count()).where(participants.c.sale_id == sale_id)).scalar_one())
+
+
+def paddles(tx: Transaction, sale_id: int, but: int | None = None) -> set[int]:
+    """Return the paddles of a sale, without that of the participant with the number `but`."""
+    found = select(participants.c.paddle).where(participants.c.sale_id == sale_id, participants.c.paddle.is_not(None))
+    return set(tx.execute(found if but is None else found.where(participants.c.id != but)).scalars())
+
+
+def commitments(
+    tx: Transaction, sale_ids: Collection[int], user_ids: Collection[int]
+) -> dict[tuple[int, int], dict[int, Decimal]]:
+    """Return what users owe and may come to owe in sales, by the numbers of sale and user, and then by that of the lot."""
+    led = select(auctions).where(
+        auctions.c.sale_id.is_not(None),
+        among(tx, auctions.c.sale_id, sale_ids),
+        among(tx, auctions.c.current_bidder_id, user_ids),
+    )
+    found: dict[tuple[int, int], dict[int, Decimal]] = {}
+    for row in tx.execute(led):
+        runs = row.status in (Status.SCHEDULED, Status.OPEN)
+        amount = row.maximum if runs else row.current_bid if row.outcome == Outcome.SOLD else None
+        if amount is not None:
+            found.setdefault((row.sale_id, row.current_bidder_id), {})[row.id] = amount
+    return found
+
+
+def consigned(tx: Transaction, auction_ids: Collection[int]) -> set[tuple[int, int]]:
+    """Return which of these lots were brought by users, by the numbers of the auction and the user."""
+    brought = select(lots.c.auction_id, consignors.c.user_id).join_from(
+        lots, consignors, consignors.c.id == lots.c.consignor_id
+    )
+    rows = tx.execute(brought.where(among(tx, lots.c.auction_id, auction_ids), consignors.c.user_id.is_not(None)))
+    return {(row.auction_id, row.user_id) for row in rows}
+
+
+def _columns(one: Participant) -> dict[str, Any]:
+    """Return the columns that can change, by name."""
+    return {
+        "paddle": one.paddle,
+        "status": one.standing.value,
+        "reason": one.reason,
+        "bid_limit": one.limit,
+        "channel": one.channel.value,
+        "name": one.name,
+        "contact": one.contact,
+        "checked_in_at": one.checked_in_at,
+    }
+
+
+def _participant(row: Row[Any]) -> Participant:
+    return Participant(
+        id=row.id,
+        gid=row.gid,
+        sale_id=row.sale_id,
+        user=Party(row.user_id, row.username),
+        standing=Standing(row.status),
+        registered_at=row.registered_at,
+        paddle=row.paddle,
+        reason=row.reason,
+        limit=row.bid_limit,
+        channel=Channel(row.channel),
+        name=row.name,
+        contact=row.contact,
+        checked_in_at=row.checked_in_at,
+        is_guest=row.guest,
+    )
