@@ -44,7 +44,7 @@ S = TypeVar("S")
 
 
 class Call(Struct, Generic[S], frozen=True):
-    """A request as its handler gets it: the token, the identifier in the path, the values of body and query.
+    """A request as its handler gets it: the token, the identifiers in the path, the values of body and query.
 
     `tags` are the strong entity tags of If-Match, in their quotes; None if it was not sent, or is `*`.
     """
@@ -57,6 +57,8 @@ class Call(Struct, Generic[S], frozen=True):
     query: dict[str, Any]
     key: IdempotencyKey | None
     tags: frozenset[str] | None = None
+    part: str = ""
+    """The identifier of a part of what `identifier` names."""
 
     @property
     def viewer(self) -> str | None:
@@ -108,10 +110,11 @@ class Upload(Struct, frozen=True):
 class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     """A row of the table of routes. It gives the route, the reading of the request, and the OpenAPI document.
 
-    `form` is that of its JSON body. `once` takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if
-    the condition does not hold. `conditional` takes an If-None-Match. `answer` is the JSON of the good answer, `headers` its
-    headers, and `unavailable` the JSON while the database cannot be reached. `stream` answers with events as they happen,
-    `lines` with NDJSON, `file` with bytes of that media type. `bare`: a refusal for its fields shows its message alone.
+    `part` is a second parameter in the path: something within what `identifier` names. `form` is that of its JSON body. `once`
+    takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if the condition does not hold. `conditional` takes
+    an If-None-Match. `answer` is the JSON of the good answer, `headers` its headers, and `unavailable` the JSON while the
+    database cannot be reached. `stream` answers with events as they happen, `lines` with NDJSON, `file` with bytes of that
+    media type. `bare`: a refusal for its fields shows its message alone.
     """
 
     method: str
@@ -121,6 +124,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     handler: Handler[S]
     tag: str
     identifier: PathIdentifier | None = None
+    part: PathIdentifier | None = None
     access: Access = Access.OPEN
     form: Form | None = None
     upload: Upload | None = None
@@ -193,11 +197,8 @@ class Resource(Generic[S]):
         Raises the refusal of the identifier, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
         parts of the request.
         """
-        identifier = ""
-        if (named := endpoint.identifier) is not None:
-            identifier = request.path_params[named.name]
-            if named.pattern.fullmatch(identifier) is None:
-                raise named.unknown
+        identifier = _identifier(endpoint.identifier, request)
+        part = _identifier(endpoint.part, request)
         token = bearer_token(request.scope)
         access = endpoint.access
         if (token == "" and access is not Access.OPEN) or (token is None and access is Access.TOKEN):
@@ -226,8 +227,9 @@ class Resource(Generic[S]):
                 faults["If-Match"] = [tags]
         if faults or isinstance(tags, Fault):
             raise Invalid(faults)
-        once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, identifier, values))
-        return Call(self._services, request, token or "", identifier, values, query, once, tags)
+        named = f"{identifier} {part}" if part else identifier
+        once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
+        return Call(self._services, request, token or "", identifier, values, query, once, tags, part)
 
     def _places(self, query: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
@@ -274,6 +276,16 @@ class Rows(Struct, Generic[S], frozen=True):
             )
             for path, rows in paths.items()
         ]
+
+
+def _identifier(named: PathIdentifier | None, request: Request) -> str:
+    """Return a parameter of the path. Raises its refusal."""
+    if named is None:
+        return ""
+    identifier: str = request.path_params[named.name]
+    if named.pattern.fullmatch(identifier) is None:
+        raise named.unknown
+    return identifier
 
 
 def _query(endpoint: Endpoint[Any], request: Request) -> dict[str, Any]:

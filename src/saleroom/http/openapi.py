@@ -122,9 +122,11 @@ _SECURITY: dict[Access, list[dict[str, list[str]]]] = {
 
 
 def _parameters(endpoint: Endpoint[Any]) -> list[dict[str, Any]]:
-    found = []
-    if (named := endpoint.identifier) is not None:
-        found.append(parameter("path", named.name, dict(named.schema), named.about, required=True))
+    found = [
+        parameter("path", named.name, dict(named.schema), named.about, required=True)
+        for named in (endpoint.identifier, endpoint.part)
+        if named is not None
+    ]
     found += [_query(field) for field in endpoint.query]
     if endpoint.method not in SAFE_METHODS:
         about = "Any value: it passes the forgery filter."
@@ -175,7 +177,7 @@ def _answers(endpoint: Endpoint[Any]) -> dict[str, Any]:
     answers = {str(endpoint.status): good}
     if endpoint.stream:
         good |= {"description": _STREAM, "content": {EVENTS: {"schema": {"type": "string"}}}}
-        answers["204"] = {"description": "The auction is over, and there is nothing left to tell."}
+        answers["204"] = {"description": "It is over, and there is nothing left to tell."}
     if endpoint.lines:
         good["content"] = {NDJSON: {"schema": {"type": "string"}}}
     if endpoint.file:

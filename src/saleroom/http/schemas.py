@@ -34,8 +34,8 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     """The words of the OpenAPI document that an area declares for its endpoints.
 
     `members` are the members of answers by name, with their form and meaning: a name means the same wherever it stands.
-    `forms` are other forms of a member, by the name of the answer and of the member. `facts` are the facts of each refusal,
-    which are always there. `tags` group the endpoints.
+    `forms` are other forms of a member, by the name of the answer and of the member; with a `description` also another
+    meaning. `facts` are the facts of each refusal, which are always there. `tags` group the endpoints.
     """
 
     members: Mapping[str, tuple[Schema, str]]
@@ -126,7 +126,8 @@ def _described(vocabulary: Vocabulary, name: str, schema: Schema) -> Schema:
 
 def _member(vocabulary: Vocabulary, owner: str, name: str, found: Schema) -> Schema:
     form, about = vocabulary.members[name]
-    form = vocabulary.forms.get((owner, name), form)
+    form = dict(vocabulary.forms.get((owner, name), form))
+    about = form.pop("description", about)
     if "anyOf" in found:
         return {
             "anyOf": [one | form if _fits(form, one) else one for one in found["anyOf"]],

@@ -1,27 +1,66 @@
-"""The area of sales: its tables, endpoints, pages and services."""
+"""The area of sales: its tables, endpoints, pages and services, and the tasks that run beside the requests."""
 
 from __future__ import annotations
 
-from saleroom.area import Area, AreaParts, Platform
+from collections.abc import Mapping
+
+from saleroom.area import Area, AreaParts, Platform, Task
+from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service.admission import GATE
+from saleroom.bidding.settings import BiddingSettings
+from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
-from saleroom.platform_settings import PlatformSettings
 from saleroom.sales import api
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
+from saleroom.sales.service.keeping import Keeper
 from saleroom.sales.services import SaleServices
 from saleroom.sales.storage.area_tables import TABLES
+from saleroom.sales.storage.sales import LOG
 from saleroom.sales.web.pages import area_pages
+from saleroom.storage.database import Database
 
 
-def _open(settings: PlatformSettings, platform: Platform) -> AreaParts:
+def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
+    database = platform.database
+    database.provide(GATE, gate)
     services = SaleServices(
-        database=platform.database, tokens=platform.tokens, cursors=platform.cursors, currency=settings.currency
+        database=database,
+        tokens=platform.tokens,
+        cursors=platform.cursors,
+        feed=Feed(database, LOG, settings.followers_max),
+        currency=settings.currency,
+        categories=tuple(one.name for one in read_categories(settings.categories)),
     )
-    platform.database.provide(GATE, gate)
-    return AreaParts(pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), close=lambda: None)
+
+    async def begin() -> Mapping[str, Task]:
+        return tasks(database, Keeper(database), services.feed)
+
+    return AreaParts(
+        pages=area_pages(services),
+        rows=(Rows(services, api.ENDPOINTS), Rows(services.feed, api.STREAMS)),
+        begin=begin,
+        close=lambda: None,
+    )
 
 
-SALES: Area[PlatformSettings] = Area(
-    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open
+def tasks(database: Database, keeper: Keeper, feed: Feed) -> Mapping[str, Task]:
+    """Return the tasks that run beside the requests, by name; each hears of commits from here on."""
+
+    def told(_: object) -> None:
+        feed.wake()
+        keeper.wake()
+
+    database.after_commit(CHANGED, keeper.heard)
+    database.after_commit(LOG.appended, told)
+    return {"sales": keeper.run, "feed of sales": feed.run}
+
+
+SALES: Area[BiddingSettings] = Area(
+    tables=TABLES,
+    endpoints=(*api.ENDPOINTS, *api.STREAMS),
+    vocabulary=VOCABULARY,
+    operations={},
+    open=_open,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
@@ -16,5 +17,8 @@ class SaleServices:
     database: Database
     tokens: Tokens
     cursors: Cursors
+    feed: Feed
     currency: str
     """The ISO 4217 code of the currency of all amounts."""
+    categories: tuple[str, ...]
+    """The names of the house's categories."""

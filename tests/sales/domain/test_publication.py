@@ -11,17 +11,19 @@ from msgspec import structs
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.kernel.errors import Contradiction
 from saleroom.sales.domain import events
-from saleroom.sales.domain.errors import NoLots, PublishedAlready, SaleOver
+from saleroom.sales.domain.errors import NoLots, PublishedAlready, SaleOver, StandsStill, TooManyLots
 from saleroom.sales.domain.lots import Entry, LotTerms, refuse_contradictory_estimate
 from saleroom.sales.domain.publication import (
     begin_if_due,
     close_if_over,
     created,
+    end_of_another,
     publish,
     refuse_contradictory_lot,
     refuse_contradictory_terms,
+    refuse_to_add,
 )
-from saleroom.sales.domain.sale import Kind, Sale, SaleStatus
+from saleroom.sales.domain.sale import LOTS_MAX, Kind, Sale, SaleStatus
 from tests.bidding.domain.examples import eur
 from tests.bidding.domain.playing import T0
 from tests.sales.domain.examples import a_lot, a_sale, at
@@ -138,3 +140,21 @@ def test_an_estimate_is_a_range(low: str | None, high: str, field: str) -> None:
     assert [field] == list(refused.value.faults)
     refuse_contradictory_estimate(Entry(label="1", estimate_from=eur("10")))
     refuse_contradictory_estimate(Entry(label="1", estimate_from=eur("10"), estimate_to=eur("10")))
+
+
+def test_lots_are_added_while_there_is_room_and_the_sale_goes_on() -> None:
+    """A sale that stands still, is over or is full takes no further lot."""
+    running = structs.replace(a_sale(), status=SaleStatus.RUNNING)
+    refuse_to_add(running, LOTS_MAX)
+    with pytest.raises(TooManyLots):
+        refuse_to_add(running, LOTS_MAX + 1)
+    for status, refusal in ((SaleStatus.PAUSED, StandsStill), (SaleStatus.CLOSED, SaleOver)):
+        with pytest.raises(refusal):
+            refuse_to_add(structs.replace(running, status=status), 1)
+
+
+def test_a_lot_that_comes_late_ends_after_the_others() -> None:
+    """It ends a spacing after the last one, wherever that has got to; the first one at the start; none in a live sale."""
+    assert at(71) == end_of_another(a_sale(), [at(60), at(70), None])
+    assert at(60) == end_of_another(a_sale(), [])
+    assert None is end_of_another(a_sale(kind=Kind.LIVE), [None])

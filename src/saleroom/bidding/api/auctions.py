@@ -22,6 +22,7 @@ from saleroom.bidding.domain.errors import (
     AuctionStarted,
     EndsByItself,
     HasBids,
+    LotOfSale,
     NotAuthor,
     Paused,
     PreconditionFailed,
@@ -43,7 +44,7 @@ from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Invalid
 
 QUERY_MAX = 200
-AUTHOR_REFUSALS = (UnknownAuction, NotAuthor, AuctionOver)
+AUTHOR_REFUSALS = (UnknownAuction, NotAuthor, LotOfSale, AuctionOver)
 BY_MARK = paging(AUCTIONS)
 LIST = (
     Field(

@@ -71,6 +71,12 @@ class BeyondLimit(Conflict):
     code = "beyond_limit"
 
 
+class LotOfSale(Conflict):
+    """This auction is a lot of a sale; those who manage the sale change it there."""
+
+    code = "lot_of_a_sale"
+
+
 class BidTooLow(Conflict):
     """The bid is too low; bid at least the minimum bid."""
 

@@ -21,7 +21,7 @@ from saleroom.bidding.domain.categories import refuse_unknown
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
-from saleroom.bidding.service.lookup import lock_own
+from saleroom.bidding.service.lookup import lock_to_change
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.bidding.storage import auctions
@@ -88,7 +88,7 @@ def amend(
     Raises as `domain.selling.amend` and `refuse_unknown`, and UnknownAuction.
     """
     account = authenticate(tx, token, Right.SELL)
-    auction = lock_own(tx, gid, account.party)
+    auction = lock_to_change(tx, gid, account.party)
     photos = logged(tx, auction) if "category" in changes else ()
     events = selling.amend(auction, account.party, changes, tx.now(), seen, photos)
     refuse_unknown(changes.get("category"), categories, was=auction.category)
@@ -98,7 +98,7 @@ def amend(
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:
     """Cancel an auction before its first bid; the row and its history stay. Raises as `domain.selling.cancel`."""
     account = authenticate(tx, token, Right.SELL)
-    auction = lock_own(tx, gid, account.party)
+    auction = lock_to_change(tx, gid, account.party)
     advance(tx, auction, selling.cancel(auction, account.party, tx.now(), seen))
 
 
@@ -115,7 +115,7 @@ def close(
     Raises as `domain.selling.close_now` and `announce_end`, UnknownAuction and IdempotencyMismatch.
     """
     account = authenticate(tx, token, Right.SELL)
-    auction = lock_own(tx, gid, account.party)
+    auction = lock_to_change(tx, gid, account.party)
 
     def act() -> bytes:
         author, now = account.party, tx.now()

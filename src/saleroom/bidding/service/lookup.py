@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.rights import Right, rights_of
 from saleroom.bidding.domain.auction import Auction, refuse_unless_author
-from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
+from saleroom.bidding.domain.errors import LotOfSale, TakenDown, UnknownAuction
 from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.storage import auctions
@@ -43,6 +43,13 @@ def lock_own(tx: Transaction, gid: str, author: Party) -> Auction:
     The author never changes and is read before the lock, so a stranger's request neither waits for a lot nor holds up its bids.
     """
     get_own(tx, gid, author)
+    return lock_one(tx, gid)
+
+
+def lock_to_change(tx: Transaction, gid: str, author: Party) -> Auction:
+    """Do the same for an auction whose author alone decides about it. Raises UnknownAuction, NotAuthor or LotOfSale."""
+    if get_own(tx, gid, author).sale_id is not None:
+        raise LotOfSale
     return lock_one(tx, gid)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.accounts.domain.accounts import Account
+from saleroom.accounts.domain.accounts import Account, Holder
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
@@ -29,9 +29,9 @@ from saleroom.bidding.domain.photos import (
 )
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service.decoder import Decoder
-from saleroom.bidding.service.lookup import get_one, lock_own, sees
+from saleroom.bidding.service.lookup import get_one, lock_to_change, sees
 from saleroom.bidding.service.places import Places, Sender
-from saleroom.bidding.service.recording import advance
+from saleroom.bidding.service.recording import Step, advance, record, steps
 from saleroom.bidding.service.renditions import FIELD, Renditions
 from saleroom.bidding.storage import auctions, photos
 from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile
@@ -131,13 +131,13 @@ def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Pre
     Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`) or TooManyPhotos.
     """
     account = authenticate(tx, token, Right.SELL)
-    auction = lock_own(tx, gid, account.party)
+    auction = lock_to_change(tx, gid, account.party)
     selling.refuse_unless_amendable(auction, account.party, tx.now(), seen)
     auction = put_on(tx, account, auction, ids)
     return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
 
-def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[str]) -> Auction:
+def put_on(tx: Transaction, account: Holder, auction: Auction, ids: Sequence[str]) -> Auction:
     """Put exactly these photos of the account on its locked lot, and return the lot after that.
 
     If it has them already, nothing happens. A photo of another lot is copied if that lot is over; it stays there. Raises
@@ -161,6 +161,19 @@ def put_on(tx: Transaction, account: Account, auction: Auction, ids: Sequence[st
     return advance(tx, auction, events)
 
 
+def put_on_new(tx: Transaction, lots: Sequence[tuple[Auction, Sequence[OwnPhoto]]]) -> None:
+    """Put photos of their authors that are on no lot on new lots, which have none."""
+    placed = {auction.id: found for auction, found in lots if found}
+    digests = photos.digests(tx, [one.files_id for found in placed.values() for one in found])
+    taken: list[Step] = []
+    for auction, found in lots:
+        if found:
+            shown = [_shown(one, digests) for one in found]
+            taken += steps(auction, selling.arrange(auction, auction.author, shown, auction.changed_at))
+    photos.place_new(tx, placed)
+    record(tx, taken)
+
+
 def logged(tx: Transaction, auction: Auction) -> list[ShownPhoto]:
     """Return the photos of a lot as its log names them."""
     ids = [one.id for one in photos.of_auction(tx, auction.id)]
@@ -170,10 +183,14 @@ def logged(tx: Transaction, auction: Auction) -> list[ShownPhoto]:
 
 def _with_digests(tx: Transaction, found: Sequence[OwnPhoto]) -> list[ShownPhoto]:
     digests = photos.digests(tx, [one.files_id for one in found])
-    return [ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.files_id])) for one in found]
+    return [_shown(one, digests) for one in found]
 
 
-def _copy(tx: Transaction, account: Account, source: OwnPhoto) -> OwnPhoto:
+def _shown(one: OwnPhoto, digests: Mapping[int, Sequence[tuple[int, str]]]) -> ShownPhoto:
+    return ShownPhoto(one.photo.id, tuple(ShownFile(*file) for file in digests[one.files_id]))
+
+
+def _copy(tx: Transaction, account: Holder, source: OwnPhoto) -> OwnPhoto:
     return photos.copy(tx, account.id, source, secrets.token_urlsafe(PHOTO_ID_BYTES), tx.now())
 
 

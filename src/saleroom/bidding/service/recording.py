@@ -36,6 +36,16 @@ def begin_ledger(tx: Transaction, created: AuctionCreated, sale_id: int | None =
     return auction
 
 
+def begin_ledgers(tx: Transaction, created: Sequence[AuctionCreated], sale_id: int) -> list[Auction]:
+    """Write the auctions of a sale that `created` begin, and return them in their order. Raises IntegrityError as above."""
+    begun = [enter(begin(0, event), event) for event in created]
+    stored = auctions.insert_auctions(tx, [structs.replace(auction, sale_id=sale_id) for auction, _ in begun])
+    event_log.append(
+        tx, [(auction, event, entry) for auction, event, (_, entry) in zip(stored, created, begun, strict=True)]
+    )
+    return stored
+
+
 def record(tx: Transaction, taken: Sequence[Step]) -> None:
     """Write the auctions after their last step, the log, and the bids."""
     auctions.save(tx, (auction for auction, _, _ in taken), {type(event) for _, event, _ in taken})

@@ -82,6 +82,18 @@ def insert_auction(tx: Transaction, auction: Auction) -> Auction:
     return auction
 
 
+def insert_auctions(tx: Transaction, new: Sequence[Auction]) -> list[Auction]:
+    """Store new auctions and return them with their numbers, in their order. Raises IntegrityError as `insert_auction`."""
+    bulk.insert(tx, auctions, [row_of(auction) | {"sale_id": auction.sale_id} for auction in new])
+    found = select(auctions.c.gid, auctions.c.id).where(among(tx, auctions.c.gid, [auction.gid for auction in new]))
+    numbers = {row.gid: row.id for row in tx.execute(found)}
+    stored = [msgspec.structs.replace(auction, id=numbers[auction.gid]) for auction in new]
+    for auction in stored:
+        search_index.put(tx, auction.id, auction.name, auction.description)
+    _note(tx, {auction.id: auction for auction in stored})
+    return stored
+
+
 def row_of(auction: Auction) -> dict[str, Any]:
     """Return every column of an auction that its ledger covers, but its number, by name."""
     return {

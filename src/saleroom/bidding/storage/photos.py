@@ -91,7 +91,7 @@ def digests(tx: Transaction, numbers: Collection[int]) -> dict[int, list[tuple[i
     """Return the width and the SHA-256 of each file, the narrowest first, by the number of the photo that has the files."""
     found: dict[int, list[tuple[int, str]]] = {number: [] for number in numbers}
     files = select(photo_files.c.photo_id, photo_files.c.width, photo_files.c.digest)
-    for row in tx.execute(files.where(photo_files.c.photo_id.in_(numbers)).order_by(photo_files.c.width)):
+    for row in tx.execute(files.where(among(tx, photo_files.c.photo_id, numbers)).order_by(photo_files.c.width)):
         found[row.photo_id].append((row.width, row.digest))
     return found
 
@@ -114,6 +114,16 @@ def place(tx: Transaction, auction_id: int, kept: Sequence[OwnPhoto], now: datet
     tx.execute(update(photos).where(photos.c.auction_id == auction_id).values(nowhere))
     rows = [
         {"id": one.id, "auction_id": auction_id, "place": number, "unplaced_at": None}
+        for number, one in enumerate(kept, 1)
+    ]
+    bulk.update(tx, photos, rows)
+
+
+def place_new(tx: Transaction, lots: Mapping[int, Sequence[OwnPhoto]]) -> None:
+    """Put photos on auctions that have none, by the auction's number, in their order."""
+    rows = [
+        {"id": one.id, "auction_id": auction_id, "place": number, "unplaced_at": None}
+        for auction_id, kept in lots.items()
         for number, one in enumerate(kept, 1)
     ]
     bulk.update(tx, photos, rows)

@@ -44,6 +44,7 @@ WORDS = Words(
             ),
             N_("This goes beyond your limit in the sale."),
         ),
+        "lot_of_a_sale": (N_("This lot belongs to a sale. Those who manage the sale change it there."),),
         "not_author": (N_("Only the seller of a lot may do this."),),
         "bid_too_low": (
             N_("Your bid is too low. Bid %(minimum_bid)s or more."),

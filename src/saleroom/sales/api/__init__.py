@@ -1,9 +1,8 @@
-"""Sales over the HTTP API. `ENDPOINTS` are those of every house."""
+"""Sales over the HTTP API. `ENDPOINTS` and `STREAMS` are those of every house."""
 
 from __future__ import annotations
 
-from typing import Any
+from saleroom.sales.api import consignors, lots, sales, streams
 
-from saleroom.http.endpoints import Endpoint
-
-ENDPOINTS: tuple[Endpoint[Any], ...] = ()
+ENDPOINTS = (*sales.ENDPOINTS, *lots.ENDPOINTS, *consignors.ENDPOINTS)
+STREAMS = streams.ENDPOINTS

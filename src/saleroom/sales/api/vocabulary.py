@@ -2,6 +2,78 @@
 
 from __future__ import annotations
 
-from saleroom.http.schemas import Vocabulary
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
+from saleroom.sales.domain.consignors import CODE_PATTERN
+from saleroom.sales.domain.errors import (
+    BegunAlready,
+    BidOnLots,
+    LabelTaken,
+    PublishedAlready,
+    SaleOver,
+    TooManyLots,
+    WithdrawnAlready,
+)
+from saleroom.sales.domain.labels import LABEL_PATTERN
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 
-VOCABULARY = Vocabulary(members={})
+_LABEL: Schema = {"pattern": f"^{LABEL_PATTERN}$"}
+_CODE: Schema = {"pattern": f"^{CODE_PATTERN}$"}
+_STATUS: dict[str, Schema] = {
+    "status": {"type": "string", "enum": list(SaleStatus), "description": "The state of the sale."}
+}
+_WHICH: dict[str, Schema] = {"label": {"type": "string", **_LABEL, "description": "The number of the lot."}}
+
+VOCABULARY = Vocabulary(
+    members={
+        "consignor": (_CODE, "The code of the one who brings it; for staff."),
+        "consignors": ({}, "The consignors, by code."),
+        "contact": ({}, "How to reach somebody; empty if that is not known."),
+        "estimateFrom": (MONEY, "The lower end of the estimate; null without one."),
+        "estimateTo": (MONEY, "The upper end of the estimate; null if it is one amount, or without one."),
+        "following": ({}, "Whether a soft close moves the ends of all later lots too."),
+        "label": (_LABEL, "The number in the catalogue."),
+        "labels": ({}, "The numbers of all lots, in the order of calling."),
+        "limitDefault": (MONEY, "The limit of those who register; null for none. For staff."),
+        "lots": ({}, "The lots of this page, in the order of calling."),
+        "names": ({"enum": list(Names)}, "Whether others see bidders by their usernames or by their paddles."),
+        "opensAt": (INSTANT, "When bidding opens; null for at publication."),
+        "rank": ({"minimum": 1}, "The place in the order of calling."),
+        "registration": ({"enum": list(Registration)}, "Who may bid."),
+        "sales": ({}, "The sales of this page."),
+        "spacing": ({"minimum": 1}, "Seconds between the ends of two lots of a timed sale."),
+        "taxScheme": ({"enum": list(TaxScheme)}, "How its sale is taxed; null if nobody has said."),
+        "title": ({}, "The title."),
+        "venue": ({}, "Where it takes place; empty if that is not said."),
+        "withdrawnFor": ({}, "Why it was withdrawn; null if it was not."),
+    },
+    forms={
+        ("SaleView", "gid"): {"pattern": GID_PATTERN, "description": "The sale's public identifier."},
+        ("SaleView", "description"): {"description": "What the sale is about."},
+        ("SaleView", "kind"): {"enum": list(Kind), "description": "Whether clocks or an auctioneer close the lots."},
+        ("SaleView", "status"): {"enum": list(SaleStatus)},
+        ("SaleView", "startsAt"): {
+            **INSTANT,
+            "description": "When the first lot of a timed sale ends, or a live one begins; null in a draft that does not say.",
+        },
+        ("SaleView", "softClose"): {"description": "How late bids move the end of a lot; null if they do not."},
+        ("SaleView", "cancelledFor"): {"description": "Why it was cancelled; null if it was not."},
+        ("SaleView", "version"): {**COUNT, "description": "The number of its latest event; 0 before publication."},
+        ("LotView", "gid"): {"pattern": GID_PATTERN, "description": "The public identifier of its auction."},
+        ("LotView", "auction"): {"description": "Its auction; null in a draft."},
+        ("LotView", "reservePrice"): {**MONEY, "description": "It is not sold below this; for staff."},
+        ("ConsignorView", "code"): {**_CODE, "description": "The short name."},
+        ("ConsignorView", "name"): {"description": "The name."},
+        ("ConsignorView", "username"): {"description": "Their account; null without one."},
+    },
+    facts={
+        PublishedAlready: _STATUS,
+        SaleOver: _STATUS,
+        BegunAlready: _STATUS,
+        TooManyLots: {"limit": {"type": "integer", "minimum": 1, "description": "How many lots a sale can have."}},
+        LabelTaken: _WHICH,
+        WithdrawnAlready: _WHICH,
+        BidOnLots: {"lots": {"type": "string", "description": "The numbers of these lots."}},
+    },
+    tags={"sales": "Sales of many lots, and their catalogues."},
+)

@@ -83,6 +83,12 @@ class BegunAlready(Conflict):
     code = "sale_running"
 
 
+class StandsStill(Conflict):
+    """The sale is paused; resume it first."""
+
+    code = "sale_paused"
+
+
 class NoLots(Conflict):
     """The sale has no lot to publish; add one first."""
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import structs
 
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.events import AuctionCreated
 from saleroom.bidding.domain.selling import Draft
 from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.sales.domain import events
-from saleroom.sales.domain.errors import NoLots
+from saleroom.sales.domain.errors import BegunAlready, NoLots, StandsStill, TooManyLots
 from saleroom.sales.domain.events import SaleEvent
 from saleroom.sales.domain.lots import Lot, LotTerms
-from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms, refuse_unless_draft
+from saleroom.sales.domain.sale import (
+    ALWAYS,
+    LOTS_MAX,
+    Kind,
+    Sale,
+    SaleStatus,
+    SaleTerms,
+    refuse_if_over,
+    refuse_unless_draft,
+)
 
 
 def end_at_place(terms: SaleTerms, place: int) -> datetime | None:
@@ -109,3 +121,51 @@ def begin_if_due(sale: Sale, now: datetime) -> list[SaleEvent]:
 def close_if_over(sale: Sale, now: datetime, *, lots_running: bool) -> list[SaleEvent]:
     """Return the close of a running sale none of whose lots is scheduled or open any more."""
     return [events.SaleClosed(at=now)] if sale.status is SaleStatus.RUNNING and not lots_running else []
+
+
+def cancel(sale: Sale, reason: str, now: datetime) -> list[SaleEvent]:
+    """Return the cancellation of a published sale, or nothing for a draft, which nobody has seen.
+
+    Raises SaleOver or BegunAlready.
+    """
+    refuse_if_over(sale)
+    if sale.is_draft:
+        return []
+    if sale.status is not SaleStatus.PUBLISHED:
+        raise BegunAlready(status=sale.status.value)
+    return [events.SaleCancelled(at=now, reason=reason)]
+
+
+def end_of_another(sale: Sale, ends: Iterable[datetime | None]) -> datetime | None:
+    """Return the end of a lot that is added to a published sale whose other lots have these ends; None for a live one."""
+    if not sale.is_timed:
+        return None
+    last = max((end for end in ends if end is not None), default=None)
+    return sale.terms.starts_at if last is None else last + timedelta(seconds=sale.terms.spacing)
+
+
+def amend(sale: Sale, changes: Mapping[str, Any], now: datetime) -> tuple[Sale, list[SaleEvent]]:
+    """Return the sale with other terms, and what is told of that: nothing for a draft, or if nobody would see a difference.
+
+    Raises SaleOver, Contradiction, or PublishedAlready if a change would reach the lots.
+    """
+    refuse_if_over(sale)
+    terms = structs.replace(sale.terms, **changes)
+    changed = {name for name in terms.__struct_fields__ if getattr(terms, name) != getattr(sale.terms, name)}
+    if changed - ALWAYS:
+        refuse_unless_draft(sale)
+    refuse_contradictory_terms(terms)
+    after = structs.replace(sale, terms=terms)
+    if sale.is_draft or not changed - {"limit_default"}:
+        return after, []
+    said = {"title": terms.title, "description": terms.description, "venue": terms.venue}
+    return after, [events.SaleAmended(at=now, registration=terms.registration.value, **said)]
+
+
+def refuse_to_add(sale: Sale, count: int) -> None:
+    """Raise SaleOver, StandsStill or TooManyLots unless lots can be added to a sale that will have `count` of them."""
+    refuse_if_over(sale)
+    if sale.status is SaleStatus.PAUSED:
+        raise StandsStill
+    if count > LOTS_MAX:
+        raise TooManyLots(limit=LOTS_MAX)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Row, Select, delete, func, literal, select, update
+from sqlalchemy import Row, Select, delete, func, insert, literal, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import Photo, made_widths
@@ -150,6 +150,22 @@ def photos_of(tx: Transaction, lot_ids: Collection[int]) -> dict[int, list[OwnPh
         photo = Photo(row.gid, row.width, row.height, made_widths(row.width))
         found[row.lot_id].append(OwnPhoto(row.id, photo, None, row.source_id or row.id))
     return found
+
+
+def have_other_photos(tx: Transaction, lot: Lot, photo_ids: Collection[int]) -> bool:
+    """Return whether one of these photos is on another lot without an auction."""
+    found = select(lot_photos.c.lot_id).where(
+        among(tx, lot_photos.c.photo_id, photo_ids), lot_photos.c.lot_id != lot.id
+    )
+    return tx.execute(found.limit(1)).first() is not None
+
+
+def place_photos(tx: Transaction, lot: Lot, photo_ids: Sequence[int]) -> None:
+    """Put exactly these photos on a lot without an auction, in this order."""
+    tx.execute(delete(lot_photos).where(lot_photos.c.lot_id == lot.id))
+    rows = [{"lot_id": lot.id, "place": place, "photo_id": photo} for place, photo in enumerate(photo_ids, 1)]
+    if rows:
+        tx.execute(insert(lot_photos), rows)
 
 
 def _first(tx: Transaction, statement: Select[Any]) -> Lot | None:

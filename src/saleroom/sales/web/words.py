@@ -13,6 +13,7 @@ WORDS = Words(
         "sale_published": (N_("The sale is published, so this can no longer be changed."),),
         "sale_over": (N_("The sale is over or cancelled."),),
         "sale_running": (N_("The sale has begun, so this is no longer possible. Single lots can be withdrawn."),),
+        "sale_paused": (N_("The sale stands still. Resume it first."),),
         "no_lots": (N_("The sale has no lots yet. Add at least one, then publish it."),),
         "too_many_lots": (
             N_("A sale can have %(limit)s lots. Put further ones into another sale."),
@@ -54,6 +55,10 @@ WORDS = Words(
     },
     faults={
         "another_participant": (N_("Choose another bidder to merge this one with."),),
+        "cap_in_sale": (N_("The lots of a sale end one after the other, so their soft close has no cap."),),
+        "not_a_list_of_labels": (N_("Name the lots by their numbers."),),
+        "too_many_labels": (N_("A sale can have %(most)s lots."),),
+        "consignor_code": (N_("Enter 1 to 20 of the characters A to Z, 0 to 9, full stop, underscore and hyphen."),),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
         "required_with_to": (N_("Enter the lower end of the estimate too."),),
         "below_from": (N_("The upper end of the estimate must not be below the lower one."),),

@@ -1,0 +1,71 @@
+"""Consignors: those who bring lots to sales; added, changed, listed."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from saleroom.accounts.domain.audit import Act
+from saleroom.accounts.domain.errors import UnknownUser
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.storage import accounts
+from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.kernel.instants import instant
+from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
+from saleroom.sales.domain.views import ConsignorView
+from saleroom.sales.storage import consignors
+from saleroom.sales.storage.consignors import Consignor
+from saleroom.storage.database import Transaction
+
+LISTED_MAX = 1_000
+
+
+def add(tx: Transaction, token: str, code: str, name: str, contact: str, username: str | None) -> ConsignorView:
+    """Add a consignor. Raises Unauthenticated, MissingRight, CodeTaken or UnknownUser."""
+    staff = authenticate(tx, token, Right.CATALOGUE)
+    if consignors.find(tx, code) is not None:
+        raise CodeTaken
+    gid = secrets.token_urlsafe(GID_BYTES)
+    consignors.add(tx, gid, code, name, contact, _user(tx, username), tx.now())
+    audit.note(tx, staff, Act.CONSIGNOR_ADDED, f"consignor {code}", {}, {})
+    return _view(_known(tx, code))
+
+
+def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> ConsignorView:
+    """Change what is said of a consignor. Raises Unauthenticated, MissingRight, UnknownConsignor or UnknownUser."""
+    staff = authenticate(tx, token, Right.CATALOGUE)
+    found = _known(tx, code)
+    user_id = _user(tx, changes["username"]) if "username" in changes else found.user_id
+    consignors.change(tx, found.id, changes.get("name", found.name), changes.get("contact", found.contact), user_id)
+    audit.note(tx, staff, Act.CONSIGNOR_CHANGED, f"consignor {code}", {}, {})
+    return _view(_known(tx, code))
+
+
+def listed(tx: Transaction, token: str | None) -> list[ConsignorView]:
+    """Return the consignors, by code. Raises Unauthenticated or MissingRight."""
+    authenticate(tx, token, Right.CATALOGUE)
+    return [_view(one) for one in consignors.listed(tx, LISTED_MAX)]
+
+
+def _known(tx: Transaction, code: str) -> Consignor:
+    found = consignors.find(tx, code)
+    if found is None:
+        raise UnknownConsignor
+    return found
+
+
+def _user(tx: Transaction, username: str | None) -> int | None:
+    if username is None:
+        return None
+    found = accounts.find_login(tx, username)
+    if found is None:
+        raise UnknownUser
+    return found.account.id
+
+
+def _view(one: Consignor) -> ConsignorView:
+    return ConsignorView(
+        code=one.code, name=one.name, contact=one.contact, username=one.username, created_at=instant(one.created_at)
+    )
