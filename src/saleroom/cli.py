@@ -211,6 +211,83 @@ def demo_house(**given: Any) -> int:
     return command.run(command.DemoOptions(**given))
 
 
+@cli.group("catalogue", epilog=EXIT_CODES)
+def catalogue() -> None:
+    """Import the catalogue of a sale into a running house, or export it.
+
+    Examples:
+
+        saleroom catalogue import https://bids.example/sales/k3X9mQ2vTa1_ catalogue.csv --dry-run
+        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ catalogue.xlsx
+
+    Both need the access token of somebody who may edit catalogues. It comes from --token-file, from HOUSE_TOKEN, or from
+    a prompt.
+    """
+
+
+def _token(token_file: str | None) -> str:
+    from saleroom.tools.catalogue import command
+
+    token = command.read_token(os.environ, token_file)
+    if token is None and not sys.stdin.isatty():
+        raise click.UsageError("no token: set HOUSE_TOKEN, or give --token-file")
+    return token or str(click.prompt("Access token", hide_input=True))
+
+
+_token_file = click.option(
+    "--token-file", metavar="FILE", type=click.Path(dir_okay=False), help="File whose first line is the access token."
+)
+
+
+@catalogue.command(
+    "import",
+    cls=options.ToolCommand,
+    epilog="Exit codes: 0 done, or nothing would stop it; 1 there are faults, or it failed; 2 wrong usage.",
+)
+@click.argument("url", metavar="URL")
+@click.argument("sheet", metavar="[FILE]", required=False, type=click.Path(dir_okay=False))
+@click.option("--photos", metavar="FILE", type=click.Path(dir_okay=False), help="ZIP of photos, such as 12A-2.jpg.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, and say what would change.")
+@_token_file
+def import_catalogue(url: str, sheet: str | None, photos: str | None, dry_run: bool, token_file: str | None) -> int:
+    """Import lots and photos into the sale at URL, from CSV or XLSX and a ZIP.
+
+    Examples:
+
+        saleroom catalogue import https://bids.example/sales/k3X9mQ2vTa1_ catalogue.csv --dry-run
+        saleroom catalogue import https://bids.example/sales/k3X9mQ2vTa1_ catalogue.xlsx --photos photos.zip
+        saleroom catalogue import https://bids.example/sales/k3X9mQ2vTa1_ --photos photos.zip --token-file token.txt
+
+    Rows find their lots by label, so a second import changes only what differs. With a fault in any row nothing is imported.
+    """
+    from saleroom.tools.catalogue import command
+
+    return command.run_import(url, sheet, _token(token_file), photos=photos, dry_run=dry_run)
+
+
+@catalogue.command("export", cls=options.ToolCommand, epilog=EXIT_CODES)
+@click.argument("url", metavar="URL")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option(
+    "--language", default="en", metavar="en|de", type=click.Choice(["en", "de"]), help="Of headings. Default: en."
+)
+@click.option("--results", is_flag=True, help="Export prices and winners instead of the catalogue.")
+@_token_file
+def export_catalogue(url: str, file: str, language: str, results: bool, token_file: str | None) -> int:
+    """Export the catalogue of the sale at URL as CSV or XLSX, by the name of the file.
+
+    Examples:
+
+        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ catalogue.xlsx
+        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ katalog.csv --language de
+        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ results.csv --results
+    """
+    from saleroom.tools.catalogue import command
+
+    click.echo(command.run_export(url, file, _token(token_file), language=language, results=results))
+    return 0
+
+
 for _command in (*people_commands.COMMANDS, notice_commands.notices):
     cli.add_command(_command)
 

@@ -101,10 +101,12 @@ class ResponseHeader(Struct, frozen=True):
 
 
 class Upload(Struct, frozen=True):
-    """A body that is one file, which the handler reads."""
+    """A body that is one file, or a form with `files` by the names of their fields, which the handler reads."""
 
     media_types: tuple[str, ...]
     about: str
+    files: Mapping[str, str] = MappingProxyType({})
+    """What each file of a form is."""
 
 
 class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):

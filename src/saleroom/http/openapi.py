@@ -9,7 +9,7 @@ import msgspec
 
 from saleroom import __version__
 from saleroom.http import problems, schemas
-from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint
+from saleroom.http.endpoints import KEY_LENGTH_MAX, Access, Endpoint, Upload
 from saleroom.http.forms import Field
 from saleroom.http.guard import HEADER_BYTES_MAX
 from saleroom.http.problems import sentence_of, status_of
@@ -109,7 +109,7 @@ def _operation(endpoint: Endpoint[Any]) -> dict[str, Any]:
         operation["requestBody"] = {
             "description": endpoint.upload.about,
             "required": True,
-            "content": {kind: {"schema": BINARY} for kind in endpoint.upload.media_types},
+            "content": {kind: {"schema": _upload_schema(endpoint.upload)} for kind in endpoint.upload.media_types},
         }
     return operation
 
@@ -119,6 +119,15 @@ _SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.TOKEN_OPTIONAL: [{"token": []}, {}],
     Access.TOKEN: [{"token": []}],
 }
+
+
+def _upload_schema(upload: Upload) -> dict[str, Any]:
+    if not upload.files:
+        return BINARY
+    return {
+        "type": "object",
+        "properties": {name: BINARY | {"description": about} for name, about in upload.files.items()},
+    }
 
 
 def _parameters(endpoint: Endpoint[Any]) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from babel.numbers import get_currency_symbol
+
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service.admission import GATE
@@ -14,6 +16,8 @@ from saleroom.http.endpoints import Rows
 from saleroom.sales import api
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
+from saleroom.sales.service.importer import Importer
+from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
 from saleroom.sales.services import SaleServices
 from saleroom.sales.storage.area_tables import TABLES
@@ -25,13 +29,16 @@ from saleroom.storage.database import Database
 def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     database = platform.database
     database.provide(GATE, gate)
+    categories = read_categories(settings.categories)
+    signs = (settings.currency, get_currency_symbol(settings.currency, "en"))
     services = SaleServices(
         database=database,
         tokens=platform.tokens,
         cursors=platform.cursors,
         feed=Feed(database, LOG, settings.followers_max),
+        importer=Importer(database, settings.photo_bytes_max, HouseRules(signs, categories)),
         currency=settings.currency,
-        categories=tuple(one.name for one in read_categories(settings.categories)),
+        categories=tuple(one.name for one in categories),
     )
 
     async def begin() -> Mapping[str, Task]:
@@ -41,7 +48,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         pages=area_pages(services),
         rows=(Rows(services, api.ENDPOINTS), Rows(services.feed, api.STREAMS)),
         begin=begin,
-        close=lambda: None,
+        close=services.importer.close,
     )
 
 

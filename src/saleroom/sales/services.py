@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
+from saleroom.sales.service.importer import Importer
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -18,6 +19,7 @@ class SaleServices:
     tokens: Tokens
     cursors: Cursors
     feed: Feed
+    importer: Importer
     currency: str
     """The ISO 4217 code of the currency of all amounts."""
     categories: tuple[str, ...]

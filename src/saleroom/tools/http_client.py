@@ -132,7 +132,7 @@ class HttpClient:
         method: str,
         path: str,
         headers: Mapping[str, str] = _NO_HEADERS,
-        data: bytes | None = None,
+        data: bytes | aiohttp.FormData | None = None,
         *,
         endless: bool = False,
     ) -> AsyncIterator[Response]:

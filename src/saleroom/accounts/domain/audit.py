@@ -58,6 +58,7 @@ class Act(StrEnum):
     LOT_CHANGED = "lot.changed"
     LOT_WITHDRAWN = "lot.withdrawn"
     LOTS_ORDERED = "lots.ordered"
+    CATALOGUE_IMPORTED = "catalogue.imported"
     CONSIGNOR_ADDED = "consignor.added"
     CONSIGNOR_CHANGED = "consignor.changed"
     BIDDER_ADMITTED = "bidder.admitted"
@@ -98,6 +99,7 @@ ACTS: Mapping[Act, str] = {
     Act.LOT_CHANGED: "changed a lot of a sale",
     Act.LOT_WITHDRAWN: "withdrew a lot from a sale",
     Act.LOTS_ORDERED: "put the lots of a sale in another order",
+    Act.CATALOGUE_IMPORTED: "imported lots into a sale",
     Act.CONSIGNOR_ADDED: "added a consignor",
     Act.CONSIGNOR_CHANGED: "changed a consignor",
     Act.BIDDER_ADMITTED: "admitted somebody to a sale",

@@ -40,6 +40,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.LOT_CHANGED: N_("changed a lot of a sale"),
     Act.LOT_WITHDRAWN: N_("withdrew a lot from a sale"),
     Act.LOTS_ORDERED: N_("put the lots of a sale in another order"),
+    Act.CATALOGUE_IMPORTED: N_("imported lots into a sale"),
     Act.CONSIGNOR_ADDED: N_("added a consignor"),
     Act.CONSIGNOR_CHANGED: N_("changed a consignor"),
     Act.BIDDER_ADMITTED: N_("admitted somebody to a sale"),

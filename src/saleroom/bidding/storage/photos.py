@@ -44,14 +44,22 @@ def count_unplaced(tx: Transaction, owner_id: int) -> int:
     return int(tx.execute(unplaced).scalar_one())
 
 
-def add(tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime) -> None:
-    """Store a photo with its files by width, on no lot. Raises IntegrityError if its id exists already."""
-    number = tx.execute(insert(photos).returning(photos.c.id), _row(owner_id, photo, now)).scalar_one()
+def add(
+    tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime, sent: str | None = None
+) -> int:
+    """Store a photo with its files by width, on no lot, and return its number. Raises IntegrityError if its id exists already.
+
+    `sent` is the SHA-256 of the file that it came as, if somebody will ask whether that has come before.
+    """
+    row = _row(owner_id, photo, now) | {"sent_digest": sent}
+    number = int(tx.execute(insert(photos).returning(photos.c.id), row).scalar_one())
     rows = [
         {"photo_id": number, "width": width, "digest": hashlib.sha256(data).hexdigest(), "bytes": data}
         for width, data in files.items()
     ]
-    tx.execute(insert(photo_files), rows)
+    if rows:
+        tx.execute(insert(photo_files), rows)
+    return number
 
 
 def copy(tx: Transaction, owner_id: int, source: OwnPhoto, photo_id: str, now: datetime) -> OwnPhoto:

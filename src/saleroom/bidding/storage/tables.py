@@ -192,14 +192,16 @@ photos = Table(
     Column("created_at", Instant, nullable=False),
     Column("unplaced_at", Instant),
     Column("source_id", BigInteger),
+    Column("sent_digest", String),
     UniqueConstraint("auction_id", "place"),
     Index("ix_photos_owner_id", "owner_id", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
     Index("ix_photos_unplaced_at", "unplaced_at", sqlite_where=_UNPLACED, postgresql_where=_UNPLACED),
 )
 """`place` counts a lot's photos from 1; both it and `auction_id` are null while the photo is on no lot, since
 `unplaced_at`; that is null too while a lot without an auction has it (`sales/storage/tables.py`). The size is that of the
-widest file. `source_id` is the photo whose files a copy shows, null for a photo with
-files of its own. It is on a lot that is over, which keeps it for good: so copies need no foreign key."""
+widest file. `source_id` is the photo whose files a copy shows, null for a photo with files of its own. It is on a lot that is
+over, which keeps it for good: so copies need no foreign key. `sent_digest` is the SHA-256 of the file that a photo came as in
+an import, which thereby knows what has come before."""
 
 
 photo_files = Table(

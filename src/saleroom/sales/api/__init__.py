@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import consignors, lots, sales, streams
+from saleroom.sales.api import consignors, importing, lots, sales, streams
 
-ENDPOINTS = (*sales.ENDPOINTS, *lots.ENDPOINTS, *consignors.ENDPOINTS)
+ENDPOINTS = (*sales.ENDPOINTS, *lots.ENDPOINTS, *consignors.ENDPOINTS, *importing.ENDPOINTS)
 STREAMS = streams.ENDPOINTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
+from saleroom.sales.api import import_words
 from saleroom.sales.domain.consignors import CODE_PATTERN
 from saleroom.sales.domain.errors import (
     BegunAlready,
@@ -26,6 +27,7 @@ _WHICH: dict[str, Schema] = {"label": {"type": "string", **_LABEL, "description"
 
 VOCABULARY = Vocabulary(
     members={
+        **import_words.MEMBERS,
         "consignor": (_CODE, "The code of the one who brings it; for staff."),
         "consignors": ({}, "The consignors, by code."),
         "contact": ({}, "How to reach somebody; empty if that is not known."),

@@ -7,8 +7,6 @@ import io
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from openpyxl import Workbook
-
 from saleroom.sales.domain.cells import Cell, guarded, written_amount
 
 CSV_TYPE = "text/csv; charset=utf-8"
@@ -30,6 +28,8 @@ def as_csv(rows: Iterable[Sequence[Cell]], language: str) -> bytes:
 
 def as_xlsx(rows: Iterable[Sequence[Cell]], language: str) -> bytes:
     """Return rows as XLSX. An amount with more digits than spreadsheets keep is a text."""
+    from openpyxl import Workbook  # only here, as it takes 10 MB
+
     _, mark = _DIALECTS[language]
     book = Workbook(write_only=True)
     sheet = book.create_sheet()

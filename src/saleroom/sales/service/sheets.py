@@ -12,8 +12,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from openpyxl import load_workbook
-
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.cells import Cell
 from saleroom.sales.domain.columns import HEADING_ROWS_MAX, Headings, find_headings
@@ -109,6 +107,8 @@ def _read_xlsx(data: bytes) -> list[list[Cell]]:
 
 def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
     """Return the cells of the first sheet: the values that were shown last, or the formulas. Its claimed size is ignored."""
+    from openpyxl import load_workbook  # only here, as it takes 10 MB
+
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=values, keep_links=False)
     try:
         sheet = book.worksheets[0]

@@ -1,0 +1,1 @@
+"""`saleroom catalogue`: the catalogue of a sale, to and from a running house."""
