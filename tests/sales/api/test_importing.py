@@ -2,6 +2,8 @@
 
 import io
 import json
+import socket
+import time
 import zipfile
 from datetime import timedelta
 from itertools import count
@@ -23,6 +25,7 @@ from saleroom.sales.domain.sale import Kind, Sale, SaleTerms
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User
+from tests.patience import SECONDS_MAX
 
 SAMPLES = Path(__file__).parents[3] / "docs/samples"
 XLSX = "catalogue.xlsx"
@@ -258,3 +261,28 @@ def test_hostile_and_clumsy_requests_are_refused(house: House, staff: User, gid:
     assert answer.json()["message"]["body"][0]["code"] == "malformed_form"
     answer = send(staff, gid, catalogue=b"PK\3\4", photos=b"PK\3\4")
     assert set(answer.json()["message"]) == {"catalogue", "photos"}
+
+
+def answers(user: User, gid: str, status: int) -> None:
+    """Import until the answer has this status."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while send(user, gid, catalogue=sheet("1;Clock;1;;")).status_code != status:
+        assert time.monotonic() < deadline, f"never {status}"
+        time.sleep(0.02)
+
+
+@pytest.mark.databases("sqlite")
+@pytest.mark.parametrize("to", ["import", "import.ndjson"])
+def test_one_import_runs_at_a_time_and_one_that_is_cut_off_makes_room(
+    house: House, staff: User, gid: str, to: str
+) -> None:
+    """While a client sends its files slowly, another import is told to wait; a client that hangs up leaves nothing behind."""
+    head = (
+        f"POST /sales/{gid}/{to} HTTP/1.1\r\nHost: localhost\r\nX-Requested-With: tests\r\nContent-Length: 999999\r\n"
+    )
+    form = "Content-Type: multipart/form-data; boundary=x\r\n"
+    with socket.create_connection(("127.0.0.1", house.port)) as slow:
+        slow.sendall(f"{head}{form}Authorization: Bearer {staff.token}\r\n\r\n--x\r\n".encode())
+        answers(staff, gid, 503)
+    answers(staff, gid, 200)
+    assert exported(staff, gid).count(b"\r\n") == 2
