@@ -103,7 +103,7 @@ def _named(info: zipfile.ZipInfo, photo_bytes_max: int) -> PhotoName | Fault:
 
 
 def _about(path: str, fault: Fault) -> Fault:
-    return Fault(fault.code, f"{path[-80:]}: {fault.message}", **fault.facts)
+    return Fault(fault.code, f"{path[-80:]}: {fault.message}", path=path[-80:], **fault.facts)
 
 
 def _directory_bytes(file: BinaryIO) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.sales.web.import_words import FAULTS
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
@@ -54,6 +55,7 @@ WORDS = Words(
         "code_taken": (N_("Another consignor has this code. Choose another one."),),
     },
     faults={
+        **FAULTS,
         "another_participant": (N_("Choose another bidder to merge this one with."),),
         "cap_in_sale": (N_("The lots of a sale end one after the other, so their soft close has no cap."),),
         "not_a_list_of_labels": (N_("Name the lots by their numbers."),),
