@@ -22,8 +22,10 @@ from saleroom.storage.database import Transaction
 from tests.fixtures_house import NO_TLS, House
 from tests.page_forms import FORMS
 from tests.page_routes import methods, page_routes
+from tests.sales import needed as sale_rights
 
 NEEDED: dict[str, Right | None] = {
+    **sale_rights.ENDPOINTS,
     "amendAuction": Right.SELL,
     "answerQuestion": Right.SELL,
     "approveSeller": Right.APPROVE_SELLERS,
@@ -56,19 +58,13 @@ NEEDED: dict[str, Right | None] = {
     "endSession": Right.ACCOUNT,
     "eraseMe": Right.ACCOUNT,
     "eraseUser": Right.MANAGE_PEOPLE,
-    "exportCatalogueCsv": Right.CATALOGUE,
-    "exportCatalogueXlsx": Right.CATALOGUE,
     "exportMyData": Right.ACCOUNT,
     "exportAudit": Right.READ_AUDIT,
-    "exportResultsCsv": Right.CATALOGUE,
-    "exportResultsXlsx": Right.CATALOGUE,
     "getAuction": Right.READ,
     "getLot": Right.READ,
     "getSale": Right.READ,
     "getUser": Right.READ_PEOPLE,
     "giveRole": Right.MANAGE_PEOPLE,
-    "importCatalogue": Right.CATALOGUE,
-    "importWithProgress": Right.CATALOGUE,
     "invitations": Right.MANAGE_PEOPLE,
     "invite": Right.MANAGE_PEOPLE,
     "hideAuction": Right.MODERATE_LOTS,
@@ -130,6 +126,7 @@ NEEDED: dict[str, Right | None] = {
 
 WITH_FILES = ("POST /sell", "POST /sell/photos", "POST /sell/drafts/{draft}", "POST /sell/{gid}")
 PAGES: dict[str, Right | None] = {
+    **sale_rights.PAGES,
     "GET /": Right.READ,
     "GET /.well-known/change-password": None,
     "GET /address/confirm": Right.READ,

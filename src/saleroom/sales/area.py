@@ -14,6 +14,7 @@ from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
 from saleroom.sales import api
+from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
 from saleroom.sales.service.importer import Importer
@@ -67,7 +68,7 @@ def tasks(database: Database, keeper: Keeper, feed: Feed) -> Mapping[str, Task]:
 SALES: Area[BiddingSettings] = Area(
     tables=TABLES,
     endpoints=(*api.ENDPOINTS, *api.STREAMS),
-    vocabulary=VOCABULARY,
+    vocabulary=VOCABULARY | PEOPLE,
     operations={},
     open=_open,
 )

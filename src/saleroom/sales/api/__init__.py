@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import consignors, importing, lots, sales, streams
+from saleroom.sales.api import consignors, importing, lots, participants, sales, streams
 
-ENDPOINTS = (*sales.ENDPOINTS, *lots.ENDPOINTS, *consignors.ENDPOINTS, *importing.ENDPOINTS)
+ENDPOINTS = (
+    *sales.ENDPOINTS,
+    *lots.ENDPOINTS,
+    *consignors.ENDPOINTS,
+    *importing.ENDPOINTS,
+    *participants.ENDPOINTS,
+)
 STREAMS = streams.ENDPOINTS

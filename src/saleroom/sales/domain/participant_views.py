@@ -25,7 +25,7 @@ class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
     declined_for: str | None
     bid_limit: str | None
     exposure: str
-    channel: str
+    bids_by: str
     checked_in_at: str | None
     registered_at: str
 
@@ -57,7 +57,7 @@ def participant_view(one: Participant, exposure: Exposure) -> ParticipantView:
         declined_for=one.reason or None,
         bid_limit=None if one.limit is None else str(one.limit),
         exposure=str(exposure.total),
-        channel=one.channel.value,
+        bids_by=one.channel.value,
         checked_in_at=maybe_instant(one.checked_in_at),
         registered_at=instant(one.registered_at),
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec import Struct, structs
 from sqlalchemy.exc import IntegrityError
 
@@ -17,13 +18,16 @@ from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
+from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts, people
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
 from saleroom.bidding.domain.paddles import name_of
 from saleroom.bidding.storage import auctions, bidder_names, moving
 from saleroom.kernel.errors import Contradiction
-from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
+from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import ParticipantAlready, TooManyParticipants, UnknownParticipant, UnknownSale
+from saleroom.sales.domain.participant_views import participant_view
 from saleroom.sales.domain.participants import (
     GUEST,
     PARTICIPANTS_MAX,
@@ -44,6 +48,7 @@ from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
 GUEST_BYTES = 6
+_encode = msgspec.json.Encoder().encode
 
 
 class Known(Struct, frozen=True):
@@ -51,6 +56,12 @@ class Known(Struct, frozen=True):
 
     participant: Participant
     exposure: Exposure
+
+    @property
+    def left(self) -> Decimal | None:
+        """What the limit leaves; None without a limit."""
+        limit = self.participant.limit
+        return None if limit is None else max(limit - self.exposure.total, ZERO)
 
 
 class Newcomer(Struct, frozen=True, kw_only=True):
@@ -102,6 +113,27 @@ def listed(
     return rows, rows[-1].participant.id if len(found) > limit else None
 
 
+def overview(
+    tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
+) -> tuple[Sale, list[Known], int | None]:
+    """Return the sale with such a page. Raises as `listed`."""
+    rows, following = listed(tx, token, gid, text, limit, before)
+    return _any(tx, gid), rows, following
+
+
+def own_overview(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
+    """Return the sale with what the caller is in it. Raises as `own`."""
+    known = own(tx, token, gid)
+    return _public(tx, gid), known
+
+
+def sale_gid(text: str) -> str:
+    """Return the gid of a sale as it stands in an address. Raises UnknownSale if no sale can have it."""
+    if GID.fullmatch(text) is None:
+        raise UnknownSale
+    return text
+
+
 def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
     """Make somebody a participant as staff, with a paddle; who is in the hall is checked in.
 
@@ -127,6 +159,17 @@ def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
     one = _add(tx, sale, _with_paddle(tx, sale, one, newcomer.paddle))
     note(tx, by, Act.BIDDER_ADMITTED, one.user.id, {}, _facts(sale, one))
     return _known(tx, one)
+
+
+def admit_once(tx: Transaction, token: str, gid: str, newcomer: Newcomer, asked: IdempotencyKey | None) -> bytes:
+    """Do the same once for each key, and return the JSON of a `ParticipantView`. Raises IdempotencyMismatch too."""
+    by = authenticate(tx, token, Right.ADMIT_BIDDERS)
+
+    def act() -> bytes:
+        known = admit(tx, token, gid, newcomer)
+        return _encode(participant_view(known.participant, known.exposure))
+
+    return once(tx, by, asked, act)
 
 
 def change(tx: Transaction, token: str, gid: str, participant: str, changes: Mapping[str, Any]) -> Known:
@@ -192,6 +235,16 @@ def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) ->
     return _known(tx, one)
 
 
+def merge_found(tx: Transaction, token: str, gid: str, participant: str, text: str) -> Known:
+    """Do the same with the one other participant whom the `text` finds, as a page asks for it. Raises UnknownParticipant."""
+    authenticate(tx, token, Right.ADMIT_BIDDERS)
+    sale = _any(tx, gid)
+    found = [one.gid for one in participants.page(tx, sale.id, text, 3) if one.gid != participant] if text else []
+    if len(found) != 1:
+        raise UnknownParticipant
+    return merge(tx, token, gid, participant, found[0])
+
+
 def _any(tx: Transaction, gid: str) -> Sale:
     found = sales.get(tx, gid)
     if found is None:
@@ -232,7 +285,7 @@ def _pair(tx: Transaction, sale: Sale, source: str, target: str, *, locked: bool
 def _guest(tx: Transaction, newcomer: Newcomer) -> Account:
     """Return a user for somebody without an account: nobody can log in to it."""
     if not newcomer.name.strip():
-        raise Contradiction.one("name", "required", "is needed of somebody without an account")
+        raise Contradiction.one("person_name", "required", "is needed of somebody without an account")
     found = accounts.add_user(tx, f"{GUEST}{secrets.token_hex(GUEST_BYTES)}", None, tx.now())
     if found is None:
         raise TryAgain("the name was taken")

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from starlette.routing import Route
+
 from saleroom.sales.services import SaleServices
+from saleroom.sales.web.people import PeoplePages
+from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
-from saleroom.site.site import AreaPages
+from saleroom.site.site import Address, AreaPages, Site
 
 
 def area_pages(services: SaleServices) -> AreaPages:
     """Return the pages over one house."""
-    return AreaPages(folder=Path(__file__).parent, routes=lambda site: (), words=WORDS, paths=frozenset())
+    return AreaPages(
+        folder=Path(__file__).parent,
+        routes=lambda site: _routes(site, services),
+        words=WORDS,
+        paths=frozenset(),
+        below=("/admin/sales/", "/mine/sales/"),
+    )
+
+
+def _routes(site: Site, services: SaleServices) -> list[Route]:
+    people, registration = PeoplePages(site, services), RegistrationPages(site, services)
+    one = "/admin/sales/{gid}/people/{participant}"
+    return [
+        Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
+        Route("/admin/sales/{gid}/people", Address(GET=people.show, POST=people.admit)),
+        Route(f"{one}/check-in", Address(POST=people.check_in)),
+        Route(f"{one}/decision", Address(POST=people.decide)),
+        Route(f"{one}/merger", Address(POST=people.merge)),
+    ]

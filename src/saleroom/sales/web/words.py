@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from saleroom.sales.domain.participants import Channel, Standing
 from saleroom.sales.web.import_words import FAULTS
 from saleroom.site.language import N_
 from saleroom.site.words import Words
@@ -72,3 +75,15 @@ WORDS = Words(
     },
     headings={"unknown_sale": N_("There is no such sale")},
 )
+
+ADMISSIONS: Mapping[Standing, str] = {
+    Standing.PENDING: N_("waits for approval"),
+    Standing.APPROVED: N_("approved"),
+    Standing.LIMITED: N_("approved up to a limit"),
+    Standing.DECLINED: N_("declined"),
+}
+CHANNELS: Mapping[Channel, str] = {
+    Channel.FLOOR: N_("in the hall"),
+    Channel.PHONE: N_("by telephone"),
+    Channel.ONLINE: N_("online"),
+}

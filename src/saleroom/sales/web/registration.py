@@ -1,0 +1,65 @@
+"""The reader's registration for a sale: register, and see the paddle, the limit, and what the reader owes and leads by."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.sales.domain.errors import UnknownSale
+from saleroom.sales.domain.participants import Standing, needs_registration
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service import participants
+from saleroom.sales.service.participants import Known
+from saleroom.sales.services import SaleServices
+from saleroom.site.site import Site, go_to
+from saleroom.storage.database import Transaction
+
+
+class RegistrationPages:
+    """The page of one's own registration for a sale, and its form."""
+
+    def __init__(self, site: Site, services: SaleServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def show(self, request: Request) -> Response:
+        """GET /mine/sales/{gid}: the registration, or the button to register."""
+        return await self._page(request)
+
+    async def register(self, request: Request) -> Response:
+        """POST /mine/sales/{gid}: register."""
+        gid = participants.sale_gid(request.path_params["gid"])
+        try:
+            await self._services.tokens.write(participants.register, session_token(request) or "", gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request, f"/mine/sales/{gid}")
+        except (UnknownSale, MissingRight):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused)
+        return go_to(f"/mine/sales/{gid}")
+
+    async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
+        gid, language = participants.sale_gid(request.path_params["gid"]), self._site.language(request)
+        try:
+            viewer, (sale, known) = await self._site.read(request, _own, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request, f"/mine/sales/{gid}")
+        context = {
+            "sale": sale,
+            "known": known,
+            "one": None if known is None else known.participant,
+            "left": None if known is None else known.left,
+            "takes": needs_registration(sale) and not sale.over,
+            "pending": Standing.PENDING,
+            "declined": Standing.DECLINED,
+            "message": None if refused is None else self._site.words.refusal(language, refused),
+        }
+        headers = {"Cache-Control": "no-store"}
+        return self._site.page(request, "sale_registration.html", viewer, context, refused=refused, headers=headers)
+
+
+def _own(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
+    return participants.own_overview(tx, token, gid)

@@ -1,0 +1,28 @@
+"""The rights that the endpoints and pages of catalogue files and of the people of a sale need, for `tests/test_matrix.py`."""
+
+from saleroom.accounts.domain.rights import Right
+
+ENDPOINTS: dict[str, Right | None] = {
+    "admitBidder": Right.ADMIT_BIDDERS,
+    "changeParticipant": Right.ADMIT_BIDDERS,
+    "checkInBidder": Right.ADMIT_BIDDERS,
+    "exportCatalogueCsv": Right.CATALOGUE,
+    "exportCatalogueXlsx": Right.CATALOGUE,
+    "exportResultsCsv": Right.CATALOGUE,
+    "exportResultsXlsx": Right.CATALOGUE,
+    "importCatalogue": Right.CATALOGUE,
+    "importWithProgress": Right.CATALOGUE,
+    "mergeBidders": Right.ADMIT_BIDDERS,
+    "participants": Right.ADMIT_BIDDERS,
+    "registerForSale": Right.BID,
+    "registration": Right.READ,
+}
+PAGES: dict[str, Right | None] = {
+    "GET /admin/sales/{gid}/people": Right.ADMIT_BIDDERS,
+    "POST /admin/sales/{gid}/people": Right.ADMIT_BIDDERS,
+    "POST /admin/sales/{gid}/people/{participant}/check-in": Right.ADMIT_BIDDERS,
+    "POST /admin/sales/{gid}/people/{participant}/decision": Right.ADMIT_BIDDERS,
+    "POST /admin/sales/{gid}/people/{participant}/merger": Right.ADMIT_BIDDERS,
+    "GET /mine/sales/{gid}": Right.READ,
+    "POST /mine/sales/{gid}": Right.BID,
+}
