@@ -219,6 +219,20 @@ async def test_paddles_are_unique_and_stay(database: Database) -> None:
     assert [] == await database.read(ledger_check.faults_of)
 
 
+async def test_many_who_register_at_once_get_paddles_of_their_own(open_database: OpenDatabase) -> None:
+    """Two processes register twenty users in the same moment: all of them have a paddle, and none has that of another."""
+    first, second = open_database(), open_database()
+    house = await evening(first, names=Names.PADDLES)
+    people = [await person(first) for _ in range(20)]
+    known = await asyncio.gather(
+        *(
+            (first, second)[number % 2].write(participants.register, one.token, house.sale.gid)
+            for number, one in enumerate(people)
+        )
+    )
+    assert [*range(100, 120)] == sorted(one.participant.paddle or 0 for one in known)
+
+
 async def test_what_staff_do_needs_the_right_and_the_sale(database: Database) -> None:
     """Members admit nobody; a draft is unknown to those who would register; who may bid anyway does not register."""
     house = await evening(database)

@@ -84,6 +84,10 @@ def register(tx: Transaction, token: str, gid: str) -> Known:
     account = authenticate(tx, token, Right.BID)
     sale = _public(tx, gid)
     was = participants.find(tx, sale.id, account.id)
+    if was is None:
+        # One after the other takes the next paddle. Who comes again waits for nobody.
+        sale = _locked_sale(tx, gid)
+        was = participants.find(tx, sale.id, account.id)
     standing, limit = on_registration(sale, was)
     if was is not None:
         return _known(tx, was)
@@ -252,6 +256,13 @@ def _any(tx: Transaction, gid: str) -> Sale:
     return found
 
 
+def _locked_sale(tx: Transaction, gid: str) -> Sale:
+    found = sales.lock(tx, gid)
+    if found is None:
+        raise UnknownSale
+    return found
+
+
 def _public(tx: Transaction, gid: str) -> Sale:
     found = sales.get(tx, gid)
     if found is None or not found.is_public:
@@ -260,9 +271,9 @@ def _public(tx: Transaction, gid: str) -> Sale:
 
 
 def _staff(tx: Transaction, token: str, gid: str) -> tuple[Account, Sale]:
-    """Return who acts, and the sale. Raises SaleOver too."""
+    """Return who acts, and the sale, locked before lots and participants: nobody else gives paddles. Raises SaleOver too."""
     by = authenticate(tx, token, Right.ADMIT_BIDDERS)
-    sale = _any(tx, gid)
+    sale = _locked_sale(tx, gid)
     refuse_if_over(sale)
     return by, sale
 
