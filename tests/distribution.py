@@ -50,11 +50,12 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # it has no types
         super()._assign_work_unit(node)
 
 
-def unnamed(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
+def unnamed(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> Iterator[str]:
     """Say which units took long, and are not in `LONG`."""
     seconds: Counter[str] = Counter()
     for report in reports:
-        seconds[unit_of(report.nodeid)] += report.duration  # type: ignore[assignment]  # a float
+        if isinstance(report, pytest.TestReport):  # a file that cannot be read has another kind
+            seconds[unit_of(report.nodeid)] += report.duration  # type: ignore[assignment]  # a float
     yield from (
         f"{unit} took {took:.0f} s" for unit, took in seconds.items() if took > LONG_SECONDS and unit not in LONG
     )

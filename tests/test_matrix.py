@@ -99,6 +99,8 @@ NEEDED: dict[str, Right | None] = {
     "outbox": Right.READ_OUTBOX,
     "placeBid": Right.BID,
     "publishSale": Right.MANAGE_SALES,
+    "pauseSale": Right.MANAGE_SALES,
+    "resumeSale": Right.MANAGE_SALES,
     "readWarnings": Right.ACCOUNT,
     "removePasskey": Right.ACCOUNT,
     "renewRecoveryCodes": Right.ACCOUNT,

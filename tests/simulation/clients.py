@@ -15,6 +15,7 @@ from saleroom.bidding.service import auctions, bidding, moderation
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.sales.service import clocks
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
 from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
@@ -22,7 +23,7 @@ from tests.histories import LEADER, Relative
 from tests.histories import Step as Told
 from tests.simulation.broker import PREFIX
 from tests.simulation.judge import request_key
-from tests.simulation.model import ModelAuction, micros
+from tests.simulation.model import SALE, ModelAuction, micros
 from tests.simulation.plan import NewLot, PlannedRequest, Way, absolute
 from tests.simulation.world import Process, World, told
 
@@ -122,6 +123,8 @@ class PendingRequest:
             standing = [one.version for one in self._standing(gid).oracle.asked]
             version = standing[-1 - entry.pick % len(standing)] if standing and entry.pick >= 0 else -entry.pick
             return lambda process: process.database.write(moderation.void_bid, token, gid, version, "A slip.", once)
+        if entry.what in HALTS:
+            return lambda process: process.database.write(HALTS[entry.what], token, SALE, once)
         if entry.what in MODERATIONS:
             use_case, said = MODERATIONS[entry.what]
             values: tuple[Any, ...] = (token, gid, *said, once)
@@ -240,6 +243,8 @@ MODERATIONS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "cancel sale": (moderation.cancel, ("The seller has withdrawn it.",)),
 }
 """What staff do about a lot, with the reason that they give."""
+HALTS: dict[str, Any] = {"pause": clocks.pause, "resume": clocks.resume}
+"""What staff do about all lots of a sale."""
 _PASSES = Way()
 
 

@@ -19,7 +19,9 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
+from tests.bidding.domain.contradictions import contradictions
 from tests.bidding.domain.oracle import (
+    AUTHOR,
     Act,
     Amend,
     Announce,
@@ -32,15 +34,18 @@ from tests.bidding.domain.oracle import (
     Settle,
     SoftCloseRule,
     Terms,
-    contradictions,
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
-from tests.bidding.domain.voids import Moderate, Void
+from tests.bidding.domain.voids import Clock, Moderate, Void
 from tests.simulation.plan import STAFF
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)
 Answer = bytes | Refusal | None
+
+
+SALE = "sale"
+"""The gid of the sale to which all lots of some seeds belong."""
 
 
 class ModelMismatch(Exception):
@@ -67,7 +72,7 @@ class ModelAuction:
     was_withheld: bool = False
     """Whether staff have hidden it since it was over: then brokers remove its state."""
 
-    def do(self, act: Act | Void | Moderate, now: datetime) -> str | None:
+    def do(self, act: Act | Void | Moderate | Clock, now: datetime) -> str | None:
         """Let `act` happen, and return the code of a refusal."""
         at = micros(now) if isinstance(act, Settle) else max(self.last, micros(now))
         count = len(self.oracle.events)
@@ -93,6 +98,10 @@ class Model:
     """By person and key: the request, and the answer."""
     auctions: dict[str, ModelAuction] = field(default_factory=dict)
     heartbeat: datetime | None = None
+    of_a_sale: bool = False
+    """Whether all lots are those of a sale."""
+    paused: bool = False
+    """Whether that sale is paused."""
     people: dict[int, int] = field(default_factory=dict)
     """From a user's number in the database to their place in `PEOPLE`."""
     _checked: set[str] = field(default_factory=set)
@@ -106,7 +115,12 @@ class Model:
                 self._once(token, once, answer, now, lambda person: self._act(gid, person, Buy(0), now))
             case "create", (token, draft, once, *_):
                 self._once(token, once, answer, now, lambda person: self._create(person, draft, answer, now))
-            case "void_bid" | "hide" | "show" | "cancel", (token, gid, *said, IdempotencyKey() as once):
+            case "void_bid" | "hide" | "show" | "cancel" | "pause" | "resume", (
+                token,
+                gid,
+                *said,
+                IdempotencyKey() as once,
+            ):
                 self._once(token, once, answer, now, lambda person: self._by_staff(use_case, gid, person, said, now))
             case "close", (token, gid, ends_at, once, *_):
                 act = CloseNow(0) if ends_at is None else Announce(0, micros(ends_at))
@@ -167,12 +181,16 @@ class Model:
         standing = self.auctions.get(gid)
         if standing is None:
             return "unknown_auction"
+        if self.of_a_sale and isinstance(act, Amend | Announce | Cancel | CloseNow):
+            return "lot_of_a_sale" if standing.who(person) == AUTHOR else "not_author"
         acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
         return standing.do(acting, now)
 
     def _by_staff(self, use_case: str, gid: str, person: int, said: list[Any], now: datetime) -> str | None:
         if person != STAFF:
             return "missing_right"
+        if gid == SALE:
+            return self._halt(use_case, now)
         standing = self.auctions.get(gid)
         if standing is None:
             return "unknown_auction"
@@ -181,6 +199,14 @@ class Model:
         if any(row.who == standing.who(person) and not row.automatic for row in standing.oracle.rows):
             return "bids_there"
         return standing.do(Void(said[0]), now)
+
+    def _halt(self, what: str, now: datetime) -> str | None:
+        if self.paused == (what == "pause"):
+            return "sale_not_running" if self.paused else "sale_not_paused"
+        self.paused = what == "pause"
+        for standing in self.auctions.values():
+            standing.do(Clock(what), now)
+        return None
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""

@@ -6,14 +6,14 @@ whichever entries before it were left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from random import Random
 from typing import Any
 
 from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, SoftCloseRule, Terms
 from tests.histories import LEADER, PEOPLE, Relative
+from tests.simulation.troubles import WEIGHTS, Trouble
 
 BURSTS = 0.4
 """The share of steps that closely follow the one before, on the same lot."""
@@ -23,30 +23,6 @@ STAFF = 4
 """Who of `PEOPLE` may void bids. In some seeds they bid as well."""
 LASTS = 36.0
 """Seconds in which entries begin."""
-
-
-class Trouble(StrEnum):
-    """The kinds of faults."""
-
-    KILLED = "killed"
-    STOPPED = "stopped in order"
-    OUTAGE = "all processes killed"
-    CRASH_BEFORE_COMMIT = "crashes before a commit"
-    CRASH_AFTER_COMMIT = "crashes after a commit"
-    CRASH_BEFORE_MARK = "crashes before it has marked what was acknowledged"
-    CRASH_AFTER_MARK = "crashes after it has marked what was acknowledged"
-    COMMIT_LOST = "the database is lost before a commit"
-    COMMIT_UNKNOWN = "the database is lost after a commit, and the process does not know of it"
-    DATABASE_AWAY = "no database"
-    SLOW = "stands still"
-    SLOW_COMMITS = "slow commits"
-    CLOSER_LATE = "all closers stand still"
-    CLOCK_BACK = "the clock steps back"
-    BROKER_AWAY = "no broker"
-    BROKER_FORGETS = "the broker restarts without its memory"
-    ACK_LOST = "the connection breaks before an acknowledgement"
-    RESET = "the connection to the broker is reset"
-    SILENCE = "nothing passes to or from the broker"
 
 
 @dataclass(frozen=True)
@@ -170,7 +146,7 @@ def plan(seed: int) -> Plan:
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 3, 4, 5, 7)))]
     if voids := list(_voids(seed, lots)):
         entries = [*(entries if seed % 4 == 0 else map(_not_by_staff, entries)), *voids]
-    entries += _moderations(seed, lots)
+    entries += [*_moderations(seed, lots), *_halts(seed, lots)]
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 
@@ -264,14 +240,33 @@ def _voids(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
 def _moderations(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
     """Yield what staff do about lots in some seeds: most are shown again soon after they were hidden, and some are over."""
     chance = Random(f"staff {seed}")
-    for _ in range(chance.choice((0, 0, 1, 2, 3))):
+    acts = (("hide",), ("hide", "show"), ("hide", "show"), ("show",), ("cancel sale",))
+    return _by_staff(chance, lots, chance.choice((0, 0, 1, 2, 3)), acts, (0.0, 0.3, 4.0))
+
+
+def _halts(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
+    """Yield pauses of all lots, in the seeds whose lots are those of a sale: most go on again, some right before an end."""
+    chance = Random(f"halts {seed}")
+    acts = (("pause", "resume"), ("pause", "resume"), ("pause", "pause", "resume"), ("resume",))
+    return _by_staff(chance, lots, chance.choice((1, 2, 2)) * of_a_sale(seed), acts, (0.3, 4.0, 9.0, 13.0))
+
+
+def _by_staff(
+    chance: Random, lots: list[NewLot], times: int, acts: Sequence[tuple[str, ...]], pauses: Sequence[float]
+) -> Iterator[PlannedRequest]:
+    for _ in range(times):
         lot = chance.choice(lots)
         who = STAFF if chance.random() < 0.9 else chance.randrange(len(PEOPLE))
         at = _within(chance, lot)
         near = Relative("end", chance.choice((0, -1, 1, -SECOND, SECOND))) if chance.random() < 0.4 else None
-        for what in chance.choice((("hide",), ("hide", "show"), ("hide", "show"), ("show",), ("cancel sale",))):
+        for what in chance.choice(acts):
             yield PlannedRequest(0, at, what, who, lot.lot, near=near, way=_way(chance, mqtt=False))
-            at, near = round(at + chance.choice((0.0, 0.3, 4.0)), 2), None
+            at, near = round(at + chance.choice(pauses), 2), None
+
+
+def of_a_sale(seed: int) -> bool:
+    """Return whether the lots of a seed are those of a sale."""
+    return seed % 3 == 1
 
 
 def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:
@@ -324,31 +319,8 @@ def _changes(chance: Random) -> tuple[tuple[str, Any], ...]:
     return (chance.choice(changes),)
 
 
-_WEIGHTS = {
-    Trouble.KILLED: 3,
-    Trouble.STOPPED: 1,
-    Trouble.OUTAGE: 3,
-    Trouble.CRASH_BEFORE_COMMIT: 2,
-    Trouble.CRASH_AFTER_COMMIT: 3,
-    Trouble.CRASH_BEFORE_MARK: 2,
-    Trouble.CRASH_AFTER_MARK: 1,
-    Trouble.COMMIT_LOST: 3,
-    Trouble.COMMIT_UNKNOWN: 3,
-    Trouble.DATABASE_AWAY: 2,
-    Trouble.SLOW: 3,
-    Trouble.SLOW_COMMITS: 2,
-    Trouble.CLOSER_LATE: 2,
-    Trouble.CLOCK_BACK: 2,
-    Trouble.BROKER_AWAY: 2,
-    Trouble.BROKER_FORGETS: 3,
-    Trouble.ACK_LOST: 3,
-    Trouble.RESET: 2,
-    Trouble.SILENCE: 1,
-}
-
-
 def _fault(chance: Random, processes: int) -> PlannedTrouble:
-    what = chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+    what = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     seconds = chance.choice((0.0, 0.5, 2.0, 4.0, 9.0, 14.0))
     if what is Trouble.OUTAGE:
         seconds = chance.choice((3.0, 9.99, 10.5, 12.0, 18.0))

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from saleroom.accounts.storage import accounts, idempotency
 from saleroom.bidding.domain import auction as auctions_as_values
-from saleroom.bidding.domain import bidding, closing, voiding
+from saleroom.bidding.domain import bidding, closing, pausing, voiding
 from saleroom.bidding.domain.errors import AuctionOver
 from saleroom.bidding.domain.events import AuctionHidden
 from saleroom.bidding.service import bidding as use_cases
@@ -205,6 +205,25 @@ def hidden_after_its_end() -> Iterator[None]:
         return recording.advance(tx, auction, [AuctionHidden(at=auction.not_before(tx.now()), hidden_for=reason)])
 
     with patch.object(moderation, "_withhold", by_event):
+        yield
+
+
+@plant
+def paused_lot_takes_bids() -> Any:
+    """A lot takes bids while its clock stands still."""
+    return patch.object(bidding, "refuse_if_paused", lambda auction: None)
+
+
+@plant
+@contextmanager
+def time_lost_in_a_pause() -> Iterator[None]:
+    """A pause takes the time away that was left."""
+    resume = pausing.resume
+
+    def unmoved(auction: Any, now: Any) -> Any:
+        return [structs.replace(event, ends_at=auction.ends_at) for event in resume(auction, now)]
+
+    with patch.object(pausing, "resume", unmoved):
         yield
 
 

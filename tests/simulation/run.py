@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 import structlog
+from sqlalchemy import insert
 
 from saleroom.accounts.domain.accounts import TOKEN_LIFETIME
 from saleroom.accounts.domain.rights import Role
@@ -22,12 +23,20 @@ from saleroom.accounts.service import accounts
 from saleroom.accounts.service.accounts import token_digest
 from saleroom.accounts.storage import accounts as account_rows
 from saleroom.admin.ledger_check import faults_of
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import AuctionCreated
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service import auctions
+from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.storage import event_log
 from saleroom.feed import feed
+from saleroom.kernel.parties import Party
 from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
+from saleroom.sales.domain.labels import label_order
+from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms
+from saleroom.sales.storage import sales
+from saleroom.sales.storage import tables as sale_tables
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
@@ -35,8 +44,8 @@ from tests.simulation.broker import PREFIX
 from tests.simulation.clients import PendingRequest
 from tests.simulation.judge import Breach
 from tests.simulation.loop import Deadlock, VirtualLoop
-from tests.simulation.model import Token
-from tests.simulation.plan import STAFF, Entry, Plan, PlannedTrouble
+from tests.simulation.model import SALE, Token
+from tests.simulation.plan import STAFF, Entry, Plan, PlannedTrouble, of_a_sale
 from tests.simulation.readers import SimulatedReader
 from tests.simulation.storage import File
 from tests.simulation.world import World
@@ -147,6 +156,9 @@ def _populate(world: World) -> None:
             world.tokens.append(value)
             world.judge.model.people[account.id] = person
             world.judge.model.tokens[value] = Token(person, until)
+        world.judge.model.of_a_sale = of_a_sale(world.plan.seed)
+        owner, terms = Party(world.users[STAFF], PEOPLE[STAFF]), SaleTerms(title="All lots", kind=Kind.TIMED)
+        sales.add(tx, Sale(id=0, gid=SALE, owner=owner, terms=terms, created_at=T0, status=SaleStatus.RUNNING))
 
 
 def _lacking(world: World, readers: list[SimulatedReader]) -> Breach | None:
@@ -154,7 +166,8 @@ def _lacking(world: World, readers: list[SimulatedReader]) -> Breach | None:
     judge, broker = world.judge, world.broker
     if len(world.serving()) < world.plan.processes:
         return Breach("the house goes on", "a process does not serve")
-    if open_ends := [gid for gid, known in judge.known.items() if not known.auction.over and known.auction.ends_at]:
+    running = [known.auction for known in judge.known.values() if not known.auction.over]
+    if open_ends := [one.gid for one in running if one.ends_at and one.paused_at is None]:
         return Breach("auctions close", f"{open_ends} are not over, and {judge.unfinished(world.clock())} are due")
     for gid, version in judge.last_versions().items():
         if broker.delivered.get(gid) != version:
@@ -222,10 +235,21 @@ def _without_chance(world: World) -> Iterator[None]:
         patch.object(relay, "connect", world.broker.connect),
         patch.object(relay, "secrets", _Secrets(chance)),
         patch.object(auctions, "secrets", _Secrets(chance)),
+        patch.object(auctions, "begin_ledger", _begin_in_sale if of_a_sale(world.plan.seed) else begin_ledger),
         patch.object(accounts, "secrets", _Secrets(chance)),
         _logged(world),
     ):
         yield
+
+
+def _begin_in_sale(tx: Transaction, created: AuctionCreated) -> Auction:
+    """Begin an auction as a lot of the sale."""
+    auction = begin_ledger(tx, created, sale_id=1)
+    terms = {"gid": auction.gid, "sale_id": 1, "auction_id": auction.id, "created_at": created.at, "rank": auction.id}
+    tx.execute(
+        insert(sale_tables.lots).values(**terms, label=str(auction.id), label_order=label_order(str(auction.id)))
+    )
+    return auction
 
 
 class _Secrets:

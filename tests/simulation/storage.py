@@ -23,7 +23,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
 from saleroom.storage.turns import Rank
-from tests.simulation.plan import Trouble
+from tests.simulation.troubles import Trouble
 
 if TYPE_CHECKING:
     from tests.simulation.world import Process

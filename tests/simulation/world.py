@@ -29,8 +29,9 @@ from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
 from tests.simulation.judge import Breach, Judge
 from tests.simulation.loop import STRAND, Strand, VirtualLoop
-from tests.simulation.plan import Plan, PlannedTrouble, Trouble
+from tests.simulation.plan import Plan, PlannedTrouble
 from tests.simulation.storage import File, SimDatabase
+from tests.simulation.troubles import Trouble
 from tests.simulation.turns import Turns
 
 WORLD: ContextVar[World] = ContextVar("world")

@@ -9,6 +9,7 @@ from babel.numbers import get_currency_symbol
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service.admission import GATE
+from saleroom.bidding.service.closing import EARLIEST_ENDS
 from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
@@ -17,6 +18,7 @@ from saleroom.sales import api
 from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
+from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
@@ -32,6 +34,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     database.provide(GATE, gate)
     categories = read_categories(settings.categories)
     signs = (settings.currency, get_currency_symbol(settings.currency, "en"))
+    database.provide(EARLIEST_ENDS, earliest_ends)
     services = SaleServices(
         database=database,
         tokens=platform.tokens,
@@ -43,7 +46,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     )
 
     async def begin() -> Mapping[str, Task]:
-        return tasks(database, Keeper(database), services.feed)
+        return tasks(database, Keeper(database), Clocks(database), services.feed)
 
     return AreaParts(
         pages=area_pages(services),
@@ -53,7 +56,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     )
 
 
-def tasks(database: Database, keeper: Keeper, feed: Feed) -> Mapping[str, Task]:
+def tasks(database: Database, keeper: Keeper, clocks: Clocks, feed: Feed) -> Mapping[str, Task]:
     """Return the tasks that run beside the requests, by name; each hears of commits from here on."""
 
     def told(_: object) -> None:
@@ -61,8 +64,9 @@ def tasks(database: Database, keeper: Keeper, feed: Feed) -> Mapping[str, Task]:
         keeper.wake()
 
     database.after_commit(CHANGED, keeper.heard)
+    database.after_commit(CHANGED, clocks.heard)
     database.after_commit(LOG.appended, told)
-    return {"sales": keeper.run, "feed of sales": feed.run}
+    return {"sales": keeper.run, "clocks of sales": clocks.run, "feed of sales": feed.run}
 
 
 SALES: Area[BiddingSettings] = Area(

@@ -7,7 +7,8 @@ author. A refusal is its code; for contradictory terms their `field/code` pairs 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.bidding.domain.voids import Asked, Moderate, Void, decided_again, moderated
+from tests.bidding.domain.contradictions import contradictions
+from tests.bidding.domain.voids import Asked, Clock, Moderate, Void, decided_again, halted, moderated, own_version
 
 LIMIT = 10**20 - 1
 SECOND = 1_000_000
@@ -118,6 +119,7 @@ class Oracle:
     voided: set[int] = field(default_factory=set)
     hidden: bool = False
     withheld: bool = False  # hidden since it was over, which is no event
+    paused: int | None = None
 
     def __post_init__(self) -> None:
         if self.lot.starts is not None and self.lot.starts > 0:
@@ -125,10 +127,12 @@ class Oracle:
 
     def seen(self) -> dict[str, Any]:
         """Everything that tests compare."""
-        own = {name: value for name, value in vars(self).items() if name not in ("asked", "voided", "withheld")}
+        own = {
+            name: value for name, value in vars(self).items() if name not in ("asked", "voided", "withheld", "paused")
+        }
         return own | {"least": self.least()}
 
-    def do(self, act: Act | Void | Moderate, now: int) -> str | None:
+    def do(self, act: Act | Void | Moderate | Clock, now: int) -> str | None:
         """Let `act` happen at `now`."""
         match act:
             case Bid(who, amount, maximum):
@@ -139,6 +143,8 @@ class Oracle:
                 return self.void(version, now)
             case Moderate(what):
                 return moderated(self, what, now)
+            case Clock(what):
+                halted(self, what, now)
             case Amend(who, changes):
                 return self.amend(who, dict(changes), now)
             case Cancel(who):
@@ -152,6 +158,10 @@ class Oracle:
             case Outage(since):
                 self.outage(since, now)
         return None
+
+    def clock(self, now: int) -> int:
+        """What its clock shows: it stands still while the auction is paused."""
+        return now if self.paused is None else self.paused
 
     def least(self) -> int | None:
         """The minimum bid: S if there is no bid, otherwise P + inc(P)."""
@@ -196,11 +206,11 @@ class Oracle:
                 self._row(row)
         if before != (self.price, self.leader):
             self._rule_6(now)
-        self.asked.append(Asked(self._own_version(), who, amount, m))
+        self.asked.append(Asked(own_version(self), who, amount, m))
         return None
 
     def void(self, version: int, now: int) -> str | None:
-        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends):
+        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and self.clock(now) >= self.lot.ends):
             return "auction_closed"
         if version in self.voided:
             return "already_voided"
@@ -212,13 +222,6 @@ class Oracle:
         self.events.append("bid.voided")
         self._rule_6(now)
         return None
-
-    def _own_version(self) -> int:
-        """The version of the last bid that was asked for: an automatic bid may come after it."""
-        public = [kind for kind in self.events if kind != "maximum.raised"]
-        placed = [at for at, kind in enumerate(public, 1) if kind == "bid.placed"]
-        rows = zip(reversed(self.rows), reversed(placed), strict=False)
-        return next(version for row, version in rows if not row.automatic)
 
     def buy(self, who: int, now: int) -> str | None:
         refusal = self._rule_1(who, now)
@@ -232,7 +235,7 @@ class Oracle:
         return None
 
     def amend(self, who: int, changes: dict[str, Any], now: int) -> str | None:
-        refusal = self._for_author(who, now) or ("has_bids" if self.leader is not None else None)
+        refusal = self._for_author(who, now) or ("has_bids" if self.leader is not None else None) or self._halts()
         if refusal:
             return refusal
         after = replace(self.lot, **changes)
@@ -261,6 +264,7 @@ class Oracle:
 
     def announce(self, who: int, ends: int, now: int) -> str | None:
         refusal = self._for_author(who, now) or ("ends_by_itself" if self.lot.ends is not None else None)
+        refusal = refusal or self._halts()
         if refusal:
             return refusal
         after = replace(self.lot, ends=ends)
@@ -274,6 +278,7 @@ class Oracle:
 
     def close_now(self, who: int, now: int) -> str | None:
         refusal = self._for_author(who, now) or ("ends_by_itself" if self.lot.ends is not None else None)
+        refusal = refusal or self._halts()
         if refusal or self.hidden:
             return refusal or "taken_down"
         if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
@@ -286,12 +291,12 @@ class Oracle:
         if self.status in ("closed", "cancelled"):
             return
         self.open(now)
-        if self.status == "open" and self.lot.ends is not None and now >= self.lot.ends:
+        if self.status == "open" and self.lot.ends is not None and self.clock(now) >= self.lot.ends:
             self._close()
 
     def outage(self, since: int, now: int) -> None:
         soft, end = self.lot.soft_close, self.lot.ends
-        if self.status in ("closed", "cancelled") or soft is None or end is None:
+        if self.status in ("closed", "cancelled") or self.paused is not None or soft is None or end is None:
             return
         missed = since < end and end - soft.window * SECOND < now
         later = self._later(now)
@@ -299,11 +304,16 @@ class Oracle:
             self.open(now)
             self._extend(later)
 
+    def _halts(self) -> str | None:
+        return None if self.paused is None else "auction_paused"
+
     def _rule_1(self, who: int, now: int) -> str | None:
-        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends):
+        if self.status in ("closed", "cancelled") or (self.lot.ends is not None and self.clock(now) >= self.lot.ends):
             return "auction_closed"
         if self.hidden:
             return "taken_down"
+        if self.paused is not None:
+            return "auction_paused"
         if self.status == "scheduled" and self.lot.starts is not None and now < self.lot.starts:
             return "auction_not_started"
         return "own_auction" if who == AUTHOR else None
@@ -329,8 +339,8 @@ class Oracle:
 
     def _rule_6(self, now: int) -> None:
         soft, end = self.lot.soft_close, self.lot.ends
-        if soft is not None and end is not None and end - now <= soft.window * SECOND:
-            later = self._later(now)
+        if soft is not None and end is not None and end - self.clock(now) <= soft.window * SECOND:
+            later = self._later(self.clock(now))
             if later > end:
                 self._extend(later)
 
@@ -347,11 +357,13 @@ class Oracle:
     def _for_author(self, who: int, now: int) -> str | None:
         if who != AUTHOR:
             return "not_author"
-        over = self.status in ("closed", "cancelled") or (self.lot.ends is not None and now >= self.lot.ends)
+        over = self.status in ("closed", "cancelled") or (
+            self.lot.ends is not None and self.clock(now) >= self.lot.ends
+        )
         return "auction_closed" if over else None
 
     def open(self, now: int) -> None:
-        if self.status == "scheduled" and (self.lot.starts is None or now >= self.lot.starts):
+        if self.status == "scheduled" and (self.lot.starts is None or self.clock(now) >= self.lot.starts):
             self.status = "open"
             self.events.append("auction.opened")
 
@@ -383,18 +395,3 @@ class Oracle:
     def _maximum(self) -> int:
         assert self.maximum is not None
         return self.maximum
-
-
-def contradictions(lot: Terms, now: int | None) -> str | None:
-    """The terms that contradict each other, or the clock if `now` is given."""
-    reserve, buy_now, starts, ends, soft = lot.reserve, lot.buy_now, lot.starts, lot.ends, lot.soft_close
-    checks = {
-        "reserve_price/below_starting_price": reserve is not None and reserve < lot.starting,
-        "buy_now_price/below_starting_price": buy_now is not None and buy_now < lot.starting,
-        "buy_now_price/below_reserve_price": None not in (buy_now, reserve) and (buy_now or 0) < (reserve or 0),
-        "ends_at/not_in_future": ends is not None and now is not None and ends <= now,
-        "ends_at/not_after_start": ends is not None and starts is not None and ends <= starts,
-        "soft_close/cap_before_end": ends is not None and soft is not None and soft.cap is not None and soft.cap < ends,
-    }
-    faults = sorted(fault for fault, holds in checks.items() if holds)
-    return f"validation {' '.join(faults)}" if faults else None

@@ -8,8 +8,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.ledger import replay
+from tests.bidding.domain.contradictions import contradictions
 from tests.bidding.domain.examples import refusal
-from tests.bidding.domain.oracle import Oracle, SoftCloseRule, Terms, contradictions
+from tests.bidding.domain.oracle import Oracle, SoftCloseRule, Terms
 from tests.bidding.domain.playing import T0, Game, draft, party, refusal_code, seen
 from tests.histories import History, Step, bids, ends, histories, interludes, ladders, lots
 

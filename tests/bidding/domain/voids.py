@@ -1,7 +1,7 @@
 """Acts of staff for the oracle; and the standing decided again after a void, from docs/rules.md and not from the code."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -15,6 +15,13 @@ class Void:
 @dataclass(frozen=True)
 class Moderate:
     """Staff `hide` the lot, `show` it again, or `cancel` its sale."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The clock of the lot is to `pause`, or to `resume`."""
 
     what: str
 
@@ -53,7 +60,7 @@ def decided_again(
 def moderated(oracle: Any, what: str, now: int) -> str | None:
     """Let staff do `what` on the lot of an `Oracle`, and return the code of a refusal."""
     over, is_hidden = oracle.status in ("closed", "cancelled"), oracle.hidden or oracle.withheld
-    ended = over or (oracle.lot.ends is not None and now >= oracle.lot.ends)
+    ended = over or (oracle.lot.ends is not None and oracle.clock(now) >= oracle.lot.ends)
     if ended and (what == "cancel" or not over):
         return "auction_closed"
     if what != "cancel" and (what == "hide") == is_hidden:
@@ -68,3 +75,29 @@ def moderated(oracle: Any, what: str, now: int) -> str | None:
     oracle.status = "cancelled" if what == "cancel" else oracle.status
     oracle.events.append({"hide": "auction.hidden", "show": "auction.shown", "cancel": "auction.cancelled"}[what])
     return None
+
+
+def halted(oracle: Any, what: str, now: int) -> None:
+    """Let the clock of an `Oracle` stop or go on; nothing happens to a lot that has come to its end."""
+    ended = oracle.lot.ends is not None and oracle.clock(now) >= oracle.lot.ends
+    if oracle.status in ("closed", "cancelled") or ended or (what == "pause") == (oracle.paused is not None):
+        return
+    oracle.open(now)
+    if what == "resume":
+        stood, lot = oracle.paused, oracle.lot
+
+        def moved(instant: int | None) -> int | None:
+            return instant if instant is None or instant <= stood else instant + now - stood
+
+        soft = None if lot.soft_close is None else replace(lot.soft_close, cap=moved(lot.soft_close.cap))
+        oracle.lot = replace(lot, starts=moved(lot.starts), ends=moved(lot.ends), soft_close=soft)
+    oracle.paused = now if what == "pause" else None
+    oracle.events.append(f"auction.{what}d" if what == "resume" else "auction.paused")
+
+
+def own_version(oracle: Any) -> int:
+    """Return the version of the last bid that was asked for: an automatic bid may come after it."""
+    public = [kind for kind in oracle.events if kind != "maximum.raised"]
+    placed = [at for at, kind in enumerate(public, 1) if kind == "bid.placed"]
+    rows = zip(reversed(oracle.rows), reversed(placed), strict=False)
+    return next(version for row, version in rows if not row.automatic)

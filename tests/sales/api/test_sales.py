@@ -104,6 +104,31 @@ def test_a_sale_is_cancelled_with_its_lots(house: House, staff: User) -> None:
     assert (404, "unknown_sale") == refusal(house.anyone.get(f"/sales/{draft}"))
 
 
+def test_a_sale_is_paused_and_goes_on(house: House, staff: User) -> None:
+    """POST /sales/{gid}/pause stops the clocks of its lots, and resume gives them the time back; a repeat changes nothing."""
+    gid = with_lots(staff, 2)
+    assert (409, "sale_not_running") == refusal(staff.post(f"/sales/{gid}/pause"))
+    staff.json("POST", f"/sales/{gid}/publish")
+    assert (409, "sale_not_paused") == refusal(staff.post(f"/sales/{gid}/resume"))
+    key = {"Idempotency-Key": "a-pause"}
+    first = staff.post(f"/sales/{gid}/pause", headers=key)
+    assert (200, first.json()) == (200, staff.post(f"/sales/{gid}/pause", headers=key).json())
+    assert "paused" == house.anyone.json("GET", f"/sales/{gid}")["status"]
+    lots = house.anyone.json("GET", f"/sales/{gid}/lots")["lots"]
+    assert all(lot["auction"]["pausedAt"] for lot in lots)
+    bidder = house.newcomer()
+    assert (409, "auction_paused") == refusal(bidder.bid(lots[0]["gid"], 20))
+    assert (409, "sale_paused") == refusal(
+        staff.post(f"/sales/{gid}/lots", json={"name": "Late", "startingPrice": "1"})
+    )
+    assert "running" == staff.json("POST", f"/sales/{gid}/resume")["status"]
+    assert 201 == bidder.bid(lots[0]["gid"], 20).status_code
+    after = house.anyone.json("GET", f"/sales/{gid}/lots")["lots"]
+    assert not any("pausedAt" in lot["auction"] for lot in after)
+    assert all(one["auction"]["endsAt"] < other["auction"]["endsAt"] for one, other in zip(lots, after, strict=True))
+    assert (403, "missing_right") == refusal(bidder.post(f"/sales/{gid}/pause"))
+
+
 def test_a_sale_is_followed_from_its_beginning(house: House, staff: User) -> None:
     """GET /sales/{gid}/events gives numbered events after any of them, and ends with the sale."""
     gid = with_lots(staff, 2, opensAt="2099-05-01T11:00:00Z")

@@ -54,6 +54,8 @@ class Act(StrEnum):
     SALE_CHANGED = "sale.changed"
     SALE_PUBLISHED = "sale.published"
     SALE_CALLED_OFF = "sale.called_off"
+    SALE_PAUSED = "sale.paused"
+    SALE_RESUMED = "sale.resumed"
     LOT_ADDED = "lot.added"
     LOT_CHANGED = "lot.changed"
     LOT_WITHDRAWN = "lot.withdrawn"
@@ -95,6 +97,8 @@ ACTS: Mapping[Act, str] = {
     Act.SALE_CHANGED: "changed a sale of many lots",
     Act.SALE_PUBLISHED: "published a sale with its lots",
     Act.SALE_CALLED_OFF: "cancelled a sale with its lots",
+    Act.SALE_PAUSED: "paused a sale with all its lots",
+    Act.SALE_RESUMED: "let a paused sale go on",
     Act.LOT_ADDED: "added a lot to a sale",
     Act.LOT_CHANGED: "changed a lot of a sale",
     Act.LOT_WITHDRAWN: "withdrew a lot from a sale",

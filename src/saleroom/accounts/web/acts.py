@@ -36,6 +36,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.SALE_CHANGED: N_("changed a sale of many lots"),
     Act.SALE_PUBLISHED: N_("published a sale with its lots"),
     Act.SALE_CALLED_OFF: N_("cancelled a sale with its lots"),
+    Act.SALE_PAUSED: N_("paused a sale with all its lots"),
+    Act.SALE_RESUMED: N_("let a paused sale go on"),
     Act.LOT_ADDED: N_("added a lot to a sale"),
     Act.LOT_CHANGED: N_("changed a lot of a sale"),
     Act.LOT_WITHDRAWN: N_("withdrew a lot from a sale"),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.closing import reopen_after_outage, settle
+from saleroom.bidding.domain.closing import follow, reopen_after_outage, settle
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.service import drafts, photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.figures import Distribution, Figure
 from saleroom.storage import heartbeats
-from saleroom.storage.database import Database, Transaction
+from saleroom.storage.database import Database, Provided, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
 log = structlog.get_logger()
@@ -30,6 +30,10 @@ HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
 """Two missed heartbeats. A shorter gap may be a late heartbeat."""
 WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
+
+
+EARLIEST_ENDS: Provided[Callable[[Transaction, Sequence[Auction]], Mapping[int, datetime]]] = Provided()
+"""What the area of sales provides: the instants before which locked auctions of sales may not end, by their numbers."""
 
 
 class Round(Struct, frozen=True):
@@ -56,11 +60,20 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
     taken: list[Step] = []
     due = auctions.lock_due(tx, now, BATCH)
     late = tuple((now - auction.due_at).total_seconds() for auction in due if auction.due_at is not None)
+    earliest = _earliest_ends(tx, due)
     for auction in due:
-        taken += steps(auction, settle(auction, now))
+        end = earliest.get(auction.id, now)
+        taken += steps(auction, follow(auction, end, now) if end > now else settle(auction, now))
     record(tx, taken)
     then = auctions.next_due(tx)
     return Round(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()), late)
+
+
+def _earliest_ends(tx: Transaction, due: Sequence[Auction]) -> Mapping[int, datetime]:
+    """Return the instants before which lots may not end, of those that follow others of their sale."""
+    provided = tx.provided(EARLIEST_ENDS)
+    of_sales = [auction for auction in due if auction.sale_id is not None]
+    return provided(tx, of_sales) if provided is not None and of_sales else {}
 
 
 def due_soon(tx: Transaction) -> list[int]:

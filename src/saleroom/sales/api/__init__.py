@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import consignors, importing, lots, participants, sales, streams
+from saleroom.sales.api import clocks, consignors, importing, lots, participants, sales, streams
 
 ENDPOINTS = (
     *sales.ENDPOINTS,
+    *clocks.ENDPOINTS,
     *lots.ENDPOINTS,
     *consignors.ENDPOINTS,
     *importing.ENDPOINTS,

@@ -10,6 +10,8 @@ from saleroom.sales.domain.errors import (
     BidOnLots,
     LabelTaken,
     PublishedAlready,
+    SaleNotPaused,
+    SaleNotRunning,
     SaleOver,
     TooManyLots,
     WithdrawnAlready,
@@ -71,6 +73,8 @@ VOCABULARY = Vocabulary(
     facts={
         PublishedAlready: _STATUS,
         SaleOver: _STATUS,
+        SaleNotRunning: _STATUS,
+        SaleNotPaused: _STATUS,
         BegunAlready: _STATUS,
         TooManyLots: {"limit": {"type": "integer", "minimum": 1, "description": "How many lots a sale can have."}},
         LabelTaken: _WHICH,

@@ -89,6 +89,18 @@ class StandsStill(Conflict):
     code = "sale_paused"
 
 
+class SaleNotRunning(Conflict):
+    """The sale does not run now, so it cannot be paused."""
+
+    code = "sale_not_running"
+
+
+class SaleNotPaused(Conflict):
+    """The sale does not stand still."""
+
+    code = "sale_not_paused"
+
+
 class NoLots(Conflict):
     """The sale has no lot to publish; add one first."""
 
