@@ -57,3 +57,11 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /mine/security/codes/end": {"password": "not the password", "code": "000000"},
 }
 """The fields of each form, by the row of its page; without one, a form has none."""
+WITH_FILES = (
+    "POST /admin/sales/{gid}/import",
+    "POST /sell",
+    "POST /sell/photos",
+    "POST /sell/drafts/{draft}",
+    "POST /sell/{gid}",
+)
+"""The forms that are sent with files."""

@@ -20,7 +20,7 @@ from saleroom.compose import ENDPOINTS
 from saleroom.http.endpoints import Access, Endpoint
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import NO_TLS, House
-from tests.page_forms import FORMS
+from tests.page_forms import FORMS, WITH_FILES
 from tests.page_routes import methods, page_routes
 from tests.sales import needed as sale_rights
 
@@ -126,7 +126,6 @@ NEEDED: dict[str, Right | None] = {
 }
 """The right of each endpoint that takes a token, by its name."""
 
-WITH_FILES = ("POST /sell", "POST /sell/photos", "POST /sell/drafts/{draft}", "POST /sell/{gid}")
 PAGES: dict[str, Right | None] = {
     **sale_rights.PAGES,
     "GET /": Right.READ,
@@ -149,6 +148,9 @@ PAGES: dict[str, Right | None] = {
     "POST /admin/people/{username}/sanctions": Right.SANCTION_PEOPLE,
     "POST /admin/people/{username}/seller": Right.APPROVE_SELLERS,
     "POST /admin/people/{username}/sessions": Right.MANAGE_PEOPLE,
+    "GET /admin/sales/{gid}/export": Right.CATALOGUE,
+    "GET /admin/sales/{gid}/import": Right.CATALOGUE,
+    "POST /admin/sales/{gid}/import": Right.CATALOGUE,
     "GET /assets/{file:path}": None,
     "GET /docs": Right.READ,
     "GET /language/{tag}": None,

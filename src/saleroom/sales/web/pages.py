@@ -7,6 +7,7 @@ from pathlib import Path
 from starlette.routing import Route
 
 from saleroom.sales.services import SaleServices
+from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
 from saleroom.sales.web.people import PeoplePages
 from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
@@ -26,6 +27,7 @@ def area_pages(services: SaleServices) -> AreaPages:
 
 def _routes(site: Site, services: SaleServices) -> list[Route]:
     people, registration = PeoplePages(site, services), RegistrationPages(site, services)
+    imports = ImportPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -33,4 +35,6 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{one}/check-in", Address(POST=people.check_in)),
         Route(f"{one}/decision", Address(POST=people.decide)),
         Route(f"{one}/merger", Address(POST=people.merge)),
+        Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
+        Route(EXPORT, Address(GET=imports.download)),
     ]

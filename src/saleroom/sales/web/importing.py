@@ -1,0 +1,163 @@
+"""The import of a catalogue in the back office: files are sent, what they would change is shown, then they are imported."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from saleroom.http.requests import HEADERS, session_token
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.sales.api.importing import NDJSON, exported, imported
+from saleroom.sales.domain.columns import HEADINGS
+from saleroom.sales.domain.importing import Effect, RowPlan, Value
+from saleroom.sales.domain.photo_files import PhotoEffect
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.importing import Report, sale_to_read
+from saleroom.sales.services import SaleServices
+from saleroom.site.language import Language
+from saleroom.site.site import Site
+from saleroom.storage.database import Transaction
+
+IMPORT = "/admin/sales/{gid}/import"
+EXPORT = "/admin/sales/{gid}/export"
+ROWS_SHOWN_MAX = 500
+TEXT_SHOWN_MAX = 80
+_ORDER = (Effect.FAULT, Effect.CHANGED, Effect.NEW, Effect.UNCHANGED)
+_ROW = re.compile(r"row ([0-9]+), (.*)")
+DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx")
+
+
+class ShownRow(Struct, frozen=True):
+    """A row as the page shows it: its faults, or what it changes from what to what, by heading."""
+
+    row: int
+    label: str
+    effect: Effect
+    faults: list[tuple[str, str]]
+    changes: list[tuple[str, str, str]]
+
+
+class ImportPages:
+    """The page of imports into one sale."""
+
+    def __init__(self, site: Site, services: SaleServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def form(self, request: Request) -> Response:
+        """GET /admin/sales/{gid}/import: the form."""
+        return await self._page(request)
+
+    async def send(self, request: Request) -> Response:
+        """POST /admin/sales/{gid}/import: check the files, or with `do=import` import them.
+
+        The script of the page asks for lines: how many photos are made, and at last the page.
+        """
+        if NDJSON in request.headers.get("accept", ""):
+            return StreamingResponse(self._lines(request), media_type=NDJSON, headers={"Cache-Control": "no-store"})
+        return await self._outcome(request)
+
+    async def download(self, request: Request) -> Response:
+        """GET /admin/sales/{gid}/export: the sheet in the language of the reader."""
+        asked, language = request.query_params.get("sheet"), self._site.language(request).tag
+        which = asked if asked in DOWNLOADS else DOWNLOADS[0]
+        token, gid = session_token(request), request.path_params["gid"]
+        try:
+            return await exported(self._services, token, gid, which, "de" if language == "de" else "en")
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+
+    async def _outcome(self, request: Request, told: asyncio.Queue[tuple[int, int] | None] | None = None) -> Response:
+        gid, does = request.path_params["gid"], request.query_params.get("do") == "import"
+
+        def tell(done: int, total: int) -> None:
+            if told is not None:
+                told.put_nowait((done, total))
+
+        token = session_token(request) or ""
+        try:
+            report = await imported(self._services, request, token, gid, dry_run=not does, tell=tell)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        except Refusal as refused:
+            return await self._page(request, refused=refused)
+        return await self._page(request, report=report, is_done=does)
+
+    async def _lines(self, request: Request) -> AsyncIterator[bytes]:
+        told: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
+        work = asyncio.create_task(self._outcome(_uncompressed(request), told))
+        work.add_done_callback(lambda done: told.put_nowait(None))
+        try:
+            while (at := await told.get()) is not None:
+                yield msgspec.json.encode({"photos": at[0], "of": at[1]}) + b"\n"
+            answer = await work
+            where = answer.headers.get("location")
+            last = {"location": where} if where else {"html": bytes(answer.body).decode()}
+            yield msgspec.json.encode(last) + b"\n"
+        finally:
+            work.cancel()
+
+    async def _page(
+        self, request: Request, report: Report | None = None, *, is_done: bool = False, refused: Refusal | None = None
+    ) -> Response:
+        try:
+            viewer, sale = await self._site.read(request, _sale, request.path_params["gid"])
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        language = self._site.language(request)
+        rows = [] if report is None else sorted(report.rows, key=lambda row: _ORDER.index(row.effect))
+        shown = [self._shown(language, row) for row in rows if row.effect is not Effect.UNCHANGED]
+        context = {
+            "sale": sale,
+            "report": report,
+            "is_done": is_done,
+            "rows": shown[:ROWS_SHOWN_MAX],
+            "more": max(0, len(shown) - ROWS_SHOWN_MAX),
+            "counts": {} if report is None else {effect.value: report.count(effect) for effect in Effect},
+            "photos": {} if report is None else {one.value: report.count_photos(one) for one in PhotoEffect},
+            "photo_faults": [] if report is None else self._photo_faults(language, report),
+            "faults": self._faults(language, refused),
+            "message": None if refused is None else self._site.words.refusal(language, refused),
+        }
+        headers = {"Cache-Control": "no-store"}
+        return self._site.page(request, "import_catalogue.html", viewer, context, refused=refused, headers=headers)
+
+    def _shown(self, language: Language, row: RowPlan) -> ShownRow:
+        faults = [(one.heading, self._site.words.fault(language, one.fault)) for one in row.faults]
+        tag = "de" if language.tag == "de" else "en"
+        changes = [(HEADINGS[one.column][tag][0], _text(one.was), _text(one.now)) for one in row.changes]
+        return ShownRow(row.row, row.label, row.effect, faults, [] if faults else changes)
+
+    def _photo_faults(self, language: Language, report: Report) -> list[tuple[str, str]]:
+        return [(path, self._site.words.fault(language, one)) for path, one in report.photo_faults.items()]
+
+    def _faults(self, language: Language, refused: Refusal | None) -> list[tuple[str, str, str]]:
+        """Return the faults of a refused import: the row or nothing, the heading or path or nothing, and the sentence."""
+        found = []
+        for where, text in self._site.words.field_faults(language, refused).items():
+            row = _ROW.fullmatch(where)
+            of_form = where in ("body", "catalogue", "photos")
+            found.append((row[1], row[2], text) if row else ("", "" if of_form else where, text))
+        return found if isinstance(refused, Invalid) else []
+
+
+def _uncompressed(request: Request) -> Request:
+    """Return the request as one that takes no compressed page: the page goes into a line."""
+    kept = [(name, value) for name, value in request.scope["headers"] if name != b"accept-encoding"]
+    scope = {name: value for name, value in request.scope.items() if name != HEADERS}
+    return Request({**scope, "headers": kept}, request.receive)
+
+
+def _sale(tx: Transaction, token: str | None, gid: str) -> Sale:
+    return sale_to_read(tx, token, gid)
+
+
+def _text(value: Value) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= TEXT_SHOWN_MAX else f"{text[: TEXT_SHOWN_MAX - 1]}…"
