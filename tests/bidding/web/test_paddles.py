@@ -44,6 +44,7 @@ def test_pages_know_their_reader_by_a_paddle(house: House) -> None:
     leads, outbid = (Visitor(house, one).page(f"/lots/{gid}").main for one in (grace, hedy))
     assert "You lead" in leads and "You were outbid" not in leads
     assert "You were outbid" in outbid and "#12 leads" in outbid
+    assert "You bid on this lot as #12." in leads and "You bid on this lot as #13." in outbid
     for text in (leads, outbid):
         assert grace.name not in text and hedy.name not in text
     assert "You lead" in Visitor(house, grace).page("/mine").main

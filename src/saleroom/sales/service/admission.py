@@ -38,7 +38,9 @@ class SaleAdmission:
         if (lot.id, bidder.id) in self._consigned:
             raise OwnAuction
         sale_id = _sale_id(lot)
-        refuse_to_bid(self._sales[sale_id], self._people.get((sale_id, bidder.id)))
+        sale = self._sales.get(sale_id)
+        if sale is not None:  # no sale is ever deleted; a number that none has says nothing against a bid
+            refuse_to_bid(sale, self._people.get((sale_id, bidder.id)))
 
     def take(self, lot: Auction, bidder: Party, limit: Decimal, after: Auction) -> None:
         """Take in a bid. Raises BeyondLimit."""
