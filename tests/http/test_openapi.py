@@ -29,7 +29,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|catalogues|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 ANSWERED = {refused for endpoint in ENDPOINTS for refused in endpoint.refusals}

@@ -9,6 +9,7 @@ from babel.numbers import get_currency_symbol
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service.admission import GATE
+from saleroom.bidding.service.catalogue import IN_SALE
 from saleroom.bidding.service.closing import EARLIEST_ENDS
 from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.auctions import CHANGED
@@ -22,6 +23,7 @@ from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.service.showing import place_of
 from saleroom.sales.services import SaleServices
 from saleroom.sales.storage.area_tables import TABLES
 from saleroom.sales.storage.sales import LOG
@@ -32,6 +34,7 @@ from saleroom.storage.database import Database
 def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     database = platform.database
     database.provide(GATE, gate)
+    database.provide(IN_SALE, place_of)
     categories = read_categories(settings.categories)
     signs = (settings.currency, get_currency_symbol(settings.currency, "en"))
     database.provide(EARLIEST_ENDS, earliest_ends)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 
 from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view
 from saleroom.bidding.service import photos
@@ -17,7 +18,7 @@ from saleroom.bidding.service.lookup import get_one, refuse_unless_seen
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import listing, mine, watches
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Provided, Transaction
 
 COUNT_MAX = 1000
 """The highest number of lots that is counted: nobody reads a higher one."""
@@ -63,6 +64,27 @@ class Neighbour(Struct, frozen=True):
 
     gid: str
     name: str
+
+
+class InSale(Struct, frozen=True, kw_only=True):
+    """What the catalogue of a sale says of a lot: its number, its estimate, and the lots before and after it."""
+
+    gid: str
+    title: str
+    label: str
+    estimate_from: Decimal | None
+    estimate_to: Decimal | None
+    beside: list[Neighbour | None]
+
+
+IN_SALE: Provided[Callable[[Transaction, Auction], InSale | None]] = Provided()
+"""Returns the place of a lot of a sale; the area of sales provides it."""
+
+
+def in_sale(tx: Transaction, gid: str) -> InSale | None:
+    """Return the place of a lot in its sale; None for a lot outside sales. Raises UnknownAuction."""
+    found, place = get_one(tx, gid), tx.provided(IN_SALE)
+    return None if found.sale_id is None or place is None else place(tx, found)
 
 
 def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Interest:

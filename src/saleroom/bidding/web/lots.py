@@ -289,8 +289,12 @@ class LotPages:
         }
         renderer = self._site.renderer
         if not is_fragment(request):
-            beside = await self._services.database.read(catalogue.neighbours, found.auction.gid)
-            context |= {"previous": beside[0], "following": beside[1]}
+            place = await self._services.database.read(catalogue.in_sale, found.auction.gid)
+            if place is None:
+                beside = await self._services.database.read(catalogue.neighbours, found.auction.gid)
+            else:
+                beside = place.beside
+            context |= {"previous": beside[0], "following": beside[1], "in_sale": place}
             return renderer.page(request, language, "lot.html", context, status=status, headers=headers or {})
         context |= {"forgery_token": lambda: forgery_token(request)}
         html = renderer.fragment(language, part, context)

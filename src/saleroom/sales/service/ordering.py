@@ -58,6 +58,18 @@ def move(tx: Transaction, token: str, gid: str, label: str, before: str | None) 
     return set_order(tx, token, gid, moved(lots.labels(tx, sale.id), label, before))
 
 
+def step(tx: Transaction, token: str, gid: str, label: str, *, up: bool) -> OrderView:
+    """Move one lot by one place; the first stays where it is, and so does the last. Raises as `move`."""
+    authenticate(tx, token, Right.CATALOGUE)
+    sale = lock_one(tx, gid)
+    get_lot(tx, sale, label)
+    known = lots.labels(tx, sale.id)
+    place = known.index(label)
+    if up:
+        return move(tx, token, gid, label, known[max(0, place - 1)]) if place else OrderView(known)
+    return move(tx, token, gid, label, known[place + 2] if place + 2 < len(known) else None)
+
+
 def arrange(
     tx: Transaction, sale: Sale, labels: Sequence[str] | None, *, renumber_from: int | None = None
 ) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.photos import OwnPhoto
-from saleroom.bidding.storage.tables import photos
+from saleroom.bidding.storage.tables import photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.storage.tables import lot_photos, lots
@@ -84,6 +84,15 @@ def with_auctions(tx: Transaction, some: Sequence[Lot]) -> list[OfferedLot]:
         one.id: one for one in auction_rows.by_ids(tx, [lot.auction_id for lot in some if lot.auction_id is not None])
     }
     return [OfferedLot(lot, None if lot.auction_id is None else found[lot.auction_id]) for lot in some]
+
+
+def found(tx: Transaction, sale_id: int, words: Sequence[str], *, after: int, limit: int) -> list[Lot]:
+    """Return up to `limit` public lots above a rank whose auction has all of these folded words, in the order of calling."""
+    asked = select(lots).join(texts, texts.c.auction_id == lots.c.auction_id)
+    asked = asked.where(lots.c.sale_id == sale_id, lots.c.rank > after).order_by(lots.c.rank).limit(limit)
+    return [
+        _lot(row) for row in tx.execute(asked.where(*(texts.c.folded.contains(one, autoescape=True) for one in words)))
+    ]
 
 
 def lock_auctions(tx: Transaction, some: Sequence[Lot]) -> dict[str, Auction]:

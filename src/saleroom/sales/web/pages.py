@@ -7,6 +7,8 @@ from pathlib import Path
 from starlette.routing import Route
 
 from saleroom.sales.services import SaleServices
+from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
+from saleroom.sales.web.editor import SALES, EditorPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
 from saleroom.sales.web.people import PeoplePages
 from saleroom.sales.web.registration import RegistrationPages
@@ -20,14 +22,17 @@ def area_pages(services: SaleServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset(),
-        below=("/admin/sales/", "/mine/sales/"),
+        paths=frozenset({CATALOGUES}),
+        below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/"),
+        sections=(SALES,),
+        menu="parts/sales_menu.html",
     )
 
 
 def _routes(site: Site, services: SaleServices) -> list[Route]:
     people, registration = PeoplePages(site, services), RegistrationPages(site, services)
     imports = ImportPages(site, services)
+    catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -37,4 +42,15 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{one}/merger", Address(POST=people.merge)),
         Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
         Route(EXPORT, Address(GET=imports.download)),
+        Route(CATALOGUES, Address(GET=catalogue.all)),
+        Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
+        Route(SALES.path, Address(GET=editor.all, POST=editor.make)),
+        Route(f"{SALES.path}/{{gid}}", Address(GET=editor.one, POST=editor.save)),
+        Route(f"{SALES.path}/{{gid}}/publish", Address(POST=editor.publish)),
+        Route(f"{SALES.path}/{{gid}}/cancel", Address(POST=editor.cancel)),
+        Route(f"{SALES.path}/{{gid}}/renumber", Address(POST=editor.renumber)),
+        Route(f"{SALES.path}/{{gid}}/lots", Address(POST=editor.add)),
+        Route(f"{SALES.path}/{{gid}}/order", Address(POST=editor.order)),
+        Route(f"{SALES.path}/{{gid}}/lots/{{label}}", Address(GET=editor.lot, POST=editor.change)),
+        Route(f"{SALES.path}/{{gid}}/lots/{{label}}/withdraw", Address(POST=editor.withdraw)),
     ]

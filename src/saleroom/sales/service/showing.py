@@ -1,0 +1,129 @@
+"""Showing catalogues on pages: a page of lots with their photos, what a lot's page says of its sale, and the editor's lists."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.photos import Photo
+from saleroom.bidding.service.catalogue import InSale, Neighbour
+from saleroom.bidding.service.photos import covers
+from saleroom.kernel.folding import fold
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.domain.views import LotView, SaleView, sale_view
+from saleroom.sales.service.access import get_lot, get_one, is_staff, viewer_of
+from saleroom.sales.service.reading import shown_as
+from saleroom.sales.storage import lots, sales
+from saleroom.sales.storage.lots import OfferedLot
+from saleroom.storage.database import Transaction
+
+WORDS_MAX = 8
+SALES_SHOWN = 50
+
+
+class CataloguePage(Struct, frozen=True, kw_only=True):
+    """A page of the catalogue of a sale, with the first photo of each lot by gid. `next` is the rank to go on after."""
+
+    sale: SaleView
+    lots: list[LotView]
+    covers: dict[str, Photo]
+    count: int
+    next: int | None
+
+
+class SaleLine(Struct, frozen=True):
+    """A sale in a list, with how many lots it has."""
+
+    sale: SaleView
+    lots: int
+
+
+def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -> CataloguePage:
+    """Return a page of the catalogue as anyone may see it, of the lots with all words of `text`. Raises UnknownSale."""
+    sale = get_one(tx, gid, staff=False)
+    words = fold(text).split()[:WORDS_MAX]
+    if words:
+        found = lots.found(tx, sale.id, words, after=after, limit=limit + 1)
+    else:
+        found = lots.page(tx, sale.id, after=after, limit=limit + 1, public_only=True)
+    shown = [one for one in lots.with_auctions(tx, found[:limit]) if _is_shown(one)]
+    views = shown_as(tx, None, shown)
+    return CataloguePage(
+        sale=sale_view(sale),
+        lots=views,
+        covers=covers(tx, [view.gid for view in views]) if views else {},
+        count=lots.counts(tx, [sale.id])[sale.id],
+        next=found[limit - 1].rank if len(found) > limit else None,
+    )
+
+
+def gid_of(tx: Transaction, gid: str, label: str) -> str | None:
+    """Return the gid of the auction of the lot with this number; None if anyone may see no such lot. Raises UnknownSale."""
+    found = lots.find(tx, get_one(tx, gid, staff=False).id, label)
+    return None if found is None or found.auction_id is None else found.gid
+
+
+def public(tx: Transaction) -> list[SaleLine]:
+    """Return the newest sales that anyone may see."""
+    return _lines(tx, sales.newest(tx, public_only=True, limit=SALES_SHOWN), staff=False)
+
+
+def managed(tx: Transaction, token: str | None) -> list[SaleLine]:
+    """Return the newest sales for those who edit catalogues. Raises Unauthenticated or MissingRight."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.CATALOGUE)
+    return _lines(tx, sales.newest(tx, public_only=False, limit=SALES_SHOWN), staff=True)
+
+
+def edited(tx: Transaction, token: str | None, gid: str, after: int, limit: int) -> CataloguePage:
+    """Return a page of a sale's lots for those who edit it. Raises Unauthenticated, MissingRight or UnknownSale."""
+    viewer = authenticate(tx, token, Right.READ)
+    viewer.refuse_without(Right.CATALOGUE)
+    sale = get_one(tx, gid, staff=True)
+    found = lots.page(tx, sale.id, after=after, limit=limit + 1)
+    return CataloguePage(
+        sale=sale_view(sale, staff=True),
+        lots=shown_as(tx, viewer, lots.with_auctions(tx, found[:limit])),
+        covers={},
+        count=lots.count(tx, sale.id),
+        next=found[limit - 1].rank if len(found) > limit else None,
+    )
+
+
+def one_edited(tx: Transaction, token: str | None, gid: str, label: str) -> tuple[SaleView, LotView]:
+    """Return a lot with its sale for those who edit it. Raises as `edited`, and UnknownLot."""
+    viewer = viewer_of(tx, token)
+    authenticate(tx, token, Right.READ).refuse_without(Right.CATALOGUE)
+    sale = get_one(tx, gid, staff=is_staff(viewer))
+    lot = get_lot(tx, sale, label)
+    return sale_view(sale, staff=True), shown_as(tx, viewer, lots.with_auctions(tx, [lot]))[0]
+
+
+def place_of(tx: Transaction, auction: Auction) -> InSale | None:
+    """Return what the catalogue says of the lot of an auction; None if it is in none."""
+    lot = lots.of_auction(tx, auction.id)
+    if lot is None:
+        return None
+    sale = sales.by_id(tx, lot.sale_id)
+    beside = lots.neighbours(tx, lot)
+    around = lots.with_auctions(tx, [one for one in beside if one is not None])
+    names = {one.lot.gid: one.auction.name for one in around if _is_shown(one) and one.auction is not None}
+    return InSale(
+        gid=sale.gid,
+        title=sale.terms.title,
+        label=lot.label,
+        estimate_from=lot.entry.estimate_from,
+        estimate_to=lot.entry.estimate_to,
+        beside=[Neighbour(one.gid, names[one.gid]) if one is not None and one.gid in names else None for one in beside],
+    )
+
+
+def _lines(tx: Transaction, found: list[Sale], *, staff: bool) -> list[SaleLine]:
+    counts = lots.counts(tx, [sale.id for sale in found])
+    return [SaleLine(sale_view(sale, staff=staff), counts[sale.id]) for sale in found]
+
+
+def _is_shown(one: OfferedLot) -> bool:
+    """Return whether anyone may see a lot: it has an auction that staff does not hide."""
+    return one.auction is not None and one.auction.taken_down is None

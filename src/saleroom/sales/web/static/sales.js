@@ -1,0 +1,55 @@
+// The editor of a sale: lots are dragged by their grips; with the keyboard, Alt and an arrow move the lot of the focused grip.
+for (const field of document.querySelectorAll("input[data-at]")) {
+  const at = new Date(field.dataset.at);
+  field.value = new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, at.getUTCSeconds() ? 19 : 16);
+}
+for (const note of document.querySelectorAll("[data-zone-words]")) {
+  note.textContent = note.dataset.zoneWords.replace("{zone}", Intl.DateTimeFormat().resolvedOptions().timeZone);
+}
+
+const rows = document.querySelector(".lot-rows");
+const moved = "moved lot";
+
+function send(row, name, value) {
+  const form = row.querySelector("form.move");
+  const field = Object.assign(document.createElement("input"), { type: "hidden", name, value });
+  form.append(field);
+  sessionStorage.setItem(moved, row.dataset.gid);
+  form.submit();
+}
+
+if (rows) {
+  let held = null;
+  const clear = () => rows.querySelectorAll(".over").forEach((row) => row.classList.remove("over"));
+  rows.addEventListener("dragstart", (event) => {
+    held = event.target.closest("li");
+    held.classList.add("dragged");
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", held.dataset.label);
+  });
+  rows.addEventListener("dragover", (event) => {
+    const row = event.target.closest("li");
+    if (held === null || row === null) return;
+    event.preventDefault();
+    clear();
+    row.classList.add("over");
+  });
+  rows.addEventListener("drop", (event) => {
+    const row = event.target.closest("li");
+    event.preventDefault();
+    if (held !== null && row !== null && row !== held) send(held, "before", row.dataset.label);
+  });
+  rows.addEventListener("dragend", () => { held?.classList.remove("dragged"); held = null; clear(); });
+  rows.addEventListener("keydown", (event) => {
+    const to = { ArrowUp: "up", ArrowDown: "down" }[event.key];
+    if (!event.altKey || to === undefined || !event.target.matches(".grip")) return;
+    event.preventDefault();
+    send(event.target.closest("li"), "to", to);
+  });
+  // The page comes back after a move: the same lot keeps the focus, so that it can go on by the keyboard.
+  const back = sessionStorage.getItem(moved);
+  sessionStorage.removeItem(moved);
+  // Not before the browser has gone to the place that the address names, which takes the focus away.
+  const grip = back === null ? null : rows.querySelector(`li[data-gid="${CSS.escape(back)}"] .grip`);
+  if (grip !== null) addEventListener("load", () => requestAnimationFrame(() => grip.focus()));
+}

@@ -1,0 +1,56 @@
+"""The catalogue and its editor in a real Chromium: on a phone, by drag and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from saleroom.accounts.domain.rights import Role
+from tests.browser.people import BrowserVisitor, broken_rules
+from tests.fixtures_house import House
+from tests.sales.api.evening import with_lots
+
+PHONE = {"width": 360, "height": 740}
+
+
+def labels(page: Page) -> list[str]:
+    """The numbers of the lots on the editor's page."""
+    found: list[str] = page.eval_on_selector_all(".lot-rows > li", "rows => rows.map(row => row.dataset.label)")
+    return found
+
+
+def test_lots_move_by_drag_and_by_keyboard(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """A lot is dragged to another place; Alt with an arrow moves the lot of the focused grip, which keeps the focus."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    page = enter(staff).page
+    page.goto(f"/admin/sales/{with_lots(staff, 3)}")
+    rows = page.locator(".lot-rows > li")
+    rows.nth(2).locator(".grip").drag_to(rows.nth(0))
+    expect(rows.nth(0)).to_have_attribute("data-label", "3")
+    grip = page.get_by_role("button", name="Move lot 3", exact=True)
+    expect(grip).to_be_focused()
+    grip.press("Alt+ArrowDown")
+    expect(rows.nth(1)).to_have_attribute("data-label", "3")
+    expect(grip).to_be_focused()
+    assert ["1", "3", "2"] == labels(page)
+
+
+def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """axe finds no fault in the catalogue, its list and its editor, in light and in dark, and none is wider than the screen."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 2, title="An evening of longcase clocks and of other furniture", venue="The town hall")
+    staff.json("PATCH", f"/sales/{gid}/lots/1", json={"estimateFrom": "12000", "estimateTo": "15000"})
+    staff.json("POST", f"/sales/{gid}/publish")
+    page = enter(staff, viewport=PHONE, locale="de").page
+    for path in (
+        "/catalogues",
+        f"/catalogues/{gid}",
+        f"/catalogues/{gid}?view=list",
+        f"/admin/sales/{gid}",
+        f"/admin/sales/{gid}/lots/1",
+    ):
+        page.goto(path)
+        page.wait_for_load_state("load")
+        assert {} == broken_rules(page), path
+        assert 360 == page.evaluate("document.documentElement.scrollWidth"), path

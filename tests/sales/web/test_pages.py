@@ -1,0 +1,108 @@
+"""The pages of sales: the catalogue for everybody, and its editor in the back office."""
+
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from tests.fixtures_house import House, User
+from tests.sales.api.evening import made, with_lots
+from tests.site.visitor import Visitor
+
+
+@pytest.fixture
+def house(sqlite_house: House) -> House:
+    """A house on SQLite."""
+    return sqlite_house
+
+
+@pytest.fixture
+def staff(house: House) -> User:
+    """An auctioneer."""
+    return house.staff(Role.AUCTIONEER)
+
+
+def test_a_catalogue_is_read_searched_and_entered_by_number(house: House, staff: User) -> None:
+    """Anyone reads the lots in each view, finds one by words, and goes to one by its number; a draft is not found."""
+    gid = with_lots(staff, 2, title="Evening of clocks")
+    reader = Visitor(house)
+    assert 404 == reader.http.get(f"/catalogues/{gid}").status_code
+    staff.json("PATCH", f"/sales/{gid}/lots/2", json={"name": "Écritoire", "estimateFrom": "20", "estimateTo": "30"})
+    staff.json("POST", f"/sales/{gid}/publish")
+    lots = {lot["label"]: lot["gid"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]}
+    assert f"/catalogues/{gid}" in reader.page("/catalogues").links
+    for view in ("cards", "list", "paper"):
+        page = reader.page(f"/catalogues/{gid}?view={view}")
+        assert {f"/lots/{lots['1']}", f"/lots/{lots['2']}"} <= set(page.links)
+        assert "Écritoire" in page.main
+    found = reader.page(f"/catalogues/{gid}?q=ecritoire")
+    assert (True, False) == (f"/lots/{lots['2']}" in found.links, f"/lots/{lots['1']}" in found.links)
+    assert "No lot matches" in reader.page(f"/catalogues/{gid}?q=nothing").main
+    assert f"/lots/{lots['2']}" == reader.http.get(f"/catalogues/{gid}?number=002").headers["location"]
+    assert "There is no lot with this number here." in reader.page(f"/catalogues/{gid}?number=<9>").main
+
+
+def test_the_page_of_a_lot_names_its_sale(house: House, staff: User) -> None:
+    """It has the number, the estimate, and the lots before and after it in the catalogue, whatever their ends."""
+    gid = with_lots(staff, 3, title="Evening of chairs")
+    staff.json("PATCH", f"/sales/{gid}/lots/2", json={"estimateFrom": "20", "estimateTo": "30"})
+    staff.json("POST", f"/sales/{gid}/publish")
+    first, second, third = [lot["gid"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
+    page = Visitor(house).page(f"/lots/{second}")
+    assert "Lot 2" in page.main
+    assert "Evening of chairs" in page.main
+    assert "Estimate" in page.main
+    assert {f"/catalogues/{gid}", f"/lots/{first}", f"/lots/{third}"} <= set(page.links)
+
+
+def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staff: User) -> None:
+    """The editor does all of it with forms alone: make, terms, lots, order by arrows and by number, publish, withdraw."""
+    editor = Visitor(house, staff)
+    answer = editor.send(editor.page("/admin/sales"), "/admin/sales", title="A night", kind="timed")
+    path = answer.headers["location"]
+    for name in ("First", "Second", "Third"):
+        assert 303 == editor.send(editor.page(path), f"{path}/lots", name=name, startingPrice="1,000").status_code
+    saved = editor.send(editor.page(path), path, title="The night", startsAt="2099-05-01T20:00", softClose="60")
+    assert 303 == saved.status_code
+    rows = editor.page(path)
+    assert 303 == editor.send(rows, f"{path}/order", label="3", to="up").status_code
+    assert 303 == editor.send(editor.page(path), f"{path}/order", label="3", to="up").status_code
+    assert 303 == editor.send(editor.page(path), f"{path}/order", label="1", before="").status_code
+    gid = path.rpartition("/")[2]
+    assert ["3", "2", "1"] == [lot["label"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
+    assert 303 == editor.send(editor.page(path), f"{path}/renumber").status_code
+    edited = editor.send(editor.page(f"{path}/lots/1"), f"{path}/lots/1", name="Third, really", estimateFrom="5")
+    assert 303 == edited.status_code
+    assert 303 == editor.send(editor.page(path), f"{path}/publish").status_code
+    lots = staff.json("GET", f"/sales/{gid}/lots")["lots"]
+    assert [("1", "Third, really"), ("2", "Second"), ("3", "First")] == [(lot["label"], lot["name"]) for lot in lots]
+    assert ("1000.000", 60) == (lots[1]["startingPrice"], lots[1]["auction"]["softClose"]["window"])
+    withdrawn = editor.send(editor.page(f"{path}/lots/2"), f"{path}/lots/2/withdraw", reason="Broken.")
+    assert 303 == withdrawn.status_code
+    assert "Withdrawn" in editor.page(path).main
+    assert "This lot was withdrawn" in editor.page(f"{path}/lots/2").main
+
+
+def test_what_is_wrong_in_a_form_stays_in_it(house: House, staff: User) -> None:
+    """A fault stands beside its field, with what was typed; a refusal is said in words."""
+    editor, gid = Visitor(house, staff), made(staff)
+    path = f"/admin/sales/{gid}"
+    refused = editor.send(editor.page(path), f"{path}/lots", name="Clock", startingPrice="ten", label="X")
+    assert 400 == refused.status_code
+    assert 'value="ten"' in refused.text
+    assert "Enter up to six digits" in refused.text
+    assert 409 == editor.send(editor.page(path), f"{path}/publish").status_code
+    wrong = editor.send(editor.page(path), path, opensAt="2099-05-02T10:00", startsAt="2099-05-01T10:00")
+    assert 400 == wrong.status_code
+    assert "Bidding must open before" in wrong.text
+    other = f"/admin/sales/{with_lots(staff, 1)}"
+    assert 404 == editor.send(editor.page(other), f"{other}/order", label="no").status_code
+
+
+def test_the_editor_is_for_those_with_the_right(house: House, staff: User) -> None:
+    """A cataloguer edits and finds nothing to publish; a clerk and a member get no editor."""
+    gid = with_lots(staff, 1)
+    cataloguer = Visitor(house, house.staff(Role.CATALOGUER))
+    page = cataloguer.page(f"/admin/sales/{gid}")
+    assert "Publish the sale" not in page.main
+    assert "Add a lot" in page.main
+    assert 403 == Visitor(house, house.staff(Role.CLERK)).http.get(f"/admin/sales/{gid}").status_code
+    assert 403 == Visitor(house, house.newcomer()).http.get("/admin/sales").status_code
