@@ -30,6 +30,8 @@ PAGES: dict[str, Right | None] = {
     "POST /admin/sales/{gid}/lots/{label}": Right.CATALOGUE,
     "POST /admin/sales/{gid}/lots/{label}/withdraw": Right.CATALOGUE,
     "POST /admin/sales/{gid}/publish": Right.MANAGE_SALES,
+    "POST /admin/sales/{gid}/pause": Right.MANAGE_SALES,
+    "POST /admin/sales/{gid}/resume": Right.MANAGE_SALES,
     "POST /admin/sales/{gid}/renumber": Right.CATALOGUE,
     "POST /admin/sales/{gid}/order": Right.CATALOGUE,
     "GET /admin/sales/{gid}/people": Right.ADMIT_BIDDERS,

@@ -75,6 +75,10 @@ def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staf
     lots = staff.json("GET", f"/sales/{gid}/lots")["lots"]
     assert [("1", "Third, really"), ("2", "Second"), ("3", "First")] == [(lot["label"], lot["name"]) for lot in lots]
     assert ("1000.000", 60) == (lots[1]["startingPrice"], lots[1]["auction"]["softClose"]["window"])
+    assert 303 == editor.send(editor.page(path), f"{path}/pause").status_code
+    assert "Let the sale go on" in editor.page(path).main
+    assert 303 == editor.send(editor.page(path), f"{path}/resume").status_code
+    assert "Pause the sale" in editor.page(path).main
     withdrawn = editor.send(editor.page(f"{path}/lots/2"), f"{path}/lots/2/withdraw", reason="Broken.")
     assert 303 == withdrawn.status_code
     assert "Withdrawn" in editor.page(path).main

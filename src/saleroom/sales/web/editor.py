@@ -22,7 +22,7 @@ from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleTerms
 from saleroom.sales.domain.views import LotView, SaleView
-from saleroom.sales.service import consigning, lots, managing, ordering, showing
+from saleroom.sales.service import clocks, consigning, lots, managing, ordering, showing
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import rank, sale_gid
 from saleroom.site.language import N_, Language
@@ -96,6 +96,14 @@ class EditorPages:
             await self._write(request, managing.cancel, gid, reason_of(sent))
 
         return await self._done(request, act)
+
+    async def pause(self, request: Request) -> Response:
+        """POST /admin/sales/{gid}/pause."""
+        return await self._done(request, lambda gid: self._write(request, clocks.pause, gid))
+
+    async def resume(self, request: Request) -> Response:
+        """POST /admin/sales/{gid}/resume."""
+        return await self._done(request, lambda gid: self._write(request, clocks.resume, gid))
 
     async def add(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/lots: add a lot."""

@@ -47,6 +47,8 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(SALES.path, Address(GET=editor.all, POST=editor.make)),
         Route(f"{SALES.path}/{{gid}}", Address(GET=editor.one, POST=editor.save)),
         Route(f"{SALES.path}/{{gid}}/publish", Address(POST=editor.publish)),
+        Route(f"{SALES.path}/{{gid}}/pause", Address(POST=editor.pause)),
+        Route(f"{SALES.path}/{{gid}}/resume", Address(POST=editor.resume)),
         Route(f"{SALES.path}/{{gid}}/cancel", Address(POST=editor.cancel)),
         Route(f"{SALES.path}/{{gid}}/renumber", Address(POST=editor.renumber)),
         Route(f"{SALES.path}/{{gid}}/lots", Address(POST=editor.add)),
