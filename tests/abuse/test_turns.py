@@ -17,6 +17,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.turns import WAITING_MAX, Rank
 from tests.fixtures_house import PASSWORD, House
 from tests.process import wait_until
+from tests.sales.needed import PARTS
 
 _SLOW = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
@@ -99,7 +100,7 @@ def test_endless_searches_stop_nothing_else(house: House) -> None:
 def test_a_dead_token_takes_no_turn_to_write(house: House, written: list[str], endpoint: Any) -> None:
     """Requests with a dead token are refused by a read, except a bid: many share a transaction of the desk."""
     seller = house.user("seller")
-    path = endpoint.path.replace("{gid}", seller.gid()).replace("{id}", "7").replace("{username}", seller.name)
+    path = endpoint.path.format(gid=seller.gid(), id="7", username=seller.name, **PARTS)
     written.clear()
     headers = {"Authorization": f"Bearer {_TOKEN}", "X-Requested-With": "test"}
     body: dict[str, Any] = {"json": endpoint.form.example if endpoint.form is not None else {}}

@@ -15,6 +15,7 @@ from tests.bidding.api.answers import faults, raw, refusal
 from tests.fixtures_house import House, ServeHouse
 from tests.http.conftest import Log
 from tests.patience import SECONDS_MAX
+from tests.sales.needed import PARTS
 
 PATHS = sorted({endpoint.path for endpoint in ENDPOINTS})
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]
@@ -28,7 +29,7 @@ each_form = pytest.mark.parametrize("endpoint", FORMS, ids=lambda endpoint: endp
 def path_of(house: House, endpoint: Endpoint[Any]) -> str:
     """Return an endpoint's path, on an auction and a user that exist, and a number."""
     ada = house.user("ada")
-    return endpoint.path.replace("{gid}", ada.gid()).replace("{username}", ada.name).replace("{id}", "1")
+    return endpoint.path.format(gid=ada.gid(), username=ada.name, id="1", **PARTS)
 
 
 @pytest.mark.parametrize(

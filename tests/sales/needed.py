@@ -42,3 +42,6 @@ PAGES: dict[str, Right | None] = {
     "GET /mine/sales/{gid}": Right.READ,
     "POST /mine/sales/{gid}": Right.BID,
 }
+
+PARTS = {"label": "1", "participant": "AAAAAAAAAAAA", "code": "K1"}
+"""Values for the second parameters of paths, by their names: each has the right form."""

@@ -120,7 +120,11 @@ class Routes:
         found = {resource.path: _respond(resource) for resource in resources if resource.path not in shared}
         # Fixed paths and patterns are kept apart, so that a client that sends the letters `{gid}` meets no pattern.
         self._fixed = {path: respond for path, respond in found.items() if "{" not in path}
-        self._by_gid = {path: respond for path, respond in found.items() if path.split("/")[2:3] == ["{gid}"]}
+        self._by_gid = {
+            path: respond
+            for path, respond in found.items()
+            if path.split("/")[2:3] == ["{gid}"] and path.count("{") == 1
+        }
         self._routes = [*pages, *resources]
 
     async def __call__(self, scope: Scope, receive: Receive) -> Response:

@@ -11,6 +11,7 @@ from saleroom.http.endpoints import Access, Endpoint
 from tests.bidding.api.answers import raw
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse
+from tests.sales.needed import PARTS
 
 pytestmark = pytest.mark.databases("sqlite")
 
@@ -39,7 +40,7 @@ def ask(house: House, endpoint: Endpoint[Any], authorization: str | None) -> htt
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
     if endpoint.upload is not None:
         headers[b"Content-Type"] = b"image/jpeg"
-    path = endpoint.path.replace("{gid}", "AAAAAAAAAAAA").replace("{id}", "1").replace("{username}", "nobody")
+    path = endpoint.path.format(gid="AAAAAAAAAAAA", id="1", username="nobody", **PARTS)
     body = None if endpoint.form is None else endpoint.form.example
     return house.anyone.request(endpoint.method, path, headers=headers, json=body)
 

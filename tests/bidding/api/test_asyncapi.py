@@ -9,10 +9,11 @@ from jsonschema import Draft7Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
+from saleroom.bidding.api import STREAMS
+from saleroom.compose import ENDPOINTS
 from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
-from saleroom.compose import ENDPOINTS
 from saleroom.kernel.chain import ZERO
 from saleroom.mqtt.topics import MqttSettings
 from tests.bidding.domain.playing import play
@@ -113,8 +114,8 @@ def test_every_refusal_of_a_command_is_told() -> None:
 
 
 def test_the_streams_are_endpoints_of_the_api() -> None:
-    """The channels on the house are exactly the streams in the table of routes."""
-    streams = {one.path for one in ENDPOINTS if one.path.endswith("/events")}
+    """The channels on the house are exactly the streams of auctions in the table of routes."""
+    streams = {one.path for one in STREAMS}
     assert streams == {channel["address"] for channel in on("house")}
 
 
