@@ -10,10 +10,10 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from saleroom.bidding.api import STREAMS
-from saleroom.compose import ENDPOINTS
 from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
+from saleroom.compose import ENDPOINTS
 from saleroom.kernel.chain import ZERO
 from saleroom.mqtt.topics import MqttSettings
 from tests.bidding.domain.playing import play
