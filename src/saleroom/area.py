@@ -13,6 +13,7 @@ from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.figures import Figure
 from saleroom.mqtt.asyncapi import Declare
+from saleroom.mqtt.outbox import Publications
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.outbox.kinds import MailKind
@@ -28,7 +29,8 @@ Task = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off.
+    """The parts of the platform in one process that all areas share. `broker` is None if MQTT is off; `published` is what goes
+    there from all areas.
 
     `mails` are the kinds of mails of all areas, by name. `origin` is the address of the house in them. `archive` writes all
     that the house holds about a user, by name, to a file; it blocks, and raises Refusal. `forget` deletes what all areas hold
@@ -44,6 +46,11 @@ class Platform:
     archive: Callable[[str, BinaryIO], object]
     forget: Callable[[Transaction, int], None]
     broker: MqttSettings | None
+    published: Sequence[Publications]
+
+
+def _do_nothing() -> None:
+    """Do nothing."""
 
 
 async def _no_tasks() -> Mapping[str, Task]:
@@ -57,7 +64,7 @@ class AreaParts:
     Before the first request, `begin` does what fell due, and returns the tasks to run beside the requests, by name.
     `close` ends its threads and processes. `figures` returns what it has counted, and `asked` asks the database for more, now
     and then: only a house that shows its figures calls them. `relay` is one of the tasks; `owed` counts the events that it has
-    still to send.
+    still to send. `look` has the area read its logs, as another process may have written to them.
     """
 
     pages: AreaPages
@@ -68,6 +75,7 @@ class AreaParts:
     asked: tuple[Callable[[], Awaitable[Sequence[Figure]]], ...] = ()
     relay: Relay | None = None
     owed: Callable[[], Awaitable[int]] | None = None
+    look: Callable[[], None] = _do_nothing
 
 
 async def _nothing(settings: Any, database: Database) -> None:
@@ -79,8 +87,9 @@ class Area(Generic[S_contra]):
     """All that an area declares.
 
     `endpoints` are all rows that it can have. `operations` are its pages in the OpenAPI document, `messages` those of the
-    AsyncAPI document. Requests to paths that end with one of `urgent` begin before others. `mails` are its kinds of mails of
-    their own. `prepare` is awaited before several processes begin, and `open` returns the area in one process.
+    AsyncAPI document, `published` the logs that go to a broker. Requests to paths that end with one of `urgent` begin before
+    others. `mails` are its kinds of mails of their own. `prepare` is awaited before several processes begin, and `open`
+    returns the area in one process.
     """
 
     tables: AreaTables
@@ -90,5 +99,6 @@ class Area(Generic[S_contra]):
     open: Callable[[S_contra, Platform], AreaParts]
     prepare: Callable[[S_contra, Database], Awaitable[None]] = _nothing
     messages: tuple[Declare, ...] = ()
+    published: tuple[Publications, ...] = ()
     urgent: tuple[str, ...] = ()
     mails: tuple[MailKind, ...] = ()

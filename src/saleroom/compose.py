@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, reduce
 from importlib import import_module
@@ -20,7 +20,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_owners
 from saleroom.accounts.web.pages import LOGIN
 from saleroom.admin import person_export
-from saleroom.area import Area, Platform, Task
+from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.areas import AREAS, forget
 from saleroom.broker.embedded import reached_at
 from saleroom.http import front, openapi, schemas
@@ -36,8 +36,11 @@ from saleroom.http.places import SharedPlaces
 from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refusal
+from saleroom.log.store import PUBLISHED
 from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
+from saleroom.mqtt.outbox import Publications
+from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.presence import Presence
 from saleroom.settings import Settings
@@ -46,6 +49,7 @@ from saleroom.site import operations as site_operations
 from saleroom.site.pages import Pages
 from saleroom.site.site import AreaPages, Site
 from saleroom.storage.database import Database
+from saleroom.storage.notices import Notices
 from saleroom.storage.tokens import Tokens
 
 log = structlog.get_logger()
@@ -104,6 +108,7 @@ def application(
         tasks: dict[str, Task] = {"secret": partial(secret.run, database)}
         for part in parts:
             tasks |= await part.begin()
+        tasks |= _heralds(settings, database, platform.published, parts, relay)
         if board is not None:
             counted, asked = [part.figures for part in parts], [ask for part in parts for ask in part.asked]
             tasks["figures"] = Meter(board, database, outcomes, connections, counted, asked).run
@@ -149,6 +154,33 @@ def tracing_of(settings: Settings) -> ModuleType | None:
         raise Refusal("traces_url: traces need more packages; `make traces` installs them") from error
 
 
+def _heralds(
+    settings: Settings,
+    database: Database,
+    published: Iterable[Publications],
+    parts: Sequence[AreaParts],
+    relay: Relay | None,
+) -> Mapping[str, Task]:
+    """Let the relay and the other processes hear of all that is committed to the logs; return the task that tells them.
+
+    Behind a pooler a process cannot listen for the notices of others.
+    """
+    found: dict[str, Task] = {}
+    heralds: list[Callable[[], None]] = [] if relay is None else [relay.wake]
+    if database.kind == "postgresql" and settings.database_pooler == "none":
+        notices = Notices(database, partial(_each, [*heralds, *(part.look for part in parts)]))
+        heralds.append(notices.announce)
+        found["notices"] = notices.run
+    for each in published:
+        database.after_commit(each.log.appended, lambda _: _each(heralds))
+    return found
+
+
+def _each(acts: Iterable[Callable[[], None]]) -> None:
+    for act in acts:
+        act()
+
+
 async def _nothing_owed(database: Database) -> int:
     await database.check()
     return 0
@@ -159,6 +191,8 @@ def _platform(
 ) -> Platform:
     parts |= {"mails": {kind.name: kind for area in areas for kind in area.mails}, "origin": origin(settings)}
     archive = partial(person_export.write, settings)
+    parts["published"] = published = tuple(each for area in areas for each in area.published)
+    parts["database"].provide(PUBLISHED, tuple(each.log for each in published))
     return Platform(**parts, archive=archive, forget=forget, secret=secret, broker=broker, cursors=Cursors(secret))
 
 

@@ -5,11 +5,14 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from saleroom.bidding.api.devices import PUBLICATIONS
+from saleroom.areas import AREAS
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import Ask, MqttSettings
 from saleroom.storage.database import Database
 from tests.mqtt.equipment import Gate, Mosquitto, Sales
+
+PUBLISHED = tuple(each for area in AREAS for each in area.published)
+"""All that a house publishes."""
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ async def relaying(database: Database) -> AsyncIterator[Callable[..., Relay]]:
     relays: list[tuple[Relay, asyncio.Task[None]]] = []
 
     def start(settings: MqttSettings, of: Database = database, inbox: Ask | None = None) -> Relay:
-        relay = Relay(of, PUBLICATIONS, settings, inbox)
+        relay = Relay(of, PUBLISHED, settings, inbox)
         relays.append((relay, asyncio.create_task(relay.run())))
         return relay
 

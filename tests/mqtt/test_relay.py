@@ -231,7 +231,7 @@ async def test_another_process_takes_over_from_one_that_died(
     monkeypatch.setattr(relay_module, "RENEW_SECONDS", 0.05)
     monkeypatch.setattr(relay_module, "STANDBY_SECONDS", 0.05)
     settings, sales = mosquitto.settings, Sales(clocked_database)
-    first, second = Relay(sales.database, PUBLICATIONS, settings), Relay(sales.database, PUBLICATIONS, settings)
+    first, second = Relay(sales.database, (PUBLICATIONS,), settings), Relay(sales.database, (PUBLICATIONS,), settings)
     dying = asyncio.create_task(first.run())
     await until(lambda: first.connected, "the first relay's connection")
     going_on = asyncio.create_task(second.run())

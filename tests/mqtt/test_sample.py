@@ -22,11 +22,21 @@ from tests.mqtt.equipment import Sales, Subscriber, free_port, publish
 from tests.needs import need
 from tests.patience import SECONDS_MAX, until
 from tests.process import ending, wait_until
+from tests.sales.service.evenings import evening
 
 Relaying = Callable[..., Relay]
 Subscribe = Callable[..., Subscriber]
 SAMPLE = Path(__file__).parents[2] / "deploy" / "mosquitto"
 BIDS = "saleroom/auctions/x/bids"
+FORBIDDEN = (
+    "status",
+    "auctions/x/state",
+    "auctions/x/events",
+    "sales/x/state",
+    "sales/x/events",
+    "replies/gate-1/1",
+    "else",
+)
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 
@@ -105,9 +115,10 @@ async def test_a_device_sees_the_sale_and_its_own_answers(
     """The house connects over TLS; a device gets states, events, status and its own answers, not others' bids or answers."""
     relay = relaying(sample.account("saleroom"), inbox=answered)
     device = subscribe(sample.account("gate-1"), "saleroom/#", as_service=True)
-    gid = await sales.sell()
+    gid, night = await sales.sell(), await evening(sales.database, 1)
     await until(lambda: relay.connected, "the house is connected")
     await sales.until_delivered()
+    await until(lambda: len([m for m in device.messages if "/sales/" in m.topic]) >= 2, "the sale")
     for number in ("gate-2/1", "gate-1/1"):
         assert 0 == sample.publish("gate-2", f"saleroom/auctions/{gid}/bids", number).returncode
     await until(lambda: bool(device.payloads("saleroom/replies/gate-1/1")), "the answer")
@@ -119,6 +130,10 @@ async def test_a_device_sees_the_sale_and_its_own_answers(
         "saleroom/replies/gate-1/1": [b"answered"],
     }
     topics = {message.topic for message in device.messages}
+    assert {f"saleroom/sales/{night.sale.gid}/{kind}" for kind in ("events", "state")} == {
+        one for one in topics if "/sales/" in one
+    }
+    topics = {topic for topic in topics if "/sales/" not in topic and night.lots[0] not in topic}
     assert expected == {topic: list(dict.fromkeys(device.payloads(topic)))[-1:] for topic in topics}
 
 
@@ -129,7 +144,7 @@ async def test_a_device_may_only_publish_commands(
 ) -> None:
     """A device's message on any other topic reaches nobody and is not retained, and MQTT 5 tells the device."""
     device = subscribe(sample.account("gate-1"), "#", as_service=True)
-    for topic in ("status", "auctions/x/state", "auctions/x/events", "replies/gate-1/1", "else", "auctions/x/y/bids"):
+    for topic in (*FORBIDDEN, "auctions/x/y/bids"):
         answer = sample.publish("gate-2", f"saleroom/{topic}", "evil", "-r", "-V", version)
         assert (version == "5") == ("uthor" in answer.stderr + answer.stdout), answer
     relay = relaying(sample.account("saleroom"), inbox=answered)

@@ -91,8 +91,9 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     one = {auction.id}
 
     async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
-        _, found = await sales.database.read(outbox._owed, PUBLICATIONS, waiting, list(late), sent)
-        return set(found)
+        asked = outbox.Asked(PUBLICATIONS, waiting, list(late), sent)
+        [page] = await sales.database.read(outbox._owed, [asked])
+        return set(page.states)
 
     assert one == await states()
     assert NONE == await states(waiting=one, sent=one)

@@ -206,7 +206,7 @@ class Process:
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)
         commands = CommandHandler(services, PREFIX)
         commands._rates = RateLimit(RATE_PER_SECOND, RATE_BURST, world.loop.time)
-        self.relay = Relay(self.database, PUBLICATIONS, MqttSettings("broker", 1883), commands)
+        self.relay = Relay(self.database, (PUBLICATIONS,), MqttSettings("broker", 1883), commands)
         self.relay._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []
 
@@ -222,7 +222,8 @@ class Process:
 
     async def _serve(self) -> None:
         """As the lifespan in `saleroom.compose` does, first do the work that fell due while no process served."""
-        running = tasks(self.database, self._closer, self.feed, self.relay, pooled=False)
+        running = tasks(self.database, self._closer, self.feed, self.relay)
+        self.database.after_commit(LOG.appended, lambda _: self.relay.wake())
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
             await self._closer.settle()

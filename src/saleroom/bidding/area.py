@@ -27,10 +27,10 @@ from saleroom.bidding.web.pages import area_pages
 from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
 from saleroom.kernel.figures import Figure, Kind, gauge
+from saleroom.log.store import owed_counts
 from saleroom.mqtt.relay import Relay
 from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
-from saleroom.storage.notices import Notices
 
 
 def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
@@ -51,15 +51,16 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         sellers=settings.sellers,
         categories=read_categories(settings.categories),
     )
-    relay = None if broker is None else Relay(database, PUBLICATIONS, broker, CommandHandler(services, broker.prefix))
-    owed = SharedRead(database, LOG.owed_counts)
+    taken = None if broker is None else CommandHandler(services, broker.prefix)
+    relay = None if broker is None else Relay(database, platform.published, broker, taken)
+    logs, owed = tuple(each.log for each in platform.published), SharedRead(database, owed_counts)
 
     def figures() -> Sequence[Figure]:
         followers = gauge("saleroom_followers", "Readers of server-sent events.", len(services.feed))
         return (*services.desk.figures(), *closer.figures(), followers)
 
     async def relay_figures() -> Sequence[Figure]:
-        backlog, about = await owed.ask("owed"), "Events that the MQTT broker has still to get."
+        backlog, about = await owed.ask(logs), "Events that the MQTT broker has still to get."
         connected = float(relay is not None and relay.status == "connected")
         return (
             gauge("saleroom_relay_owed", about, backlog, Kind.STATE),
@@ -68,7 +69,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
 
     async def begin() -> Mapping[str, Task]:
         """Settle the auctions that fell due while no process served, and notice an outage."""
-        found = tasks(database, closer, services.feed, relay, pooled=settings.database_pooler != "none")
+        found = tasks(database, closer, services.feed, relay)
         await _take_key(database, settings.signing_key_file, key)
         await closer.begin()
         return found
@@ -81,33 +82,21 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         figures=figures,
         asked=(relay_figures,) if relay is not None else (),
         relay=relay,
-        owed=lambda: owed.ask("owed"),
+        owed=lambda: owed.ask(logs),
+        look=services.feed.wake,
     )
 
 
-def tasks(database: Database, closer: Closer, feed: Feed, relay: Relay | None, *, pooled: bool) -> Mapping[str, Task]:
-    """Return the tasks that run beside the requests, by name; each hears of commits from here on.
-
-    Behind a pooler (`pooled`) a process cannot listen for the notices of others.
-    """
+def tasks(database: Database, closer: Closer, feed: Feed, relay: Relay | None) -> Mapping[str, Task]:
+    """Return the tasks that run beside the requests, by name; the closer and the feed hear of commits from here on."""
     found: dict[str, Task] = {"closer": closer.run, "feed": feed.run}
     if relay is not None:
         found["relay"] = relay.run
 
-    def look() -> None:
-        """Let the feed and the relay look at the log."""
-        feed.wake()
-        if relay is not None:
-            relay.wake()
-
     database.after_commit(CHANGED, closer.expect)
-    database.after_commit(LOG.appended, lambda _: look())
+    database.after_commit(LOG.appended, lambda _: feed.wake())
     if relay is not None:
         feed.after_rewind.append(relay.begin_again)
-    if database.kind == "postgresql" and not pooled:
-        notices = Notices(database, look)
-        database.after_commit(LOG.appended, lambda _: notices.announce())
-        found["notices"] = notices.run
     return found
 
 
@@ -135,5 +124,6 @@ BIDDING: Area[BiddingSettings] = Area(
     open=_open,
     prepare=_prepare,
     messages=(area_messages,),
+    published=(PUBLICATIONS,),
     urgent=("/bids", "/bid"),
 )

@@ -12,7 +12,7 @@ from sqlalchemy import Column, Row, Table, Text, cast, func, select, update
 from saleroom.kernel.errors import UnknownEvent
 from saleroom.log.tables import state_kept
 from saleroom.storage import bulk
-from saleroom.storage.database import Note, Transaction, brief, ranked
+from saleroom.storage.database import Note, Provided, Transaction, brief, ranked
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
@@ -238,11 +238,6 @@ class Log:
         statement = select(func.count()).where(self._c.delivered_at.is_(None), self._c.version.is_not(None))
         return int(tx.execute(statement).scalar_one())
 
-    @ranked(Rank.HOUSE)
-    def owed_counts(self, tx: Transaction, asked: Sequence[str]) -> list[int]:
-        """Return that number for each question: questions at the same time share one read."""
-        return [self.owed_count(tx)] * len(asked)
-
     def end_retention(self, tx: Transaction, aggregate: int) -> None:
         """Have the broker remove the state of an aggregate that is over, as if it had been retained for long enough."""
         last = (self.aggregate == aggregate, self.state_kept, self._c.delivered_at.is_not(None))
@@ -251,3 +246,18 @@ class Log:
     def mark_delivered(self, tx: Transaction, ids: Sequence[int]) -> None:
         """Note that the broker has acknowledged these events."""
         tx.execute(update(self.table).where(bulk.among(tx, self._c.id, ids)).values(delivered_at=tx.now()))
+
+
+PUBLISHED: Provided[Sequence[Log]] = Provided()
+"""All logs whose events go to a broker."""
+
+
+def owed_count(tx: Transaction, logs: Iterable[Log]) -> int:
+    """Return how many events of these logs are not delivered yet."""
+    return sum(log.owed_count(tx) for log in logs)
+
+
+@ranked(Rank.HOUSE)
+def owed_counts(tx: Transaction, asked: Sequence[Sequence[Log]]) -> list[int]:
+    """Return that number for each question, which are all the same: questions at the same time share one read."""
+    return [owed_count(tx, asked[0])] * len(asked)

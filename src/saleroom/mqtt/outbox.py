@@ -1,17 +1,21 @@
 """Everything that the relay publishes over one connection: events in order, then states, and later their removal."""
 
+from __future__ import annotations
+
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice, takewhile
+
+from msgspec import Struct
 
 from saleroom.log.store import Log, OwedEvent
 from saleroom.mqtt import retained
 from saleroom.mqtt.connection import Connection, acknowledged
-from saleroom.mqtt.topics import MqttSettings
+from saleroom.mqtt.topics import AUCTIONS, MqttSettings
 from saleroom.storage.database import Database, Transaction
 
 BATCH_EVENTS_MAX = 500
@@ -21,107 +25,147 @@ STATES_BEHIND_MAX = 50
 """The states that go out with a full batch of events. The others wait until the events have caught up."""
 SWEEP_SECONDS = 30.0
 STATE_KEPT = timedelta(hours=24)
-"""How long the state of an auction stays retained after the event that ended it."""
+"""How long the state of an auction or a sale stays retained after the event that ended it."""
 EVENT_SECONDS = 24 * 3600
 """How long a broker of MQTT 5 keeps an event for a subscriber that is away."""
 
 State = tuple[str, bytes, bool]
 """An aggregate's gid, the JSON that anyone may see, and whether it is over."""
+Touch = Callable[[Transaction, Collection[int]], Collection[int]]
 
 
 @dataclass(frozen=True)
 class Publications:
-    """The events and states to publish, as their area reads them.
+    """The events and states of one kind of aggregate, as their area reads them; `topics` is the level of their topics.
 
     `states` returns the states of aggregates by their numbers, `running` the numbers of up to `limit` that are not over, the
-    newest first, from another number (exclusive) downwards.
+    newest first, from another number (exclusive) downwards. `touched` are other logs whose events change these states, each
+    with what returns the numbers of these aggregates by those of the log's own.
     """
 
     log: Log
     states: Callable[[Transaction, Collection[int]], dict[int, State]]
     running: Callable[[Transaction, int | None, int], Sequence[int]]
+    topics: str = AUCTIONS
+    touched: Mapping[Log, Touch] = field(default_factory=dict)
+
+
+class _Line:
+    """What the broker lacks of one kind of aggregate, over one connection."""
+
+    def __init__(self, published: Publications) -> None:
+        self.published = published
+        self.changed: dict[int, float] = {}
+        """Aggregates whose newest state the broker lacks, the first changed first, and when that event went out."""
+        self.sent: dict[int, float] = {}
+        """Aggregates whose state went out within `STATE_SECONDS`, the first one first, and when."""
+        self.lost = _LostStates(published)
+        self.swept = -SWEEP_SECONDS
+
+    def forget(self, until: float) -> None:
+        """Forget the states that went out until an instant."""
+        for number in list(takewhile(lambda sent: self.sent[sent] <= until, self.sent)):
+            del self.sent[number]
+
+    def went_out(self, page: Page, now: float) -> None:
+        """Note what the broker has got."""
+        for number in page.states:
+            self.changed.pop(number, None)
+            self.sent.pop(number, None)
+            self.sent[number] = now
+        for number in (*(event.aggregate for event in page.events), *page.touched):
+            if number not in page.states:
+                self.changed.setdefault(number, now)
+
+
+class Page(Struct, frozen=True):
+    """What goes out next of one kind: events in order, and the states after them by number; `touched` are changed too."""
+
+    events: list[OwedEvent]
+    states: dict[int, State]
+    touched: Collection[int] = ()
 
 
 class Outbox:
-    """Publishes the owed events of the log, and marks each once the broker has acknowledged it."""
+    """Publishes the owed events of each log, and marks each event once the broker has acknowledged it."""
 
     def __init__(
-        self, database: Database, published: Publications, connection: Connection, settings: MqttSettings
+        self, database: Database, published: Iterable[Publications], connection: Connection, settings: MqttSettings
     ) -> None:
         self._database = database
-        self._published = published
-        self._log = published.log
         self._connection = connection
         self._settings = settings
-        self._changed: dict[int, float] = {}
-        """Aggregates whose newest state the broker lacks, the first changed first, and when that event went out."""
-        self._sent: dict[int, float] = {}
-        """Aggregates whose state went out within `STATE_SECONDS`, the first one first, and when."""
-        self._lost = _LostStates(self._published)
+        self._lines = [_Line(each) for each in published]
         self._paged = -STATE_SECONDS
         """When the last page of lost states went out."""
-        self._swept = -SWEEP_SECONDS
 
     async def send_next(self) -> bool:
         """Send the next messages; False if none were left. Raises DatabaseUnavailable, PublishRefusal or aiomqtt.MqttError."""
-        events, states = await self._send_changes()
-        sent = bool(events or states)
-        if not self._lost.done and (not _is_behind(events) or time.monotonic() - self._paged >= STATE_SECONDS):
+        pages = await self._send_changes()
+        sent = any(page.events or page.states or page.touched for page in pages)
+        lost = next((line for line in self._lines if not line.lost.done), None)
+        is_behind = any(_is_behind(page.events) for page in pages)
+        if lost is not None and (not is_behind or time.monotonic() - self._paged >= STATE_SECONDS):
             self._paged = time.monotonic()
-            await self._send_states(await self._database.read(self._lost.next))
+            states = await self._database.read(lost.lost.next)
+            await acknowledged(*self._state_sends(lost.published.topics, states))
             sent = True
-        if time.monotonic() - self._swept >= SWEEP_SECONDS:
-            sent = await self._clear() or sent
+        for line in self._lines:
+            if time.monotonic() - line.swept >= SWEEP_SECONDS:
+                sent = await self._clear(line) or sent
         return sent
 
     def begin_again(self) -> None:
         """Send all states again: the database may have lost changes that the broker has."""
-        self._changed.clear()
-        self._sent.clear()
-        self._lost = _LostStates(self._published)
+        for line in self._lines:
+            line.changed.clear()
+            line.sent.clear()
+            line.lost = _LostStates(line.published)
 
-    async def _send_changes(self) -> tuple[Sequence[OwedEvent], Collection[int]]:
-        """Send events, and the states that are due after them; return both, the states by their numbers."""
+    async def _send_changes(self) -> Sequence[Page]:
+        """Send events, and the states that are due after them; return both."""
         now = time.monotonic()
-        waiting = list(islice(self._changed, BATCH_EVENTS_MAX))
-        late = [number for number in waiting if self._changed[number] <= now - STATE_SECONDS]
-        for number in list(takewhile(lambda sent: self._sent[sent] <= now - STATE_SECONDS, self._sent)):
-            del self._sent[number]
-        events, states = await self._database.read(_owed, self._published, waiting, late, self._sent.keys())
-        topic = self._settings.events_topic
-        sends = [self._connection.send(topic(e.gid), e.payload, expires=EVENT_SECONDS) for e in events]
-        await acknowledged(*sends, *self._state_sends(states.values()))
+        asked = []
+        for line in self._lines:
+            waiting = list(islice(line.changed, BATCH_EVENTS_MAX))
+            late = [number for number in waiting if line.changed[number] <= now - STATE_SECONDS]
+            line.forget(now - STATE_SECONDS)
+            asked.append(Asked(line.published, waiting, late, line.sent.keys()))
+        pages = await self._database.read(_owed, asked)
+        both = list(zip(self._lines, pages, strict=True))
+        events = [send for line, page in both for send in self._event_sends(line.published.topics, page.events)]
+        states = [
+            send for line, page in both for send in self._state_sends(line.published.topics, page.states.values())
+        ]
+        await acknowledged(*events, *states)
         if events:
-            await self._database.write(self._log.mark_delivered, [event.id for event in events])
-        for number in states:
-            self._changed.pop(number, None)
-            self._sent.pop(number, None)
-            self._sent[number] = now
-        for event in events:
-            if event.aggregate not in states:
-                self._changed.setdefault(event.aggregate, now)
-        return events, states
+            await self._database.write(_mark, [(line.published.log, page.events) for line, page in both if page.events])
+        for line, page in both:
+            line.went_out(page, now)
+        return pages
 
-    async def _send_states(self, states: Iterable[State]) -> None:
-        await acknowledged(*self._state_sends(states))
+    def _event_sends(self, topics: str, events: Iterable[OwedEvent]) -> list[asyncio.Future[None]]:
+        topic = self._settings.events_topic
+        return [self._connection.send(topic(e.gid, topics), e.payload, expires=EVENT_SECONDS) for e in events]
 
-    def _state_sends(self, states: Iterable[State]) -> list[asyncio.Future[None]]:
+    def _state_sends(self, topics: str, states: Iterable[State]) -> list[asyncio.Future[None]]:
         topic = self._settings.state_topic
         kept = int(STATE_KEPT.total_seconds())
         return [
-            self._connection.send(topic(gid), state, retain=True, expires=kept if over else None)
+            self._connection.send(topic(gid, topics), state, retain=True, expires=kept if over else None)
             for gid, state, over in states
         ]
 
-    async def _clear(self) -> bool:
+    async def _clear(self, line: _Line) -> bool:
         """Remove states that have been retained for long enough; False if there were none."""
-        ended = await self._database.read(retained.overdue, self._log, STATE_KEPT, BATCH_EVENTS_MAX)
-        topic = self._settings.state_topic
-        await acknowledged(*(self._connection.send(topic(state.gid), b"", retain=True) for state in ended))
+        log = line.published.log
+        ended = await self._database.read(retained.overdue, log, STATE_KEPT, BATCH_EVENTS_MAX)
+        topics = [self._settings.state_topic(state.gid, line.published.topics) for state in ended]
+        await acknowledged(*(self._connection.send(topic, b"", retain=True) for topic in topics))
         if ended:
-            await self._database.write(retained.mark_cleared, self._log, [state.id for state in ended])
+            await self._database.write(retained.mark_cleared, log, [state.id for state in ended])
         if len(ended) < BATCH_EVENTS_MAX:
-            self._swept = time.monotonic()
+            line.swept = time.monotonic()
         return bool(ended)
 
 
@@ -152,24 +196,46 @@ class _LostStates:
         return self._published.states(tx, [state.aggregate for state in ended]).values()
 
 
-def _owed(
-    tx: Transaction, published: Publications, waiting: Collection[int], late: Sequence[int], sent: AbstractSet[int]
-) -> tuple[list[OwedEvent], dict[int, State]]:
-    """Return the next events in order, and the states that go out after them, by the store's number.
+class Asked(Struct, frozen=True):
+    """A question for what goes out next of one kind: the states that wait, those that are late, those sent just now."""
 
-    Without events these are all waiting states. With events they are the late ones and those of the events' aggregates,
+    published: Publications
+    waiting: Collection[int]
+    late: Sequence[int]
+    sent: AbstractSet[int]
+
+
+def _owed(tx: Transaction, asked: Sequence[Asked]) -> list[Page]:
+    """Return for each kind the next events in order, and the states that go out after them, by the store's number.
+
+    Without any events these are all waiting states. With events they are the late ones and those of the events' aggregates,
     except for states sent just now; if more events follow, only the first of the late ones. States are read after the
     events, so none is older.
     """
-    events = published.log.owed(tx, BATCH_EVENTS_MAX)
-    numbers: Collection[int]
-    if not events:
-        numbers = waiting
-    elif _is_behind(events):
-        numbers = late[:STATES_BEHIND_MAX]
-    else:
-        numbers = {*late, *({event.aggregate for event in events} - sent)}
-    return events, published.states(tx, numbers) if numbers else {}
+    events = [one.published.log.owed(tx, BATCH_EVENTS_MAX) for one in asked]
+    by_log = {one.published.log: {event.aggregate for event in own} for one, own in zip(asked, events, strict=True)}
+    pages = []
+    for one, own in zip(asked, events, strict=True):
+        touched: set[int] = set()
+        for log, touch in one.published.touched.items():
+            if by_log.get(log):
+                touched.update(touch(tx, by_log[log]))
+        numbers: Collection[int]
+        if not any(events):
+            numbers = one.waiting
+        elif _is_behind(own):
+            numbers = one.late[:STATES_BEHIND_MAX]
+        else:
+            fresh = touched | ({event.aggregate for event in own} if own else set(one.waiting))
+            numbers = {*one.late, *(fresh - one.sent)}
+        pages.append(Page(own, one.published.states(tx, numbers) if numbers else {}, touched))
+    return pages
+
+
+def _mark(tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]]) -> None:
+    """Note that the broker has acknowledged these events."""
+    for log, events in delivered:
+        log.mark_delivered(tx, [event.id for event in events])
 
 
 def _is_behind(events: Sequence[OwedEvent]) -> bool:

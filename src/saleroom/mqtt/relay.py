@@ -1,4 +1,4 @@
-"""The relay: one process holds the connection to the broker, sends the owed events of the log, and answers devices.
+"""The relay: one process holds the connection to the broker, sends the owed events of all logs, and answers devices.
 
 At least once: after any failure between publishing and marking, the same events are published again, in order.
 """
@@ -7,11 +7,13 @@ import asyncio
 import os
 import secrets
 import socket
+from collections.abc import Sequence
 from random import SystemRandom
 
 import aiomqtt
 import structlog
 
+from saleroom.log.store import owed_count
 from saleroom.mqtt.connection import (
     FAREWELL_SECONDS_MAX,
     Connection,
@@ -47,9 +49,9 @@ class Relay:
     """
 
     def __init__(
-        self, database: Database, published: Publications, settings: MqttSettings, inbox: Ask | None = None
+        self, database: Database, published: Sequence[Publications], settings: MqttSettings, inbox: Ask | None = None
     ) -> None:
-        """The relay sends `published`; `inbox` answers commands from devices. Without it the house takes no commands."""
+        """The relay sends all that is `published`; `inbox` answers commands from devices, which nobody does without it."""
         self.connected = False
         self.standing_by = False
         self._database = database
@@ -85,7 +87,7 @@ class Relay:
 
     async def owed(self) -> int:
         """Return how many events wait for the broker's acknowledgement. Raises DatabaseUnavailable without the database."""
-        return await self._database.read(self._published.log.owed_count)
+        return await self._database.read(owed_count, [each.log for each in self._published])
 
     async def run(self) -> None:
         """Publish until `stop` is called. Wait for an absent broker or database; any other error is a bug."""

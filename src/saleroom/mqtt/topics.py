@@ -10,6 +10,8 @@ from saleroom.kernel.server_urls import server_url
 
 ONLINE = b'{"status":"online"}'
 OFFLINE = b'{"status":"offline"}'
+AUCTIONS = "auctions"
+"""The level of the topics of auctions, after the prefix."""
 QOS_AT_LEAST_ONCE = 1
 KEEPALIVE_SECONDS = 20
 
@@ -119,13 +121,13 @@ class MqttSettings:
         """The topic on which `ONLINE` or `OFFLINE` is retained."""
         return f"{self.prefix}status"
 
-    def state_topic(self, gid: str) -> str:
-        """Return the topic on which an auction's public state is retained."""
-        return f"{self.prefix}auctions/{gid}/state"
+    def state_topic(self, gid: str, of: str = AUCTIONS) -> str:
+        """Return the topic on which the public state of an auction, or of another aggregate, is retained."""
+        return f"{self.prefix}{of}/{gid}/state"
 
-    def events_topic(self, gid: str) -> str:
-        """Return the topic of an auction's events."""
-        return f"{self.prefix}auctions/{gid}/events"
+    def events_topic(self, gid: str, of: str = AUCTIONS) -> str:
+        """Return the topic of the events of an auction or of another aggregate."""
+        return f"{self.prefix}{of}/{gid}/events"
 
     @property
     def commands_filter(self) -> str:

@@ -17,6 +17,7 @@ from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
 from saleroom.sales import api
 from saleroom.sales.api.people_vocabulary import PEOPLE
+from saleroom.sales.api.publications import PUBLICATIONS
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
 from saleroom.sales.service.clocks import Clocks, earliest_ends
@@ -55,6 +56,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         pages=area_pages(services),
         rows=(Rows(services, api.ENDPOINTS), Rows(services.feed, api.STREAMS)),
         begin=begin,
+        look=services.feed.wake,
         close=services.importer.close,
     )
 
@@ -78,4 +80,5 @@ SALES: Area[BiddingSettings] = Area(
     vocabulary=VOCABULARY | PEOPLE,
     operations={},
     open=_open,
+    published=(PUBLICATIONS,),
 )

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.bidding.storage.event_log import LOG
+from saleroom.log.store import PUBLISHED, owed_count
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL, State
 from saleroom.storage import processes
@@ -70,6 +70,7 @@ class Health(Struct, frozen=True):
 def health(tx: Transaction, token: str | None) -> Health:
     """Return how the house fares. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ_HEALTH)
+    published = tx.provided(PUBLISHED)
     now, known, mails = tx.now(), processes.all_known(tx), store.counts(tx, [MAIL])
     alive = [one for one in known if one.is_alive(now)]
     gone = [one for one in known if not one.is_alive(now)]
@@ -92,7 +93,7 @@ def health(tx: Transaction, token: str | None) -> Health:
         alive=alive,
         gone=gone,
         relay=relay,
-        owed=LOG.owed_count(tx),
+        owed=owed_count(tx, published or ()),
         mails=mails,
         late=int(late),
         tasks=tasks,

@@ -85,7 +85,7 @@ class SaleTerms(Struct, frozen=True, kw_only=True):
 
 ALWAYS = frozenset({"title", "description", "venue", "registration", "limit_default"})
 """The terms that can be changed until the sale is over; the others only in a draft, as the lots are made from them."""
-_OVER = (SaleStatus.CLOSED, SaleStatus.CANCELLED)
+OVER = (SaleStatus.CLOSED, SaleStatus.CANCELLED)
 
 
 class Sale(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class Sale(Struct, frozen=True, kw_only=True):
     @property
     def over(self) -> bool:
         """Whether it is closed or cancelled."""
-        return self.status in _OVER
+        return self.status in OVER
 
     @property
     def is_draft(self) -> bool:

@@ -17,7 +17,7 @@ from saleroom.kernel.parties import Party
 from saleroom.log.store import Log
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.events import ENDS, SaleEvent
-from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleStatus, SaleTerms
+from saleroom.sales.domain.sale import OVER, Kind, Names, Registration, Sale, SaleStatus, SaleTerms
 from saleroom.sales.domain.views import wire_event
 from saleroom.sales.storage.tables import sale_events, sales
 from saleroom.storage.bulk import among
@@ -96,6 +96,14 @@ def newest(tx: Transaction, *, public_only: bool, limit: int, before: int | None
     if before is not None:
         found = found.where(sales.c.id < before)
     return [_sale(row) for row in tx.execute(found)]
+
+
+def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int]:
+    """Return the numbers of up to `limit` public sales that are not over, the newest first, below the number `before`."""
+    running = select(sales.c.id).where(sales.c.version > 0, sales.c.status.not_in([one.value for one in OVER]))
+    if before is not None:
+        running = running.where(sales.c.id < before)
+    return list(tx.execute(running.order_by(sales.c.id.desc()).limit(limit)).scalars())
 
 
 def due(tx: Transaction, now: datetime) -> list[str]:
