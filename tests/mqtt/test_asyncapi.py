@@ -9,18 +9,19 @@ import msgspec
 import pytest
 from jsonschema import Draft7Validator
 
-from saleroom.bidding.api.asyncapi import area_messages
+from saleroom.areas import AREAS
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.topics import MqttSettings
 from tests.fixtures_house import House
 
 HOUSE = "http://127.0.0.1:9000"
+DECLARED = tuple(declare for area in AREAS for declare in area.messages)
 
 
 def document(prefix: str = "saleroom/", **where: Any) -> Any:
     """Return the document of a house at `HOUSE`, with an external broker unless `where` says otherwise."""
     places = {"house": HOUSE, "broker": MqttSettings("broker.example", 1883), **where}
-    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places), (area_messages,)))
+    return msgspec.json.decode(asyncapi.document(prefix, asyncapi.Brokers(**places), DECLARED))
 
 
 DOCUMENT: dict[str, Any] = document()
@@ -112,9 +113,9 @@ def test_servers_are_where_the_broker_is(where: dict[str, Any], servers: dict[st
 def test_a_house_without_a_broker_has_its_streams_alone() -> None:
     """With MQTT off the document has no topics, commands or replies, and says why."""
     doc = document(broker=None)
-    assert {"auctionStream", "houseStream"} == doc["channels"].keys()
-    assert {"followAuction", "followHouse"} == doc["operations"].keys()
-    assert {"command", "accepted", "refused", "state", "status"}.isdisjoint(doc["components"]["messages"])
+    assert {"auctionStream", "houseStream", "saleStream"} == doc["channels"].keys()
+    assert {"followAuction", "followHouse", "followSale"} == doc["operations"].keys()
+    assert {"command", "accepted", "refused", "state", "saleState", "status"}.isdisjoint(doc["components"]["messages"])
     assert "`off`" in doc["info"]["description"]
 
 

@@ -25,6 +25,7 @@ from saleroom.sales.service import reading
 from saleroom.sales.storage import sales
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
+from tests.bidding.api.test_asyncapi import faults
 from tests.fixtures_database import FakeClock
 from tests.mqtt.equipment import Mosquitto, Subscriber
 from tests.patience import SECONDS_MAX, until
@@ -82,7 +83,10 @@ async def test_events_of_a_sale_arrive_in_order_and_its_state_is_retained(
         relay.wake()
     await until(lambda: len(subscriber.payloads(events)) == 4, "the events")
     assert await logged(database, gid) == subscriber.payloads(events)
+    for event in map(json.loads, subscriber.payloads(events)):
+        assert [] == faults(event["type"], event)
     state = await shown(database, gid)
+    assert [] == faults("saleState", state)
     await until(lambda: [state] == [json.loads(one) for one in subscriber.payloads(states)[-1:]], "its state")
     late = subscribe(broker, states)
     await until(lambda: bool(late.messages), "the retained state")

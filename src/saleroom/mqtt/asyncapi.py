@@ -16,6 +16,7 @@ from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAS
 JSON = "application/json"
 TOPICS = MqttSettings("", 0, prefix="{prefix}/")
 """The topics as the document names them."""
+HTTP = {"bindingVersion": "0.3.0"}
 _MQTT = {"bindingVersion": "0.2.0"}
 _ABOUT = "The requests and answers of HTTP are described at `/openapi.json`.\n"
 _NO_BROKER = "This house has no MQTT broker: its setting `mqtt` is `off`.\n"
@@ -73,7 +74,7 @@ def document(prefix: str, where: Brokers, areas: Sequence[Declare]) -> bytes:
     known: dict[str, Schema] = {}
     for area in declared:
         messages |= area.messages
-        known |= area.schemas
+        known = {**area.schemas, **known}
         operations |= area.on_streams
         channels |= {name: _channel(one, prefix, ["house"]) for name, one in area.streams.items()}
     if brokers:

@@ -16,6 +16,7 @@ from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
 from saleroom.sales import api
+from saleroom.sales.api.asyncapi import area_messages
 from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.publications import PUBLICATIONS
 from saleroom.sales.api.vocabulary import VOCABULARY
@@ -80,5 +81,6 @@ SALES: Area[BiddingSettings] = Area(
     vocabulary=VOCABULARY | PEOPLE,
     operations={},
     open=_open,
+    messages=(area_messages,),
     published=(PUBLICATIONS,),
 )

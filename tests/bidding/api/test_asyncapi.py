@@ -1,4 +1,4 @@
-"""The AsyncAPI document describes the messages of auctions over MQTT and in the streams: all of them, and no secret."""
+"""The AsyncAPI document describes all messages of auctions and sales, over MQTT and in the streams, and no secret."""
 
 from typing import Any, cast
 
@@ -9,13 +9,13 @@ from jsonschema import Draft7Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
-from saleroom.bidding.api import STREAMS
 from saleroom.bidding.api.devices import CommandHandler
 from saleroom.bidding.domain.events import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
 from saleroom.compose import ENDPOINTS
 from saleroom.kernel.chain import ZERO
 from saleroom.mqtt.topics import MqttSettings
+from saleroom.sales.domain.events import EVENTS as SALE_EVENTS
 from tests.bidding.domain.playing import play
 from tests.histories import History, histories
 from tests.mqtt.test_asyncapi import DOCUMENT, on
@@ -53,6 +53,19 @@ def test_an_event_has_its_public_members_and_no_others(kind: Any) -> None:
     assert public | names == data["properties"].keys() == set(data["required"]) | names | kind.OPTIONAL - kind.PRIVATE
     assert [] == [name for name, member in data["properties"].items() if not member["description"]]
     others = [one for one in PUBLIC if one is not kind]
+    assert all(faults(kind.TYPE, MESSAGES[one.TYPE]["examples"][0]["payload"]) for one in others)
+
+
+@pytest.mark.parametrize("kind", SALE_EVENTS.values(), ids=lambda kind: kind.TYPE)
+def test_an_event_of_a_sale_has_its_members_and_no_others(kind: Any) -> None:
+    """Each event's `data` is described member by member, each member has an example, and no other event fits its schema."""
+    shown = MESSAGES[kind.TYPE]
+    data = shown["payload"]["properties"]["data"]
+    names = set(kind.__struct_encode_fields__) - {"at"}
+    assert names == data["properties"].keys() == set(data["required"])
+    assert names == shown["examples"][0]["payload"]["data"].keys()
+    assert shown["summary"] and all(member["description"] for member in data["properties"].values())
+    others = [one for one in (*PUBLIC, *SALE_EVENTS.values()) if one is not kind]
     assert all(faults(kind.TYPE, MESSAGES[one.TYPE]["examples"][0]["payload"]) for one in others)
 
 
@@ -114,8 +127,8 @@ def test_every_refusal_of_a_command_is_told() -> None:
 
 
 def test_the_streams_are_endpoints_of_the_api() -> None:
-    """The channels on the house are exactly the streams of auctions in the table of routes."""
-    streams = {one.path for one in STREAMS}
+    """The channels on the house are exactly the streams in the table of routes."""
+    streams = {one.path for one in ENDPOINTS if one.stream}
     assert streams == {channel["address"] for channel in on("house")}
 
 
@@ -123,6 +136,7 @@ def test_the_topics_are_those_that_the_house_uses() -> None:
     """The channels on a broker are exactly the topics of the house's MQTT client."""
     topics = MqttSettings("", 0, prefix="{prefix}/")
     used = {topics.status_topic, topics.state_topic("{gid}"), topics.events_topic("{gid}")}
+    used |= {topics.state_topic("{gid}", "sales"), topics.events_topic("{gid}", "sales")}
     used |= {
         topics.commands_filter.replace("+", "{gid}"),
         CommandHandler(cast("Any", None), topics.prefix)._replies + "{id}",

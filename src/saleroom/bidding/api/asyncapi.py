@@ -13,11 +13,10 @@ from saleroom.http import problems, schemas
 from saleroom.http.forms import object_schema
 from saleroom.http.schemas import error_name, reference
 from saleroom.kernel.errors import Busy, Refusal, TooManyRequests
-from saleroom.mqtt.asyncapi import TOPICS, AreaMessages, Channel, message, operation, reply
+from saleroom.mqtt.asyncapi import HTTP, TOPICS, AreaMessages, Channel, message, operation, reply
 from saleroom.mqtt.inbox import REPLY_SECONDS
 from saleroom.mqtt.outbox import EVENT_SECONDS
 
-_HTTP = {"bindingVersion": "0.3.0"}
 _EVENTS = tuple(kind.TYPE for kind in messages.public_kinds())
 _STREAMED = (STARTED, *_EVENTS)
 
@@ -36,7 +35,7 @@ VOCABULARY = schemas.VOCABULARY | ACCOUNTS | vocabulary.VOCABULARY
 _REPLIES = ("accepted", "refused")
 _PLACE = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "placeBid")
 _KEPT = f"A broker of MQTT 5 keeps it for {REPLY_SECONDS} seconds for a device that is away."
-_STREAM = """\
+STREAM = """\
 Server-sent events (`text/event-stream`). Each has the event as one line of `data`, its id as `id`, and no `event`, so that
 `onmessage` has them all. Only `stream.started` has its type as `event`: it comes first if the request has no id. A comment
 such as `: time 2026-11-21T12:00:00.123456Z` comes at the start and every 15 seconds.
@@ -81,12 +80,12 @@ def _topics() -> dict[str, Channel]:
 
 def _streams() -> dict[str, Channel]:
     names = ("follow", *_STREAMED)
-    ends = f"{_STREAM}When the auction is over, the stream ends. A later request that has missed nothing gets 204.\n"
+    ends = f"{STREAM}When the auction is over, the stream ends. A later request that has missed nothing gets 204.\n"
     return {
         "auctionStream": Channel(
             address="/auctions/{gid}/events", about=ends, messages=names, parameters={"gid": _OF_GID}
         ),
-        "houseStream": Channel(address="/events", about=_STREAM, messages=names),
+        "houseStream": Channel(address="/events", about=STREAM, messages=names),
     }
 
 
@@ -128,7 +127,7 @@ def _commands() -> dict[str, Any]:
 
 def _requests() -> dict[str, Any]:
     """Return the operations by which clients follow streams: requests whose reply is the events."""
-    asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **_HTTP}}}
+    asked = {"bindings": {"http": {"method": "GET", "query": object_schema(AFTER), **HTTP}}}
     about = "A request for a stream; the reply is the events, as they happen."
     return {
         name: operation("receive", channel, ("follow",), about) | asked | {"reply": reply(channel, _STREAMED)}

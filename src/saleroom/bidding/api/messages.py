@@ -147,7 +147,7 @@ def started_schema() -> Schema:
     """Return the schema of the event at the beginning of a stream: a CloudEvent without facts."""
     own: dict[str, tuple[Schema, str]] = {
         "id": ({"pattern": f"^({EVENT_ID}|0)$"}, "The event after which the stream begins; 0 if there is none."),
-        "source": ({"pattern": f"^(/auctions/{identifiers.GID.pattern})?/events$"}, "The address of the stream."),
+        "source": ({"pattern": f"^(/[a-z]+/{identifiers.GID.pattern})?/events$"}, "The address of the stream."),
         "type": ({"const": STARTED}, "What happened."),
         "time": ({}, "The time of the house."),
         "sequence": ({"minimum": 0}, "The number of the event that `id` names."),
@@ -182,22 +182,22 @@ def _object(kind: type[Struct], *, hidden: frozenset[str] = frozenset()) -> Sche
 
 def _member(field: inspect.Field) -> Schema:
     form, about = _FIELDS[field.encode_name]
-    schema = _schema(field.type)
+    schema = value_schema(field.type)
     if "anyOf" in schema:
         choices = [one if one == {"type": "null"} else one | form for one in schema["anyOf"]]
         return {"anyOf": choices, "description": about}
     return schema | form | {"description": about}
 
 
-def _schema(kind: inspect.Type) -> Schema:
+def value_schema(kind: inspect.Type) -> Schema:
     """Return the schema of a value as `views.event_parts` writes it."""
     match kind:
         case inspect.UnionType(types=types):
-            return {"anyOf": [_schema(one) for one in types]}
+            return {"anyOf": [value_schema(one) for one in types]}
         case inspect.StructType(cls=cls):
             return _object(cls)
         case inspect.VarTupleType(item_type=item):
-            return {"type": "array", "items": _schema(item)}
+            return {"type": "array", "items": value_schema(item)}
         case inspect.EnumType(cls=cls):
             return {"type": "string", "enum": [one.value for one in cls]}
     return _PLAIN[type(kind)]
