@@ -65,7 +65,7 @@ def test_an_event_of_a_sale_has_its_members_and_no_others(kind: Any) -> None:
     assert names == data["properties"].keys() == set(data["required"])
     assert names == shown["examples"][0]["payload"]["data"].keys()
     assert shown["summary"] and all(member["description"] for member in data["properties"].values())
-    others = [one for one in (*PUBLIC, *SALE_EVENTS.values()) if one is not kind]
+    others: list[Any] = [one for one in (*PUBLIC, *SALE_EVENTS.values()) if one is not kind]
     assert all(faults(kind.TYPE, MESSAGES[one.TYPE]["examples"][0]["payload"]) for one in others)
 
 
