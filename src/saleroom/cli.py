@@ -106,10 +106,11 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
     "watch",
     cls=options.ToolCommand,
     context_settings={"ignore_unknown_options": True},  # a gid may begin with a hyphen
-    epilog="Exit codes: 0 the lot is over, now or already, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
+    epilog="Exit codes: 0 the lot or the sale is over, now or already, or Ctrl-C; 1 it cannot be watched; 2 wrong usage.",
 )
 @click.argument("url", metavar="URL")
 @click.argument("gid", metavar="[GID]", required=False)
+@click.option("--sale", metavar="GID", help="Watch one sale of many lots: its events, the block, and its lots.")
 @click.option("--json", is_flag=True, help="Print the events themselves, one JSON object a line.")
 @click.option("--screen", is_flag=True, help="Use the whole terminal, and restore it at the end.")
 @click.option("--after", metavar="ID", help="Start after this event; 0 is the start of the log. HTTP only.")
@@ -118,13 +119,16 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
 @click.option("--password-file", metavar="FILE", help="File whose first line is the password for the MQTT broker.")
 @click.option("--currency", metavar="CODE", help="The currency of the amounts. Default: asked of the house, over HTTP.")
 def watch_house(url: str, json: bool, screen: bool, **given: Any) -> int:
-    """Watch a house live, or one lot until it is over; Ctrl-C ends the watch.
+    """Watch a house live, or one lot or one sale until it is over; Ctrl-C ends the watch.
 
     Examples:
 
         saleroom watch http://127.0.0.1:9000
         saleroom watch https://bids.example k3X9mQ2vTa1_ --json
         saleroom watch https://bids.example/lots/k3X9mQ2vTa1_
+        saleroom watch https://bids.example --sale Nq7_sT3wXy0Z
+        saleroom watch https://bids.example/catalogues/Nq7_sT3wXy0Z
+        saleroom watch mqtt://127.0.0.1 --sale Nq7_sT3wXy0Z --currency EUR
         saleroom watch mqtts://ada@broker.example --password-file password.txt
 
     After a lost connection the watch reconnects. Over HTTP it misses nothing; over MQTT it names the missed events. If

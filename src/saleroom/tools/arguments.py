@@ -15,8 +15,11 @@ from saleroom.tools.errors import WrongUsage
 _AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
 
 
+_SALE = re.compile(rf"(?P<base>.*)/(?:sales|catalogues)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
+
+
 class AuctionAddress(Struct, frozen=True):
-    """The address of an auction; `base` is the address of its house."""
+    """The address of an auction or of a sale; `base` is the address of its house."""
 
     base: str
     gid: str
@@ -45,6 +48,12 @@ def bare(parts: SplitResult) -> str:
 def find_auction(parts: SplitResult) -> AuctionAddress | None:
     """Return the auction that an address names: of its page as a browser shows it, or of the API. None if it names none."""
     match = _AUCTION.fullmatch(parts.path)
+    return None if match is None else AuctionAddress(f"{parts.scheme}://{parts.netloc}{match['base']}", match["gid"])
+
+
+def find_sale(parts: SplitResult) -> AuctionAddress | None:
+    """Return the sale of many lots that an address names, as `find_auction` does."""
+    match = _SALE.fullmatch(parts.path)
     return None if match is None else AuctionAddress(f"{parts.scheme}://{parts.netloc}{match['base']}", match["gid"])
 
 

@@ -18,6 +18,8 @@ class WatchOptions(Struct, frozen=True, kw_only=True):
 
     url: str
     gid: str | None = None
+    evening: str | None = None
+    """The sale of many lots, by gid."""
     after: str | None = None
     states: bool = True
     """Whether lots are wanted beside events."""

@@ -8,14 +8,15 @@ import re
 import signal
 import sys
 from contextlib import suppress
-from urllib.parse import unquote
+from urllib.parse import SplitResult, unquote
 
 from saleroom.kernel.identifiers import GID, GID_BYTES
 from saleroom.tools.amounts import in_currency
-from saleroom.tools.arguments import bare, find_auction, first_line, split
+from saleroom.tools.arguments import bare, find_auction, find_sale, first_line, split
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.watch.channel import WatchOptions
 from saleroom.tools.watch.display import Lines, LiveView, OutputClosed, display
+from saleroom.tools.watch.evening import EveningWatch
 from saleroom.tools.watch.http import HttpWatch
 from saleroom.tools.watch.mqtt import MqttWatch
 from saleroom.tools.watch.sale import Sale
@@ -29,6 +30,7 @@ def read_options(
     url: str,
     gid: str | None,
     *,
+    sale: str | None = None,
     after: str | None = None,
     states: bool = True,
     prefix: str | None = None,
@@ -51,6 +53,11 @@ def read_options(
         raise WrongUsage(f"no such option: {gid}")
     if gid is not None and not GID.fullmatch(gid):
         raise WrongUsage(f"{gid!r} is no gid: those are letters, digits, - and _")
+    house, sale = _find_sale(parts, house, sale)
+    if sale is not None and gid is not None:
+        raise WrongUsage("watch one lot or one sale, not both")
+    if sale is not None and after is not None:
+        raise WrongUsage("--after is for a house or a lot: a sale has two streams, its own and that of its lots")
     if not by_mqtt and (prefix is not None or password_file is not None):
         raise WrongUsage("--prefix and --password-file are for mqtt:// and mqtts:// only")
     if by_mqtt and after is not None:
@@ -65,6 +72,7 @@ def read_options(
     return WatchOptions(
         url=house,
         gid=gid,
+        evening=sale,
         after=after,
         states=states,
         prefix=prefix,
@@ -86,10 +94,11 @@ def run(options: WatchOptions, *, json: bool, screen: bool) -> int:
 
 
 async def watch(options: WatchOptions, shown: Lines | LiveView) -> None:
-    """Show the sale until its lot is over, or until SIGINT or SIGTERM. Raises ToolError."""
-    sale = Sale(options.gid, shown)
+    """Show the sale until it or its lot is over, or until SIGINT or SIGTERM. Raises ToolError."""
+    sale = Sale(options.gid, shown, options.evening)
     sale.write_money(options.currency)
-    channel = MqttWatch(options, sale) if options.url.startswith("mqtt") else HttpWatch(options, sale)
+    over_http = HttpWatch if options.evening is None else EveningWatch
+    channel = MqttWatch(options, sale) if options.url.startswith("mqtt") else over_http(options, sale)
     with shown:
         duties = [asyncio.ensure_future(channel.run()), asyncio.ensure_future(shown.run(sale))]
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -104,6 +113,18 @@ async def watch(options: WatchOptions, shown: Lines | LiveView) -> None:
             for duty in duties:
                 duty.cancel()
             await asyncio.gather(*duties, return_exceptions=True)
+
+
+def _find_sale(parts: SplitResult, house: str, sale: str | None) -> tuple[str, str | None]:
+    """Return the address of the house and the gid of the sale; the address may be that of its page. Raises WrongUsage."""
+    found = find_sale(parts)
+    if found is not None:
+        if sale not in (None, found.gid):
+            raise WrongUsage(f"the address is that of the sale {found.gid}, but {sale} is to be watched; leave one out")
+        house, sale = found.base, found.gid
+    if sale is not None and not GID.fullmatch(sale):
+        raise WrongUsage(f"{sale!r} is no gid: those are letters, digits, - and _")
+    return house, sale
 
 
 def _decoded(text: str | None) -> str | None:

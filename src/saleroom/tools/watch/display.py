@@ -130,7 +130,11 @@ class LiveView:
     def picture(self, sale: Sale) -> RenderableType:
         """Return the view, no higher than the terminal."""
         now = sale.clock.now()
-        shown = sorted(sale.lots.values(), key=lambda lot: (lot.over, lot.ends_at or _FAR, lot.gid))
+        places = {gid: place for place, gid in enumerate(sale.labels)}
+        shown = sorted(
+            sale.lots.values(),
+            key=lambda lot: (lot.gid != sale.block, lot.over, lot.ends_at or _FAR, places.get(lot.gid, 0), lot.gid),
+        )
         head = self._folded(Text(f"{printable(sale.link)} · {now:%H:%M:%S} UTC", style="bold"), HEAD_LINES_MAX)
         last = [line for event in self._events for line in self._folded(event, EVENT_LINES_MAX)]
         last = last[-max(1, self._console.height // 3) :]
@@ -160,13 +164,20 @@ class LiveView:
 
 def in_words(event: LotEvent, lot: LotState | None, money: Money) -> str:
     """Return the line for an event: its id, its lot, and its words."""
-    name = f" {printable(lot.name)}:" if lot is not None else ""
+    name = f" {printable(_title(lot))}:" if lot is not None else ""
     return f"{printable(event.id)}{name} {words(event, money)}"
+
+
+def _title(lot: LotState) -> str:
+    """Return the name of a lot, after its number in the sale that is watched."""
+    return f"{lot.label} {lot.name}".strip()
 
 
 def _style(lot: LotState, now: datetime) -> str:
     if lot.over:
         return "dim"
+    if lot.stage is not None:
+        return "bold red" if lot.stage == "final_call" else "bold"
     return "bold red" if lot.ends_at is not None and lot.ends_at - now < SOON else ""
 
 
@@ -174,7 +185,7 @@ def _row(lot: LotState, now: datetime, money: Money) -> list[Text]:
     scheduled = lot.status == "scheduled"
     until = None if lot.over else lot.starts_at if scheduled else lot.ends_at
     cells = [
-        lot.name,
+        _title(lot),
         money(lot.current_bid or "-"),
         lot.current_bidder or "-",
         money(lot.minimum_bid or "-"),

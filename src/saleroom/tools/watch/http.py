@@ -38,9 +38,13 @@ class HouseBusy(NoAnswer):
 
 
 class HttpWatch:
-    """Fills a sale over HTTP."""
+    """Fills a sale over HTTP: one lot, or all lots of a house."""
+
+    WHAT = "lot"
 
     def __init__(self, options: WatchOptions, sale: Sale) -> None:
+        self._gid = options.gid
+        self._stream = "/events" if options.gid is None else f"/auctions/{options.gid}/events"
         self._options = options
         self._sale = sale
         self._pauses = Pauses()
@@ -78,7 +82,7 @@ class HttpWatch:
 
     async def _follow(self) -> bool:
         """Read one stream to its end. Return whether the lot is over. Raises ToolError, and NoAnswer to try again."""
-        gid = self._options.gid
+        gid = self._gid
         if not self._asked:
             await self._ask_currency()
         if gid is not None and not self._looked:
@@ -87,12 +91,11 @@ class HttpWatch:
             if self._last is None:
                 if self._sale.over:
                     return True
-                self._last = f"{gid}/{self._sale.lots[gid].version}"
+                self._last = f"{gid}/{self._sale.version_of(gid)}"
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if self._last is not None:
             headers["Last-Event-ID"] = self._last
-        path = "/events" if gid is None else f"/auctions/{gid}/events"
-        async with self._client.open("GET", path, headers, endless=True) as response:
+        async with self._client.open("GET", self._stream, headers, endless=True) as response:
             if response.status == 204:
                 return True
             if response.status == 400:
@@ -131,13 +134,18 @@ class HttpWatch:
             event = messages.read_event(message.data)
             if GID.fullmatch(event.gid) is None:
                 raise not_a_house(self._options.url)
-            if self._options.states and self._looked and event.gid not in self._sale.lots:
-                await self._look(event.gid)
-            self._sale.event(message.data.replace("\n", " "), event)
-            if event.ends and event.gid == self._options.gid:
-                return True
+            if await self._wants(event):
+                self._sale.event(message.data.replace("\n", " "), event)
+                if event.ends and event.gid == self._gid:
+                    return True
         self._last = message.id or None
         return False
+
+    async def _wants(self, event: messages.LotEvent) -> bool:
+        """Return whether an event is to be shown, once its lot is known."""
+        if self._options.states and self._looked and event.gid not in self._sale.lots:
+            await self._look(event.gid)
+        return True
 
     async def _ask_currency(self) -> None:
         """Ask the house for its currency; an older house tells none. Raises NoAnswer."""
@@ -174,10 +182,10 @@ class HttpWatch:
 
     def _check(self, response: Response, content_type: str) -> None:
         """Raise HouseBusy, or ToolError for an answer that no house gives."""
-        gid, url = self._options.gid, self._options.url
+        gid, url = self._gid, self._options.url
         if response.status == 429 or response.status >= 500:
             raise HouseBusy(f"the house answers {response.status}", response.retry_after or 0.0)
         if response.status == 404 and gid is not None and response.content_type == "application/json":
-            raise ToolError(f"there is no lot {gid} in {url}")
+            raise ToolError(f"there is no {self.WHAT} {gid} in {url}")
         if response.status != 200 or response.content_type != content_type or response.compressed:
             raise not_a_house(url)

@@ -14,13 +14,21 @@ from saleroom.tools.clock import Instant
 
 T = TypeVar("T")
 TEXT_LENGTH_MAX = 1000
+LABEL_LENGTH_MAX = 64
 """Far longer than the longest name of a house."""
 
 
-class LotState(Struct, frozen=True, rename="camel"):
-    """An auction as the house shows it (docs/api.md). Money is text; `version` is the number of the last event."""
+Gid = Annotated[str, Meta(max_length=64)]
+Label = Annotated[str, Meta(max_length=LABEL_LENGTH_MAX)]
 
-    gid: Annotated[str, Meta(max_length=64)]
+
+class LotState(Struct, frozen=True, rename="camel"):
+    """An auction as the house shows it (docs/api.md). Money is text; `version` is the number of the last event.
+
+    `stage` is how far it has come on the block of a live sale. `label` is its number in the sale that is watched.
+    """
+
+    gid: Gid
     name: Annotated[str, Meta(max_length=TEXT_LENGTH_MAX)]
     status: str
     version: int
@@ -29,6 +37,8 @@ class LotState(Struct, frozen=True, rename="camel"):
     minimum_bid: str | None = None
     bid_count: int = 0
     outcome: str | None = None
+    stage: str | None = None
+    label: Label = ""
     starts_at: Instant | None = None
     ends_at: Instant | None = None
 
@@ -54,13 +64,76 @@ class LotEvent(Struct, frozen=True):
 
     @property
     def gid(self) -> str:
-        """The gid of the auction."""
+        """The gid of the auction or the sale."""
         return self.source.rpartition("/")[2]
 
     @property
     def ends(self) -> bool:
-        """Whether it is the last event of its auction."""
-        return self.type in ("auction.closed", "auction.cancelled")
+        """Whether it is the last event of its auction or sale."""
+        return self.type in ("auction.closed", "auction.cancelled", "sale.closed", "sale.cancelled")
+
+    @property
+    def of_sale(self) -> bool:
+        """Whether it is an event of a sale of many lots itself."""
+        return self.source.startswith("/sales/")
+
+
+class BlockLot(Struct, frozen=True):
+    """The lot on the block of a live sale."""
+
+    gid: Gid
+    label: Label
+
+
+class Block(Struct, frozen=True):
+    """The block of a live sale."""
+
+    lot: BlockLot | None = None
+
+
+class SaleState(Struct, frozen=True):
+    """A sale of many lots as the house shows it. `version` is the number of the last event."""
+
+    gid: Gid
+    title: Annotated[str, Meta(max_length=TEXT_LENGTH_MAX)]
+    status: str
+    version: int
+    block: Block | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more can happen in the sale."""
+        return self.status in ("closed", "cancelled")
+
+    def after(self, event: LotEvent) -> SaleState:
+        """Return the sale after its next event."""
+        title = str(event.data.get("title", self.title))[:TEXT_LENGTH_MAX]
+        return replace(self, version=event.sequence, title=title, status=_STATUS.get(event.type, self.status))
+
+
+_STATUS = {
+    "sale.running": "running",
+    "sale.paused": "paused",
+    "sale.resumed": "running",
+    "sale.closed": "closed",
+    "sale.cancelled": "cancelled",
+}
+"""The status of a sale after an event that changes it."""
+
+
+class LotOfSale(Struct, frozen=True):
+    """A lot of a sale of many; `auction` is None for one that nobody can bid on."""
+
+    gid: Gid
+    label: Label
+    auction: LotState | None = None
+
+
+class LotsPage(Struct, frozen=True):
+    """A page of `GET /sales/{gid}/lots`."""
+
+    lots: list[LotOfSale]
+    next: str | None
 
 
 class LotPage(Struct, frozen=True):
@@ -85,6 +158,8 @@ def _reader(kind: type[T]) -> Callable[[bytes | str], T]:
 
 read_lot = _reader(LotState)
 read_page = _reader(LotPage)
+read_sale = _reader(SaleState)
+read_lots = _reader(LotsPage)
 read_event = _reader(LotEvent)
 
 
@@ -114,6 +189,7 @@ def _changes(event: LotEvent, lot: LotState) -> Mapping[str, Any]:
                 "minimum_bid": _text(data.get("minimumBid")),
                 "ends_at": _instant(data.get("endsAt")),
                 **(price if data.get("leading") else {}),
+                **({} if lot.stage is None else {"stage": "called"}),
             }
         case "reserve.met":
             changes = {"current_bid": _text(data.get("amount")), "minimum_bid": _text(data.get("minimumBid"))}
@@ -130,12 +206,32 @@ def _changes(event: LotEvent, lot: LotState) -> Mapping[str, Any]:
         case "auction.resumed":
             changes = {"starts_at": _instant(data.get("startsAt")), "ends_at": _instant(data.get("endsAt"))}
         case "auction.closed":
-            changes = {"status": "closed", "outcome": _text(data.get("outcome")), "minimum_bid": None}
+            changes = {"status": "closed", "outcome": _text(data.get("outcome")), "minimum_bid": None, "stage": None}
         case "auction.cancelled":
             changes = {"status": "cancelled", "minimum_bid": None}
         case _:
-            changes = {}
+            changes = _on_the_block(event)
     return changes
+
+
+def _on_the_block(event: LotEvent) -> dict[str, Any]:
+    """Return what an act of the clerk changes; nothing for an event of an unknown type."""
+    data = event.data
+    asked = {"minimum_bid": _text(data.get("minimumBid"))}
+    stands = {"current_bid": _text(data.get("currentBid")), "current_bidder": _text(data.get("currentBidder"))}
+    stage = {"stage": _text(data.get("stage"))}
+    changes: dict[str, dict[str, Any]] = {
+        "auction.called": {**asked, "stage": "called"},
+        "ask.set": asked,
+        "auction.warned": stage,
+        "bidder.named": {"current_bidder": _text(data.get("bidder"))},
+        "bid.retracted": {**asked, "current_bid": None, "current_bidder": None, "stage": "called"},
+        "auction.skipped": {"stage": None},
+        "act.undone": {**asked, **stands, **stage, "status": "open", "outcome": None},
+        "auction.reopened": {"status": "open", "outcome": None, "stage": "called"},
+        "auction.decided": {"outcome": _text(data.get("outcome"))},
+    }
+    return changes.get(event.type, {})
 
 
 def _text(value: object) -> str | None:

@@ -12,6 +12,7 @@ import aiomqtt
 import msgspec
 from aiomqtt import ProtocolVersion
 
+from saleroom.kernel.identifiers import GID
 from saleroom.tools.connection_errors import why_mqtt
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch import messages
@@ -42,6 +43,8 @@ class MqttWatch:
         """Whether a message about the sale has ever come."""
         self._live = False
         """The same for the present connection."""
+        self._attended: set[str] = set()
+        """The lots of a sale whose events this connection brings."""
 
     async def run(self) -> None:
         """Watch until the one lot is over, or without end if all lots are watched. Raises ToolError."""
@@ -61,8 +64,9 @@ class MqttWatch:
         """Follow one connection until the one lot is over. Raises ToolError, or MqttError if it ends."""
         async with AsyncExitStack() as stack:
             client = await self._connect(stack)
-            await self._subscribe(client)
             self._live = False
+            self._attended.clear()
+            await self._subscribe(client)
             duties = [asyncio.create_task(self._read(client)), asyncio.create_task(self._check())]
             try:
                 done, _ = await asyncio.wait(duties, return_when=asyncio.FIRST_COMPLETED)
@@ -105,12 +109,27 @@ class MqttWatch:
 
     async def _subscribe(self, client: aiomqtt.Client) -> None:
         # Events first: an event between the two subscriptions then has a number above the state's.
-        for topic in (f"{self._options.prefix}status", self._topic("events"), self._topic("state")):
-            [granted] = await client.subscribe(topic, 1)
-            if (granted if isinstance(granted, int) else granted.value) >= 128:
-                raise ToolError(f"the broker at {self._options.url} does not let you subscribe to {topic}")
+        own = (self._topic("events"), self._topic("state"))
+        for topic in (f"{self._options.prefix}status", *own):
+            await self._subscribe_to(client, topic)
+
+    async def _subscribe_to(self, client: aiomqtt.Client, topic: str) -> None:
+        [granted] = await client.subscribe(topic, 1)
+        if (granted if isinstance(granted, int) else granted.value) >= 128:
+            raise ToolError(f"the broker at {self._options.url} does not let you subscribe to {topic}")
+
+    async def _attend(self, client: aiomqtt.Client) -> None:
+        """Follow the lot on the block, if it is another one; earlier ones are followed on, as a hammer may be undone."""
+        lot = self._sale.block
+        if lot is not None and lot not in self._attended and GID.fullmatch(lot):
+            self._attended.add(lot)
+            for what in ("events", "state"):
+                await self._subscribe_to(client, self._topic(what, lot))
 
     def _topic(self, what: str, gid: str | None = None) -> str:
+        """Return the topic of a lot, or without a gid of what is watched."""
+        if gid is None and self._options.evening is not None:
+            return f"{self._options.prefix}sales/{self._options.evening}/{what}"
         return f"{self._options.prefix}auctions/{gid or self._options.gid or '+'}/{what}"
 
     async def _read(self, client: aiomqtt.Client) -> None:
@@ -127,8 +146,11 @@ class MqttWatch:
                         self._status(payload)
                     case ["auctions", gid, "state"]:
                         self._state(gid, payload)
-                    case ["auctions", gid, "events"]:
+                    case ["auctions" | "sales", gid, "events"]:
                         await self._event(client, gid, payload)
+                    case ["sales", gid, "state"] if payload:
+                        self._state_of_sale(gid, payload)
+                await self._attend(client)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 self._sale.notice(f"a message on {message.topic} does not come from a house")
             # On Python 3.11 the library's calls can swallow the cancellation of this task.
@@ -142,7 +164,7 @@ class MqttWatch:
             self._sale.connected(f"live from {self._options.url} by MQTT {_VERSIONS[self._versions[0]]}")
 
     def _status(self, payload: bytes) -> None:
-        if self._options.gid is None:
+        if self._options.gid is None and self._options.evening is None:
             self._hear()
         if b"offline" in payload:
             self._sale.notice("the house is offline, or another process of it takes over")
@@ -159,6 +181,14 @@ class MqttWatch:
         if gid in self._sale.lots or gid == self._options.gid or not lot.over:
             self._sale.state(lot)
 
+    def _state_of_sale(self, gid: str, payload: bytes) -> None:
+        sale = messages.read_sale(payload)
+        if sale.gid != gid:
+            raise msgspec.DecodeError
+        self._hear()
+        self._sale.sequences.state(gid, sale.version, time.monotonic())
+        self._sale.of_evening(sale)
+
     async def _event(self, client: aiomqtt.Client, gid: str, payload: bytes) -> None:
         event = messages.read_event(payload)
         if event.gid != gid:
@@ -167,7 +197,7 @@ class MqttWatch:
         complete = self._sale.event(payload.decode().replace("\n", " ").replace("\r", " "), event)
         if not complete:
             # A new subscription brings the retained state, which includes the changes of the missing events.
-            topic = self._topic("state", gid)
+            topic = self._topic("state", None if event.of_sale else gid)
             await client.subscribe(topic, 1)
             if topic != self._topic("state"):
                 await client.unsubscribe(topic)
@@ -181,11 +211,13 @@ class MqttWatch:
             for gap in self._sale.sequences.overdue(now):
                 self._sale.missing(gap)
             if not self._heard and now > until:
-                what = "its status" if self._options.gid is None else f"the state of a lot {self._options.gid}"
+                lot, sale = self._options.gid, self._options.evening
+                what = "its status" if lot is None else f"the state of a lot {lot}"
+                what = what if sale is None else f"the state of a sale {sale}"
                 raise ToolError(
                     f"no house has left {what} below {self._options.prefix} at {self._options.url}; check address and prefix"
                 )
 
     @property
     def _over(self) -> bool:
-        return self._sale.over and self._sale.sequences.settled(self._options.gid or "")
+        return self._sale.over and self._sale.sequences.settled(self._options.gid or self._options.evening or "")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from saleroom.tools.amounts import Money, in_currency
 from saleroom.tools.clock import HouseClock
-from saleroom.tools.watch.messages import LotEvent, LotState, first_lot
+from saleroom.tools.watch.messages import LABEL_LENGTH_MAX, LotEvent, LotState, SaleState, first_lot
 from saleroom.tools.watch.sequence import Gap, Sequences
 from saleroom.tools.watch.words import standing
 
@@ -31,10 +33,16 @@ class Display(Protocol):
 
 
 class Sale:
-    """One lot (`gid`), or all lots of a house."""
+    """One lot (`gid`), the lots of one sale of many (`evening`), or all lots of a house."""
 
-    def __init__(self, gid: str | None, display: Display) -> None:
+    def __init__(self, gid: str | None, display: Display, evening: str | None = None) -> None:
         self.gid = gid
+        self.evening = evening
+        self.state_of_evening: SaleState | None = None
+        self.block: str | None = None
+        """The lot on the block of the sale of many, by gid."""
+        self.labels: dict[str, str] = {}
+        """The numbers of its lots, by gid, in the order of calling."""
         self.lots: dict[str, LotState] = {}
         self.clock = HouseClock()
         self.sequences = Sequences()
@@ -46,7 +54,9 @@ class Sale:
 
     @property
     def over(self) -> bool:
-        """Whether one lot is watched, and it is over."""
+        """Whether one lot or one sale of many is watched, and it is over."""
+        if self.evening is not None:
+            return self.state_of_evening is not None and self.state_of_evening.over
         lot = self.lots.get(self.gid or "")
         return lot is not None and lot.over
 
@@ -56,6 +66,26 @@ class Sale:
         if known is None or lot.version >= known.version:
             self._keep(lot)
 
+    def version_of(self, gid: str) -> int:
+        """Return the version of a lot or of the sale of many, which is known."""
+        if gid == self.evening and self.state_of_evening is not None:
+            return self.state_of_evening.version
+        return self.lots[gid].version
+
+    def of_evening(self, state: SaleState) -> None:
+        """Take the sale of many as the house shows it, unless events that came are later."""
+        known = self.state_of_evening
+        if known is None or state.version >= known.version:
+            self.state_of_evening = state
+        lot = None if state.block is None else state.block.lot
+        if lot is not None:
+            self.called(lot.gid, lot.label)
+
+    def called(self, gid: str, label: str) -> None:
+        """Note the lot on the block."""
+        self.labels[gid] = label
+        self.block = gid
+
     def event(self, payload: str, event: LotEvent) -> bool:
         """Take an event in and show it, unless it came before. Return False if events before it are missing."""
         gap = self.sequences.gap(event.gid, event.sequence)
@@ -63,11 +93,15 @@ class Sale:
             self.missing(gap)
         if not self.sequences.event(event.gid, event.sequence):
             return True
+        if event.of_sale:
+            self._happened(event)
+            self._display.event(payload, event, None)
+            return gap is None
         lot = self.lots.get(event.gid) or first_lot(event)
         if lot is not None:
             if event.sequence > lot.version:
                 lot = lot.after(event)
-            self._keep(lot)
+            lot = self._keep(lot)
         self._display.event(payload, event, lot)
         return gap is None
 
@@ -100,7 +134,10 @@ class Sale:
         self._display.notice(self.link)
 
     def conclude(self) -> None:
-        """Show how the one lot ended."""
+        """Show how the one lot or the sale of many ended."""
+        if self.state_of_evening is not None:
+            self.link = f"{self.evening} ({self.state_of_evening.title}) is over: {self.state_of_evening.status}"
+            self._display.notice(self.link)
         lot = self.lots.get(self.gid or "")
         if lot is not None:
             self.link = f"{lot.gid} ({lot.name}) is over: {standing(lot, self._money)}"
@@ -110,7 +147,23 @@ class Sale:
         """Show a sentence about the watch itself."""
         self._display.notice(text)
 
-    def _keep(self, lot: LotState) -> None:
+    def _happened(self, event: LotEvent) -> None:
+        """Let an event of the sale of many change what is known of it."""
+        known = self.state_of_evening
+        if known is not None and event.sequence > known.version:
+            self.state_of_evening = known.after(event)
+        gid, label = event.data.get("lot"), event.data.get("label")
+        if isinstance(gid, str) and isinstance(label, str):
+            if event.type in ("lot.called", "lot.reopened"):
+                self.called(gid, label[:LABEL_LENGTH_MAX])
+            elif event.type in ("lot.added", "lot.amended"):
+                self.labels[gid] = label[:LABEL_LENGTH_MAX]
+        if len(self.labels) > LOTS_MAX:
+            self.labels.pop(next(iter(self.labels)))
+
+    def _keep(self, lot: LotState) -> LotState:
+        """Keep a lot, with its number in the sale of many if it has one, and return it."""
+        lot = replace(lot, label=self.labels.get(lot.gid, ""))
         if lot.over and lot.gid not in self._ended:
             self._ended.append(lot.gid)
             if len(self._ended) > ENDED_SHOWN_MAX:
@@ -118,3 +171,4 @@ class Sale:
         self.lots[lot.gid] = lot
         if len(self.lots) > LOTS_MAX:
             self.drop(next(iter(self.lots)))
+        return lot

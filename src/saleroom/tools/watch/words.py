@@ -11,7 +11,8 @@ from saleroom.tools.watch.messages import LotEvent, LotState
 
 _AMOUNTS = ("startingPrice", "amount", "minimumBid", "price", "currentBid")
 """The members of events that are amounts."""
-_OUTCOMES = {"sold": "sold", "no_bids": "no bids", "reserve_not_met": "not sold"}
+_OUTCOMES = {"sold": "sold", "no_bids": "no bids", "reserve_not_met": "not sold", "conditional": "conditional"}
+_STAGES = {"called": "on the block", "fair_warning": "fair warning", "final_call": "final call"}
 
 
 def words(event: LotEvent, money: Money) -> str:
@@ -62,7 +63,37 @@ def _of_the_house(event: LotEvent, texts: Mapping[str, str]) -> str:
             return f"cancelled by the house ({get('reason')})" if "reason" in texts else "cancelled"
         case "auction.resumed":
             return f"goes on, ends {_end(texts)}"
-    return _PLAIN.get(event.type) or printable(event.type)
+    plain = _PLAIN.get(event.type) or _PLAIN_OF_SALES.get(event.type)
+    return plain or _on_the_block(event, texts) or printable(event.type)
+
+
+def _on_the_block(event: LotEvent, texts: Mapping[str, str]) -> str:
+    """Return an act of the clerk or an event of a sale of many lots; an empty text for any other."""
+    get = texts.get
+    lot = f"lot {get('label')}"
+    stands = f"{get('currentBidder')} leads at {get('currentBid')}" if "currentBid" in texts else "no bid stands"
+    told = {
+        "auction.called": f"on the block, {get('minimumBid', 'nothing')} is asked",
+        "ask.set": f"{get('minimumBid')} is asked",
+        "auction.warned": "final call" if get("stage") == "final_call" else "fair warning",
+        "bidder.named": f"{get('bidder')} leads at {get('amount')}",
+        "bid.retracted": f"{get('bidder')} takes back {get('amount')}; {get('minimumBid')} is asked",
+        "act.undone": f"the last act is undone; {stands}",
+        "auction.reopened": f"the hammer is taken back ({get('reason')})",
+        "auction.decided": f"the seller has decided: {_result(get('outcome'), get('winner'), get('price'))}",
+        "sale.published": f"the sale {get('title')} is published, {event.data.get('lots')} lots",
+        "sale.amended": f"the sale has other words: {get('title')}",
+        "sale.cancelled": f"the sale is cancelled ({get('reason')})",
+        "lot.added": f"{lot} is added",
+        "lot.amended": f"{lot} has other words",
+        "lot.withdrawn": f"{lot} is withdrawn ({get('reason')})",
+        "lot.called": f"{lot} is on the block",
+        "lot.closed": f"{lot}: {_result(get('outcome'), get('paddle'), get('price'))}",
+        "lot.skipped": f"{lot} is left for later",
+        "lot.reopened": f"{lot} is open again" + (f" ({get('reason')})" if "reason" in texts else ""),
+        "lot.decided": f"{lot}, the seller has decided: {_result(get('outcome'), get('paddle'), get('price'))}",
+    }
+    return told.get(event.type, "")
 
 
 _PLAIN = {
@@ -71,6 +102,15 @@ _PLAIN = {
     "auction.shown": "put back by the house",
 }
 """The events without facts, in words."""
+_PLAIN_OF_SALES = {
+    "auction.skipped": "off the block, left for later",
+    "sale.running": "the sale has begun",
+    "sale.paused": "the sale stands still",
+    "sale.resumed": "the sale goes on",
+    "sale.closed": "the sale is over",
+    "order.set": "the lots are in another order",
+}
+"""The same, of sales of many lots."""
 
 
 def _end(texts: Mapping[str, str]) -> str:
@@ -87,13 +127,19 @@ def standing(lot: LotState, money: Money) -> str:
 
 def status(lot: LotState) -> str:
     """Return the status of a lot in a word or two: beside it stand the price and the leader."""
-    return _OUTCOMES.get(lot.outcome or "", "closed") if lot.status == "closed" else printable(lot.status)
+    if lot.status == "closed":
+        return _OUTCOMES.get(lot.outcome or "", "closed")
+    return _STAGES.get(lot.stage or "", printable(lot.status))
 
 
 def _result(outcome: str | None, winner: str | None, price: str | None) -> str:
     if outcome == "sold":
         return f"sold to {printable(winner or '')} for {printable(price or '')}"
-    known = {"no_bids": "closed without a bid", "reserve_not_met": "closed, the reserve was not met"}
+    known = {
+        "no_bids": "closed without a bid",
+        "reserve_not_met": "closed, the reserve was not met",
+        "conditional": f"closed at {printable(price or '')} below the reserve, the seller decides",
+    }
     return known.get(outcome or "", "closed")
 
 
