@@ -18,7 +18,8 @@ from saleroom import settings
 from saleroom.accounts.domain.audit import ACTS
 from saleroom.accounts.domain.rights import MEANINGS, RIGHTS
 from saleroom.bidding.api.devices import COMMAND
-from saleroom.bidding.domain.events import EVENTS, BidPlaced
+from saleroom.bidding.domain.event_types import EVENTS
+from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_from_parts, event_parts
 from saleroom.cli import cli

@@ -62,6 +62,7 @@ NEEDED: dict[str, Right | None] = {
     "exportAudit": Right.READ_AUDIT,
     "getAuction": Right.READ,
     "getLot": Right.READ,
+    "getBlock": Right.READ,
     "getSale": Right.READ,
     "getUser": Right.READ_PEOPLE,
     "giveRole": Right.MANAGE_PEOPLE,

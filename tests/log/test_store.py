@@ -7,7 +7,7 @@ from sqlalchemy import select
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, MaximumRaised
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.service.recording import begin_ledger, steps
-from saleroom.bidding.storage import auctions, bids, event_log, tables
+from saleroom.bidding.storage import auction_columns, auctions, bids, event_log, tables
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import BOB, place
 from tests.bidding.domain.oracle import Oracle, Row
@@ -48,7 +48,7 @@ async def test_the_stored_log_gives_the_stored_auction(database: Database, histo
         assert stored == replay(stored.id, events)
         assert msgspec.structs.replace(game.auction, id=stored.id) == stored
         row = tx.execute(select(tables.auctions).where(tables.auctions.c.id == stored.id)).mappings().one()
-        written = auctions.row_of(stored) | {"id": stored.id, "renamed": 0, "withheld": None, "sale_id": None}
+        written = auction_columns.row_of(stored) | {"id": stored.id, "renamed": 0, "withheld": None, "sale_id": None}
         assert written == row, "every column is as if all were written"
 
     database.cache.clear()

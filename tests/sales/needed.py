@@ -3,6 +3,7 @@
 from saleroom.accounts.domain.rights import Right
 
 ENDPOINTS: dict[str, Right | None] = {
+    "actOnBlock": Right.RUN_SALE,
     "admitBidder": Right.ADMIT_BIDDERS,
     "changeParticipant": Right.ADMIT_BIDDERS,
     "checkInBidder": Right.ADMIT_BIDDERS,

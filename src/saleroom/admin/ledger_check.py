@@ -18,14 +18,14 @@ from saleroom.accounts.domain.accounts import name_digest
 from saleroom.accounts.storage.tables import users
 from saleroom.admin.photo_check import picture_faults
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, BidVoided, Event
+from saleroom.bidding.domain.block_events import BidderNamed
+from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.domain.pseudonyms import is_pseudonym
 from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.domain.voiding import BidBook
-from saleroom.bidding.storage import auctions as auction_rows
-from saleroom.bidding.storage import bidder_names, event_log
+from saleroom.bidding.storage import auction_columns, bidder_names, event_log
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
@@ -100,8 +100,8 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
     """Yield the faults of one auction. A broken log is the only fault reported, because everything is compared with it."""
     try:
         auction, log, placed = _replayed(tx, stored, result, row["id"])
-        voided = _voided(log)
-        expected = stored.of(auctions, auction_rows.row_of(auction) | {"id": auction.id})
+        marks = BidBook(log).marks()
+        expected = stored.of(auctions, auction_columns.row_of(auction) | {"id": auction.id})
     except _LedgerFault as fault:
         yield str(fault)
         return
@@ -113,7 +113,7 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
     except RuleViolation as error:
         yield f"event {error.index + 1}: {error.reason}"
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
-    yield from _bid_faults(tx, stored, result, row["id"], placed, voided)
+    yield from _bid_faults(tx, stored, result, row["id"], placed, marks)
     yield from _name_faults(tx, log, row["sale_id"])
     yield from picture_faults(tx, row["id"], auction.author.id, log)
 
@@ -170,7 +170,7 @@ def _bid_faults(
     result: CheckResult,
     number: int,
     placed: list[tuple[Auction, BidPlaced]],
-    voided: dict[int, str],
+    marks: dict[int, str],
 ) -> Iterator[str]:
     rows = list(_rows(tx, stored, bids, number))
     result.bids += len(rows)
@@ -178,18 +178,11 @@ def _bid_faults(
         yield f"there are {len(rows)} rows of bids, and {len(placed)} bids in the log"
     before = None
     for count, (row, step) in enumerate(zip(rows, placed, strict=False), 1):
-        expected = stored.of(bids, bid_rows.row_of(*step) | {"voided": voided.get(count)})
+        expected = stored.of(bids, bid_rows.row_of(*step) | {"voided": marks.get(count)})
         yield from (f"bid {count}: {each}" for each in stored.differences(row, expected))
         if before is not None and row["id"] <= before:
             yield f"bid {count}: it was numbered before the bid before it"
         before = row["id"]
-
-
-def _voided(log: list[Event]) -> dict[int, str]:
-    """Return the reasons for which bids were voided, by the number of the bid."""
-    numbers = BidBook(log).numbers
-    voids = [each for each in log if isinstance(each, BidVoided)]
-    return {number: void.reason for void in voids for number in numbers.get(void.voided, ())}
 
 
 def _name_faults(tx: Transaction, log: list[Event], sale_id: int | None) -> Iterator[str]:
@@ -200,7 +193,7 @@ def _name_faults(tx: Transaction, log: list[Event], sale_id: int | None) -> Iter
     """
     named = {(e.author_id, e.author) for e in log if isinstance(e, AuctionCreated)}
     authors = set(named)
-    named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced)}
+    named |= {(e.bidder_id, e.bidder) for e in log if isinstance(e, BidPlaced | BidderNamed)}
     people = sorted(named)
     for start in range(0, len(people), PAGE):
         page = people[start : start + PAGE]

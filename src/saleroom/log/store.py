@@ -243,6 +243,11 @@ class Log:
         last = (self.aggregate == aggregate, self.state_kept, self._c.delivered_at.is_not(None))
         tx.execute(update(self.table).where(*last).values(delivered_at=tx.now() - LONG_AGO))
 
+    def resume_retention(self, tx: Transaction, aggregate: int) -> None:
+        """Have the broker go on to retain the state of an aggregate that was over and goes on."""
+        ended = (self.aggregate == aggregate, self.state_kept)
+        tx.execute(update(self.table).where(*ended).values(cleared_at=tx.now()))
+
     def mark_delivered(self, tx: Transaction, ids: Sequence[int]) -> None:
         """Note that the broker has acknowledged these events."""
         tx.execute(update(self.table).where(bulk.among(tx, self._c.id, ids)).values(delivered_at=tx.now()))

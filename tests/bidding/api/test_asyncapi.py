@@ -10,7 +10,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from saleroom.bidding.api.devices import CommandHandler
-from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.views import auction_view, cloud_event, event_parts
 from saleroom.compose import ENDPOINTS
 from saleroom.kernel.chain import ZERO

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
-from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.ledger import event_hash
 from saleroom.bidding.domain.pseudonyms import InvalidNames, is_pseudonym, pseudonym, salts_in, without_name
 from saleroom.kernel.chain import Chain, canonical, name_salt
@@ -91,4 +91,11 @@ def test_the_members_that_name_users() -> None:
         for name, wire in zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
         if kind.PUBLIC and name not in kind.PRIVATE and "str" in str(kind.__annotations__.get(name, ""))
     }
-    assert {"author", "bidder", "currentBidder", "winner"} == texts - {"gid", "name", "description", "status", "reason"}
+    assert {"author", "bidder", "currentBidder", "winner"} == texts - {
+        "gid",
+        "name",
+        "description",
+        "status",
+        "reason",
+        "act",
+    }

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import buy_now
 from saleroom.bidding.domain.closing import settle
-from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
+from saleroom.bidding.domain.event_types import EVENTS
+from saleroom.bidding.domain.events import Event, SoftClose
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import cancel, close_now
 from saleroom.bidding.domain.views import (

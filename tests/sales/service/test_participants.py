@@ -10,6 +10,7 @@ from saleroom.accounts.storage import accounts, audit
 from saleroom.accounts.storage.accounts import find_login
 from saleroom.admin import ledger_check
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.service import ledgers, mine, moderation
 from saleroom.bidding.service.admission import GATE
 from saleroom.bidding.service.bidding import place_bids
@@ -25,7 +26,7 @@ from saleroom.sales.domain.errors import (
     UnknownParticipant,
     UnknownSale,
 )
-from saleroom.sales.domain.participants import Channel, Standing
+from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Names, Registration
 from saleroom.sales.service import participants
 from saleroom.sales.service.admission import gate

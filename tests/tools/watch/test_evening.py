@@ -73,8 +73,7 @@ def test_over_mqtt_the_lot_on_the_block_is_followed(mosquitto: Mosquitto, watch:
     lot = {"status": "open", "version": 4, "minimumBid": "100.000", "bidCount": 0}
     state("auctions", FIRST, name="Clock", **lot)
     state("auctions", SECOND, name="Rug", **lot)
-    block = {"lot": {"gid": FIRST, "label": "1"}}
-    state("sales", SALE, title="An evening", status="running", version=7, block=block)
+    state("sales", SALE, title="An evening", status="running", version=7, called=FIRST)
     watcher = watch(f"mqtt://127.0.0.1:{mosquitto.port}", "--sale", SALE, "--currency", "EUR")
     watcher.until_live()
     happens("sales", SALE, 8, "lot.skipped", lot=FIRST, label="1")

@@ -67,6 +67,7 @@ class Act(StrEnum):
     BIDDER_CHANGED = "bidder.changed"
     BIDDER_CHECKED_IN = "bidder.checked_in"
     BIDDERS_MERGED = "bidders.merged"
+    BLOCK_ACTED = "block.acted"
 
 
 ACTS: Mapping[Act, str] = {
@@ -110,6 +111,7 @@ ACTS: Mapping[Act, str] = {
     Act.BIDDER_CHANGED: "changed the admission of a bidder to a sale",
     Act.BIDDER_CHECKED_IN: "checked a bidder in at a sale",
     Act.BIDDERS_MERGED: "merged two bidders of a sale",
+    Act.BLOCK_ACTED: "acted on the block of a sale",
 }
 """Each act in words that go after who did it."""
 

@@ -47,6 +47,7 @@ class Right(StrEnum):
     CATALOGUE = "catalogue"
     ADMIT_BIDDERS = "admit_bidders"
     RUN_SALE = "run_sale"
+    REOPEN_LOTS = "reopen_lots"
 
 
 class Scope(StrEnum):
@@ -87,6 +88,7 @@ MEANINGS: Mapping[Right, str] = {
     Right.CATALOGUE: "edit the catalogues of sales",
     Right.ADMIT_BIDDERS: "admit bidders to sales and give them paddles",
     Right.RUN_SALE: "run sales as their clerk",
+    Right.REOPEN_LOTS: "reopen lots that the hammer has closed, and decide for their sellers",
 }
 """Each right in words that go after "you may"."""
 
@@ -100,7 +102,7 @@ RIGHTS: Mapping[Role, frozenset[Right]] = {
     Role.AUCTIONEER: _MEMBER
     | _AT_SALES
     | {Right.MODERATE_LOTS, Right.VOID_BIDS, Right.READ_PEOPLE, Right.READ_HEALTH}
-    | {Right.MANAGE_SALES, Right.CATALOGUE},
+    | {Right.MANAGE_SALES, Right.CATALOGUE, Right.REOPEN_LOTS},
     Role.CLERK: _MEMBER | _AT_SALES | {Right.APPROVE_SELLERS, Right.READ_PEOPLE, Right.READ_OUTBOX},
     Role.CASHIER: _MEMBER | {Right.READ_PEOPLE},
     Role.CATALOGUER: _MEMBER | {Right.MODERATE_LOTS, Right.CATALOGUE},

@@ -49,6 +49,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.BIDDER_CHANGED: N_("changed the admission of a bidder to a sale"),
     Act.BIDDER_CHECKED_IN: N_("checked a bidder in at a sale"),
     Act.BIDDERS_MERGED: N_("merged two bidders of a sale"),
+    Act.BLOCK_ACTED: N_("acted on the block of a sale"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

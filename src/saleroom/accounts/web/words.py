@@ -33,6 +33,7 @@ RIGHTS: Mapping[str, str] = {
     Right.CATALOGUE: N_("edit the catalogues of sales"),
     Right.ADMIT_BIDDERS: N_("admit bidders to sales and give them paddles"),
     Right.RUN_SALE: N_("run sales as their clerk"),
+    Right.REOPEN_LOTS: N_("reopen lots that the hammer has closed, and decide for their sellers"),
 }
 """The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
 

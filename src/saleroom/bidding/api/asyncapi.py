@@ -7,7 +7,7 @@ from typing import Any
 from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
 from saleroom.bidding.api import ENDPOINTS, messages, vocabulary
 from saleroom.bidding.api.devices import COMMAND, PAYLOAD_BYTES_MAX
-from saleroom.bidding.api.messages import GID
+from saleroom.bidding.api.happenings import GID
 from saleroom.feed.streams import AFTER, STARTED
 from saleroom.http import problems, schemas
 from saleroom.http.forms import object_schema

@@ -5,10 +5,7 @@ The schemas are JSON Schema draft 07, as AsyncAPI wants. The examples come from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -17,30 +14,25 @@ from msgspec import Struct, inspect
 
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.accounts.api.vocabulary import VOCABULARY as ACCOUNTS
+from saleroom.bidding.api.happenings import GID, happenings
 from saleroom.bidding.api.vocabulary import BIDDER, HASH, VOCABULARY
-from saleroom.bidding.domain import bidding, closing, moderation, pausing, selling, voiding
-from saleroom.bidding.domain.auction import Auction, Status, begin
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.events import EVENTS, BidPlaced, Event, ShownFile, ShownPhoto
-from saleroom.bidding.domain.ledger import enter
+from saleroom.bidding.domain.event_types import EVENTS
+from saleroom.bidding.domain.events import BidPlaced, Event
 from saleroom.bidding.domain.pseudonyms import NAMING, SALTS
 from saleroom.bidding.domain.receipts import receipt_of
-from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
-from saleroom.bidding.service.recording import Step, steps
 from saleroom.bidding.service.signing import Signer
 from saleroom.feed.streams import STARTED, started
 from saleroom.http import problems, schemas
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.kernel import identifiers
-from saleroom.kernel.chain import PSEUDONYMS
 from saleroom.kernel.errors import Change, Invalid, Refusal
 from saleroom.kernel.identifiers import EventId
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.parties import Party
 
-GID = "k3X9mQ2vTa1_"
-"""The gid in all examples."""
 COMMAND_ID = "paddle-7/0191f3a2"
 EVENT_ID = f"{identifiers.GID.pattern}/[1-9][0-9]*"
 
@@ -61,12 +53,14 @@ _ENVELOPE: dict[str, tuple[Schema, str]] = {
 }
 
 _FIELDS: dict[str, tuple[Schema, str]] = {
+    "act": ({}, "The type of the event of the act that was undone."),
     "amount": ({}, "The price that it shows; the auction's price if the bidder leads."),
     "author": (USERNAME, "The seller."),
     "automatic": ({}, "Whether the house bid on behalf of an earlier maximum."),
     "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`."),
     "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null if there is none."),
     "cap": ({}, "The end never moves past this; null if nothing bounds it."),
+    "channel": ({}, "How the bid came, if a clerk took it: from the hall or by telephone."),
     "currentBid": ({}, "The price; null if no bid stands."),
     "currentBidAt": ({}, "When the bid was decided that leads; null if no bid stands."),
     "currentBidder": (BIDDER, "The leader; null if no bid stands."),
@@ -80,20 +74,24 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "id": ({}, "Its public identifier, part of its address."),
     "increment": ({"minItems": 1}, "The ladder, from 0 upwards; it never changes."),
     "leading": ({}, "Whether the bidder leads after this bid."),
-    "minimumBid": ({}, "The least next bid; null once nothing higher can be written."),
+    "minimumBid": ({}, "The least next bid, on the block the ask; null once nothing higher can be written."),
     "name": ({}, "The name of the lot."),
+    "named": ({"minimum": 1}, "The `sequence` of the bid of the floor."),
     "outcome": ({}, "How it ended."),
     "photos": ({}, "The photos, in their order."),
     "price": ({}, "The hammer price; null if it was not sold."),
-    "reason": ({}, "Why: why the end moved, the bid was voided, or the house cancelled it."),
+    "reason": ({}, "Why: why the end moved, the bid was voided, the lot reopened, or the house cancelled it."),
     "receivedAt": ({}, "When the house had the request; null for an automatic bid."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
+    "retracted": ({"minimum": 1}, "The `sequence` of the bid that was taken back."),
     "sha256": (HASH, "The SHA-256 of its bytes."),
     "softClose": ({}, "How late bids move the end; null if they do not."),
+    "stage": ({}, "How far the hammer is; null if the lot is not on the block."),
     "startingPrice": ({}, "The least first bid."),
     "startsAt": ({}, "When bidding opens; null for at once."),
     "status": ({"enum": [Status.SCHEDULED, Status.OPEN]}, "`scheduled` if `startsAt` is in the future."),
     "step": ({}, "By how much the next bid is higher."),
+    "undone": ({"minimum": 1}, "The `sequence` of the act that was undone."),
     "voided": ({"minimum": 1}, "The `sequence` of the voided bid."),
     "width": ({"minimum": 1}, "How many pixels it is wide."),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
@@ -118,7 +116,16 @@ SUMMARIES = {
     "auction.extended": "The end moved to later.",
     "auction.paused": "The clock stands still. The auction takes no bids, and neither opens nor ends.",
     "auction.resumed": "The clock goes on, with the time that was left.",
-    "auction.closed": "The auction is over.",
+    "auction.closed": "The auction is over. The hammer of a live sale can still be undone, or taken back.",
+    "auction.called": "The lot was put on the block of a live sale. From here on bids take the ask.",
+    "ask.set": "The auctioneer asks for another price.",
+    "auction.warned": "The auctioneer gave fair warning or the final call. A bid takes that back.",
+    "bidder.named": "The bid of the floor that leads has a bidder now.",
+    "bid.retracted": "The leader took their bid back. No bid stands, and its price is asked for again.",
+    "auction.skipped": "The lot left the block, and will be called later.",
+    "act.undone": "The last act on the lot was undone, perhaps the hammer. The standing is given in full.",
+    "auction.reopened": "The hammer was taken back after another lot was called. The lot will be called again.",
+    "auction.decided": "The seller decided on the bid below the reserve.",
     "auction.hidden": "The house took the lot down. It takes no bids while it is hidden.",
     "auction.shown": "The house put the lot back.",
     "auction.cancelled": "The author cancelled the auction before any bid, or the house at any time, with a `reason`.",
@@ -227,7 +234,7 @@ def reply_schema(answer: Schema, name: str, status: int) -> Schema:
 def event_example(kind: type[Event]) -> Any:
     """Return an event of this kind as it is sent."""
     return next(
-        msgspec.json.decode(entry.payload) for _, event, entry in _sale() if type(event) is kind and entry.payload
+        msgspec.json.decode(entry.payload) for _, event, entry in happenings() if type(event) is kind and entry.payload
     )
 
 
@@ -296,49 +303,4 @@ def refused_example(refused: type[Refusal]) -> Any:
 
 
 def _after_first_bid() -> tuple[Auction, BidPlaced]:
-    return next((auction, event) for auction, event, _ in _sale() if isinstance(event, BidPlaced))
-
-
-@cache
-def _sale() -> tuple[Step, ...]:
-    """Return a sale in which everything happens, and one that is cancelled: each event with the auction after it."""
-    opens, (ada, ben, cyd) = datetime(2026, 11, 21, 12, tzinfo=UTC), (Party(1, "ada"), Party(2, "ben"), Party(3, "cyd"))
-    hour, minute, moment = timedelta(hours=1), timedelta(minutes=1), timedelta(milliseconds=3)
-    terms = Draft(
-        name="Longcase clock",
-        starting_price=Decimal("100.000"),
-        reserve_price=Decimal("150.000"),
-        starts_at=opens,
-        ends_at=opens + hour,
-    )
-    created = selling.create(GID, ada, terms, opens - hour, PSEUDONYMS + "5a1e" * 16)
-    first, entry = enter(begin(1, created), created)
-    story: list[Step] = [(first, created, entry)]
-
-    def happens(events: Iterable[Event]) -> Auction:
-        story.extend(steps(story[-1][0], events))
-        return story[-1][0]
-
-    def bids(auction: Auction, bidder: Party, amount: str | None, maximum: str | None, at: datetime) -> Auction:
-        request = BidRequest(
-            *(None if text is None else Decimal(text) for text in (amount, maximum)), received_at=at - moment
-        )
-        return happens(bidding.place_bid(auction, bidder, request, at))
-
-    auction = happens(selling.amend(first, ada, {"description": "Walnut, about 1740"}, opens - 30 * minute))
-    photo = ShownPhoto("d8Zk2QmP0aV3xT1y", (ShownFile(400, "5a" * 32), ShownFile(800, "1e" * 32)))
-    auction = happens(selling.arrange(auction, ada, [photo], opens - 20 * minute))
-    auction = bids(auction, ben, None, "120.000", opens + minute)
-    auction = bids(auction, ben, None, "200.000", opens + 2 * minute)
-    auction = bids(auction, cyd, "160.000", None, opens + hour - minute)
-    auction = bids(auction, cyd, "999.000", None, opens + hour)
-    book = voiding.BidBook(event for _, event, _ in story)
-    slip = "The bidder asked for it: a slip of the hand."
-    auction = happens(voiding.void(auction, book, auction.version - 1, slip, opens + hour + moment))
-    auction = happens(moderation.hide(auction, "It may be stolen.", opens + hour + 2 * moment))
-    auction = happens(moderation.show(auction, opens + hour + 3 * moment))
-    auction = happens(pausing.pause(auction, opens + hour + 4 * moment))
-    auction = happens(pausing.resume(auction, opens + hour + minute))
-    happens(closing.settle(auction, opens + 2 * hour))
-    cancelled = moderation.cancel(first, "The seller has withdrawn the clock.", opens - 30 * minute)
-    return (*story, *steps(first, cancelled))
+    return next((auction, event) for auction, event, _ in happenings() if isinstance(event, BidPlaced))

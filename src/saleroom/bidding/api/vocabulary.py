@@ -5,12 +5,18 @@ from __future__ import annotations
 from saleroom.accounts.api.vocabulary import USERNAME
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.block import FLOOR
+from saleroom.bidding.domain.block_events import Stage
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
+    AskChanged,
+    AskTooLow,
     AuctionNotStarted,
     AuctionOver,
     AuctionStarted,
+    BelowReserve,
     BeyondLimit,
+    BidStands,
     BidTooLow,
     BuyNowUnavailable,
     EndsByItself,
@@ -33,8 +39,8 @@ from saleroom.bidding.domain.questions import QuestionStatus
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
 from saleroom.kernel.errors import Refusal
 
-BIDDER: Schema = {"pattern": f"^({USERNAME_PATTERN}|{PADDLE_PATTERN})$"}
-"""The name by which a lot shows a bidder."""
+BIDDER: Schema = {"pattern": f"^({USERNAME_PATTERN}|{PADDLE_PATTERN}|{FLOOR})$"}
+"""The name by which a lot shows a bidder, or that of the floor."""
 HASH: Schema = {"pattern": "^[0-9a-f]{64}$"}
 
 _MEMBERS: dict[str, tuple[Schema, str]] = {
@@ -49,7 +55,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "automatic": ({}, "Whether the service bid on behalf of a maximum."),
     "bid": ({}, "The caller's bid in the history, or null if only their maximum rose."),
     "bidCount": (COUNT, "How many bids the history has."),
-    "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`."),
+    "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`, or `#floor`."),
     "bids": ({}, "The bids of this page."),
     "buyNowPrice": (MONEY, "The price at which it is sold at once, until the first bid."),
     "category": ({}, "The house's category that the lot is in; null if it is in none."),
@@ -85,7 +91,10 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     ),
     "leading": ({}, "Whether the caller leads now."),
     "maximum": (MONEY, "The maximum behind the caller's own bid."),
-    "minimumBid": (MONEY, "The least next bid; null once it is over, or if it does not fit in 20 digits."),
+    "minimumBid": (
+        MONEY,
+        "The least next bid; on the block the ask, and the only amount; null once it is over, or beyond 20 digits.",
+    ),
     "currency": ({"pattern": "^[A-Z]{3}$"}, "The ISO 4217 code of the currency of all amounts."),
     "ledgerFormat": ({"const": 2}, "The number of the format of new ledgers (docs/ledger.md)."),
     "name": ({}, "The name of the lot."),
@@ -106,6 +115,7 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "service": ({"const": "saleroom"}, "What this is."),
     "serviceVersion": ({}, "Its version."),
     "softClose": ({}, "How late bids move the end, once there is one; null if they do not."),
+    "stage": ({"enum": list(Stage)}, "How far the hammer is; only there while it is on the block of a live sale."),
     "standing": ({}, "The caller's standing in the auction."),
     "startingPrice": (MONEY, "The least first bid."),
     "startsAt": (INSTANT, "When bidding opens; null if it opened at once."),
@@ -115,7 +125,10 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "url": ({"pattern": "^/photos/"}, "Where it is: a path of this house."),
     "calendar": ({"pattern": "^/watchlist/"}, "The calendar (RFC 5545): a path of this house, shown once."),
     "feed": ({"pattern": "^/watchlist/"}, "The Atom feed (RFC 4287): a path of this house, shown once."),
-    "voided": ({}, "Why staff voided the bid; only there if they did."),
+    "voided": (
+        {},
+        "Why staff voided the bid, or `undone` or `retracted` in a live sale; only there if it does not stand.",
+    ),
     "window": ({"minimum": 1}, "Seconds before the end in which a bid moves it."),
     "writtenAt": (INSTANT, "When it was added."),
     "x": ({}, "The public key, in base64url."),
@@ -145,6 +158,10 @@ _SALE: dict[str, Schema] = {"sale": {"type": "string", "pattern": GID_PATTERN, "
 _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     BidTooLow: {"minimumBid": fact(_MEMBERS["minimumBid"])},
     AlreadyLeading: {"minimumBid": fact(_MEMBERS["minimumBid"])},
+    AskChanged: {"minimumBid": fact(_MEMBERS["minimumBid"])},
+    AskTooLow: {"currentBid": fact(_MEMBERS["currentBid"])},
+    BelowReserve: {"currentBid": fact(_MEMBERS["currentBid"])},
+    BidStands: {"currentBid": fact(_MEMBERS["currentBid"])},
     BuyNowUnavailable: {"minimumBid": fact(_MEMBERS["minimumBid"])},
     AuctionOver: {
         "endsAt": fact(_MEMBERS["endsAt"]),

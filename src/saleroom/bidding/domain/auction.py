@@ -13,6 +13,19 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from saleroom.bidding.domain.block import Block, block_changes
+from saleroom.bidding.domain.block_events import (
+    ActUndone,
+    AskSet,
+    AuctionCalled,
+    AuctionDecided,
+    AuctionReopened,
+    AuctionSkipped,
+    AuctionWarned,
+    BidderNamed,
+    BidRetracted,
+    Stage,
+)
 from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, Paused, TakenDown
 from saleroom.bidding.domain.events import (
     AuctionAmended,
@@ -63,7 +76,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     `taken_down` is the reason for which staff hide it, None while it is shown; `cancelled_for` that of a cancellation by staff.
     `withheld` is whether they hide it since it is over, which is beside its ledger.
     `sale_id` is the sale that it belongs to, as a number; None for an auction outside sales. It is beside the ledger too.
-    `paused_at` is when its clock stopped, None while it goes.
+    `paused_at` is when its clock stopped, None while it goes. `block` is there while the auctioneer of a live sale sells it.
     `terms_version` is the version of the last change to its terms or photos. `id` is the store's number, `chain` the end of its
     ledger (`ledger.enter` moves it on).
     """
@@ -100,6 +113,7 @@ class Auction(Struct, frozen=True, kw_only=True):
     withheld: bool = False
     sale_id: int | None = None
     paused_at: datetime | None = None
+    block: Block | None = None
 
     @property
     def over(self) -> bool:
@@ -108,8 +122,8 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     @property
     def unsold(self) -> bool:
-        """Whether it ended without a sale, so that its lot can be offered again."""
-        return self.over and self.outcome is not Outcome.SOLD
+        """Whether it ended without a sale, so that its lot can be offered again. A bid below the reserve may still be one."""
+        return self.over and self.outcome not in (Outcome.SOLD, Outcome.CONDITIONAL)
 
     @property
     def closed_at(self) -> datetime | None:
@@ -129,8 +143,25 @@ class Auction(Struct, frozen=True, kw_only=True):
 
     @property
     def minimum_bid(self) -> Decimal | None:
-        """The least next bid: S without a bid, otherwise P + inc(P); None once it is over or exceeds 20 digits."""
+        """The least next bid: on the block the ask, otherwise S without a bid and P + inc(P) with one.
+
+        None once it is over or exceeds 20 digits.
+        """
+        if self.block is not None and self.block.ask is not None and self.block.bids == self.bid_count:
+            return self.block.ask
         return None if self.over else self.least_above(self.current_bid)
+
+    @property
+    def stage(self) -> Stage | None:
+        """How far it is from the hammer; None unless it is on the block."""
+        if self.block is None:
+            return None
+        return self.block.stage if self.block.bids == self.bid_count else Stage.CALLED
+
+    @property
+    def ask(self) -> Decimal | None:
+        """The price that the auctioneer asks for; None unless it is on the block."""
+        return None if self.block is None else self.minimum_bid
 
     @property
     def reserve_met(self) -> bool | None:
@@ -276,6 +307,11 @@ def _reserve_met(auction: Auction, event: ReserveMet) -> dict[str, Any]:
 
 
 def _voided(auction: Auction, event: BidVoided) -> dict[str, Any]:
+    asks_again = None if auction.block is None else Block(Stage.CALLED, None, auction.bid_count)
+    return {**_standing(event), "block": asks_again}
+
+
+def _standing(event: BidVoided | ActUndone) -> dict[str, Any]:
     leader = None
     if event.leader_id is not None and event.current_bidder is not None:
         leader = Party(event.leader_id, event.current_bidder)
@@ -306,11 +342,24 @@ def _resumed(auction: Auction, event: AuctionResumed) -> dict[str, Any]:
 
 
 def _closed(auction: Auction, event: AuctionClosed) -> dict[str, Any]:
-    return {"status": Status.CLOSED, "outcome": event.outcome}
+    return {"status": Status.CLOSED, "outcome": event.outcome, "block": None}
 
 
 def _cancelled(auction: Auction, event: AuctionCancelled) -> dict[str, Any]:
-    return {"status": Status.CANCELLED, "cancelled_for": event.reason, "paused_at": None}
+    return {"status": Status.CANCELLED, "cancelled_for": event.reason, "paused_at": None, "block": None}
+
+
+def _on_block(auction: Auction, event: Event) -> dict[str, Any]:
+    return block_changes(event, auction.ask, auction.bid_count)
+
+
+def _undone(auction: Auction, event: ActUndone) -> dict[str, Any]:
+    block = None if event.stage is None else Block(event.stage, event.minimum_bid, auction.bid_count)
+    return {**_standing(event), "block": block, "status": Status.OPEN, "outcome": None}
+
+
+def _reopened(auction: Auction, event: AuctionReopened) -> dict[str, Any]:
+    return {"status": Status.OPEN, "outcome": None}
 
 
 def _hidden(auction: Auction, event: AuctionHidden) -> dict[str, Any]:
@@ -336,4 +385,13 @@ _CHANGES: dict[type[Event], Callable[[Auction, Any], dict[str, Any]]] = {
     AuctionShown: _shown,
     AuctionClosed: _closed,
     AuctionCancelled: _cancelled,
+    AuctionCalled: _on_block,
+    AskSet: _on_block,
+    AuctionWarned: _on_block,
+    BidderNamed: _on_block,
+    BidRetracted: _on_block,
+    AuctionSkipped: _on_block,
+    ActUndone: _undone,
+    AuctionReopened: _reopened,
+    AuctionDecided: _on_block,
 }

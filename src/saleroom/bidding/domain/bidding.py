@@ -8,12 +8,21 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_paused, refuse_if_taken_down
+from saleroom.bidding.domain.block import FLOOR
 from saleroom.bidding.domain.closing import close, open_if_due
-from saleroom.bidding.domain.errors import AlreadyLeading, AuctionNotStarted, BidTooLow, BuyNowUnavailable, OwnAuction
+from saleroom.bidding.domain.errors import (
+    AlreadyLeading,
+    AskChanged,
+    AuctionNotStarted,
+    BidTooLow,
+    BuyNowUnavailable,
+    OwnAuction,
+)
 from saleroom.bidding.domain.events import (
     AuctionExtended,
     BidPlaced,
     BidPrices,
+    Channel,
     Event,
     MaximumRaised,
     Reason,
@@ -27,12 +36,14 @@ from saleroom.kernel.parties import Party
 class _Circumstances(Struct, frozen=True, kw_only=True):
     received_at: datetime | None = None
     seen: Precondition | None = None
+    channel: Channel | None = None
 
 
 class BidRequest(_Circumstances, frozen=True):
     """A bidder's request: an `amount` to be shown, a `maximum` to bid up to, or both with amount <= maximum.
 
     `received_at` is when the house received it: evidence, which decides nothing. `seen` is the state that the bidder has seen.
+    `channel` is there if a clerk takes the bid in the hall or by telephone.
     """
 
     amount: Decimal | None
@@ -58,17 +69,19 @@ PURCHASE = BidRequest(None, None)
 def place_bid(auction: Auction, bidder: Party, request: BidRequest, now: datetime) -> list[Event]:
     """Return what happens when `bidder` asks for `request` at `now`.
 
-    Raises AuctionOver, TakenDown, Paused, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading or
-    BidTooLow.
+    Raises AuctionOver, TakenDown, Paused, AuctionNotStarted, OwnAuction, PreconditionFailed, TermsChanged, AlreadyLeading,
+    AskChanged or BidTooLow.
     """
     now = auction.not_before(now)
     stored = auction
     opening, auction = _admit(stored, bidder, now, request.received_at)
     refuse_if_changed(stored, request.seen)
-    if auction.leader is not None and auction.leader.id == bidder.id:
+    if _leads(auction, bidder):
         return opening + _raise_own(auction, request, now)
     limit = request.limit
     least = auction.minimum_bid
+    if auction.block is not None and request.amount != least:
+        raise AskChanged(minimum_bid=least)
     if least is None or limit < least or (request.amount is not None and request.amount < least):
         raise BidTooLow(minimum_bid=least)
     return opening + _record_bids(auction, bidder, request, now) + soft_close(auction, now)
@@ -84,7 +97,7 @@ def buy_now(auction: Auction, buyer: Party, now: datetime, request: BidRequest =
     stored = auction
     opening, auction = _admit(stored, buyer, now, request.received_at)
     price = auction.buy_now_price
-    if price is None or auction.leader is not None:
+    if price is None or auction.leader is not None or auction.block is not None:
         raise BuyNowUnavailable(minimum_bid=auction.minimum_bid)
     refuse_if_changed(stored, request.seen)
     bid = _bid(auction, buyer, price, price, now, request)
@@ -96,7 +109,7 @@ def decide_again(auction: Auction, bidder: Party, request: BidRequest, now: date
 
     A request of the one who leads by then places no bid: it only raises their maximum, if it is higher.
     """
-    if auction.leader is None or auction.leader.id != bidder.id:
+    if not _leads(auction, bidder):
         return _record_bids(auction, bidder, request, now)
     if auction.maximum is None or request.limit <= auction.maximum:
         return []
@@ -115,6 +128,11 @@ def _admit(auction: Auction, bidder: Party, now: datetime, received_at: datetime
     if bidder.id == auction.author.id:
         raise OwnAuction
     return opening, auction
+
+
+def _leads(auction: Auction, bidder: Party) -> bool:
+    """Return whether a bid of `bidder` would be one against themselves. The floor is many people."""
+    return auction.leader is not None and auction.leader.id == bidder.id and bidder.name != FLOOR
 
 
 def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Event]:
@@ -208,6 +226,7 @@ def _record(
         maximum=limit,
         asked=None if request is None else request.asked,
         received_at=None if request is None else request.received_at,
+        channel=None if request is None else request.channel,
     )
 
 

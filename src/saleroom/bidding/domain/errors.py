@@ -83,6 +83,84 @@ class BidTooLow(Conflict):
     code = "bid_too_low"
 
 
+class AskChanged(Conflict):
+    """The auctioneer asks for another price now; nothing was done; bid the `minimum_bid`, or not at all."""
+
+    code = "ask_changed"
+
+
+class AskTooLow(Conflict):
+    """The next price must be above the present one."""
+
+    code = "ask_too_low"
+
+
+class OnBlock(Conflict):
+    """The lot is on the block already."""
+
+    code = "on_the_block"
+
+
+class NotOnBlock(Conflict):
+    """The lot is not on the block; call it first."""
+
+    code = "not_on_the_block"
+
+
+class NoBidStands(Conflict):
+    """No bid stands on the lot, so it cannot be sold; pass it."""
+
+    code = "no_bid_stands"
+
+
+class NeedsPaddle(Conflict):
+    """The floor leads, and nobody knows by which paddle; name the paddle first."""
+
+    code = "needs_paddle"
+
+
+class BelowReserve(Conflict):
+    """The price is below the reserve; sell conditionally, so that the seller decides, or pass the lot."""
+
+    code = "below_reserve"
+
+
+class BidStands(Conflict):
+    """A bid stands that the lot can be sold to; sell it, or have the bid retracted or undone first."""
+
+    code = "bid_stands"
+
+
+class NotOfFloor(Conflict):
+    """No bid of the floor leads without a paddle, so there is nobody to name."""
+
+    code = "not_of_the_floor"
+
+
+class NotLeading(Conflict):
+    """This bidder does not lead, so they have no bid to take back."""
+
+    code = "not_leading"
+
+
+class NothingToUndo(Conflict):
+    """There is no act to undo: none since the lot was called, or bids have come since."""
+
+    code = "nothing_to_undo"
+
+
+class NotConditional(Conflict):
+    """The lot waits for no decision of its seller."""
+
+    code = "not_conditional"
+
+
+class NotClosed(Conflict):
+    """The lot is not closed, so it cannot be opened again."""
+
+    code = "not_closed"
+
+
 class AlreadyLeading(Conflict):
     """You lead already; to raise your limit, give a higher maximum and no amount."""
 

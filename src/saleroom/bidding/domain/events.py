@@ -18,11 +18,20 @@ from saleroom.bidding.domain.increments import Tier
 
 
 class Outcome(StrEnum):
-    """How a closed auction ended."""
+    """How a closed auction ended. `conditional`: the hammer fell below the reserve, and the seller is to decide."""
 
     SOLD = "sold"
     NO_BIDS = "no_bids"
     RESERVE_NOT_MET = "reserve_not_met"
+    CONDITIONAL = "conditional"
+
+
+class Channel(StrEnum):
+    """How somebody bids in a sale: by themselves online, in the hall, or by telephone."""
+
+    ONLINE = "online"
+    FLOOR = "floor"
+    PHONE = "phone"
 
 
 class Reason(StrEnum):
@@ -149,11 +158,13 @@ class BidPlaced(Event, frozen=True, kw_only=True):
 
     `leading`: whether `bidder` leads afterwards; then `amount` is the price. `automatic`: the house bid on behalf of an earlier
     maximum. `minimum_bid`: the least next bid. `maximum`: the limit behind the bid. `received_at`: when the house received the
-    request. `asked` and `received_at` are None on an automatic bid; `asked` also on a purchase.
+    request. `asked` and `received_at` are None on an automatic bid; `asked` also on a purchase. `channel` is there if a clerk
+    took the bid in the hall or by telephone.
     """
 
     TYPE: ClassVar[str] = "bid.placed"
     PRIVATE: ClassVar[frozenset[str]] = frozenset({"bidder_id", "maximum", "asked"})
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"channel"})
     SEALED: ClassVar[frozenset[str]] = frozenset({"maximum", "asked"})
 
     amount: Decimal
@@ -167,6 +178,7 @@ class BidPlaced(Event, frozen=True, kw_only=True):
     maximum: Decimal
     asked: BidPrices | None = None
     received_at: datetime | None = None
+    channel: Channel | None = None
 
 
 class MaximumRaised(Event, frozen=True, kw_only=True):
@@ -243,7 +255,7 @@ class AuctionResumed(Event, frozen=True, kw_only=True):
 
 
 class AuctionClosed(Event, frozen=True, kw_only=True):
-    """The auction is over; `winner` and `price` (the hammer price) are set if it was sold."""
+    """The auction is over; `winner` and `price` (the hammer price) are set if it was sold, also if it is `conditional`."""
 
     TYPE: ClassVar[str] = "auction.closed"
 
@@ -274,26 +286,3 @@ class AuctionCancelled(Event, frozen=True, kw_only=True):
     OPTIONAL: ClassVar[frozenset[str]] = frozenset({"reason"})
 
     reason: str | None = None
-
-
-EVENTS: dict[str, type[Event]] = {
-    kind.TYPE: kind
-    for kind in (
-        AuctionCreated,
-        AuctionAmended,
-        PhotosArranged,
-        AuctionOpened,
-        BidPlaced,
-        MaximumRaised,
-        ReserveMet,
-        BidVoided,
-        AuctionExtended,
-        AuctionPaused,
-        AuctionResumed,
-        AuctionHidden,
-        AuctionShown,
-        AuctionClosed,
-        AuctionCancelled,
-    )
-}
-"""Every event of the log by its type."""

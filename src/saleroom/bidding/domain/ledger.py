@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, begin
-from saleroom.bidding.domain.events import EVENTS, AuctionCreated, Event
+from saleroom.bidding.domain.event_types import EVENTS
+from saleroom.bidding.domain.events import AuctionCreated, Event
 from saleroom.bidding.domain.pseudonyms import SALTS, as_hashed, salts_in, salts_of
 from saleroom.bidding.domain.views import cloud_event, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, Chain, canonical, link, link_text, salt

@@ -12,7 +12,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.kernel.chain import Chain, canonical, name_salt
 from saleroom.kernel.parties import ERASED
 

@@ -83,6 +83,9 @@ def _conclusion(auction: Auction) -> Words:
             return (_cancelled(auction),)
         case Status.CLOSED if auction.outcome is Outcome.SOLD and auction.leader is not None:
             return f"sold to {auction.leader.name} at ", auction.current_bid or ZERO
+        case Status.CLOSED if auction.outcome is Outcome.CONDITIONAL and auction.leader is not None:
+            price = auction.current_bid or ZERO
+            return f"below the reserve: the seller decides on the bid of {auction.leader.name}, ", price
         case Status.CLOSED if auction.outcome is Outcome.RESERVE_NOT_MET:
             reserve, price = auction.reserve_price or ZERO, auction.current_bid or ZERO
             return "not sold: the reserve of ", reserve, " was not met, the highest bid was ", price

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import structs
 
+from saleroom.bidding.domain.block_events import ActUndone, BidderNamed, BidRetracted
 from saleroom.bidding.domain.events import (
     AuctionClosed,
     AuctionExtended,
@@ -58,8 +59,12 @@ class ReceiptBook:
                 self.receipts.append(self._receipt(self._request))
         if isinstance(event, BidPlaced) and event.leading:
             self._leader = event.bidder
-        elif isinstance(event, BidVoided):
+        elif isinstance(event, BidVoided | ActUndone):
             self._leader = event.current_bidder
+        elif isinstance(event, BidderNamed):
+            self._leader = event.bidder
+        elif isinstance(event, BidRetracted):
+            self._leader = None
         self._before = event
 
     def _own(self, event: Event) -> BidPlaced | MaximumRaised | None:

@@ -17,9 +17,20 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from saleroom.bidding.domain import bidding, closing, moderation, pausing, selling, voiding
+from saleroom.bidding.domain import bidding, calling, closing, moderation, pausing, selling, voiding
 from saleroom.bidding.domain.auction import TERMS, Auction, begin
 from saleroom.bidding.domain.bidding import BidRequest
+from saleroom.bidding.domain.block_events import (
+    ActUndone,
+    AskSet,
+    AuctionCalled,
+    AuctionDecided,
+    AuctionReopened,
+    AuctionSkipped,
+    AuctionWarned,
+    BidderNamed,
+    BidRetracted,
+)
 from saleroom.bidding.domain.events import (
     SOFT_CLOSE_SECONDS_MAX,
     AuctionAmended,
@@ -36,6 +47,7 @@ from saleroom.bidding.domain.events import (
     BidVoided,
     Event,
     MaximumRaised,
+    Outcome,
     PhotosArranged,
     Reason,
     SoftClose,
@@ -103,7 +115,7 @@ class _People:
 
     def check(self, index: int, event: Event) -> None:
         """Raise RuleViolation if one bidder has two names, or two bidders have the same."""
-        if not isinstance(event, BidPlaced):
+        if not isinstance(event, BidPlaced | BidderNamed):
             return
         known = self._names.setdefault(event.bidder_id, event.bidder)
         if known != event.bidder:
@@ -158,6 +170,8 @@ def _decision(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = selling.amend(auction, auction.author, {name: getattr(event, name) for name in TERMS}, now)
         case PhotosArranged():
             made = selling.arrange(structs.replace(auction, category=event.category), auction.author, event.photos, now)
+        case AuctionClosed() if auction.block is not None:
+            made = _hammer(auction, event)
         case AuctionClosed() if auction.ends_at is None:
             made = selling.close_now(auction, auction.author, now)
         case AuctionClosed():
@@ -194,6 +208,46 @@ def _moderation(auction: Auction, log: list[Event], index: int) -> list[Event]:
             made = closing.settle(auction, now)
         case AuctionCancelled():
             made = selling.cancel(auction, auction.author, now)
+        case _:
+            made = _act(auction, log, index)
+    return made
+
+
+def _hammer(auction: Auction, event: AuctionClosed) -> list[Event]:
+    """Decide the end of a lot on the block."""
+    match event.outcome:
+        case Outcome.SOLD:
+            return calling.sell(auction, event.at)
+        case Outcome.CONDITIONAL:
+            return calling.sell_conditionally(auction, event.at)
+    return calling.pass_(auction, event.at)
+
+
+def _act(auction: Auction, log: list[Event], index: int) -> list[Event]:
+    """Decide what the clerk and the auctioneer did on the block."""
+    event = log[index]
+    now = event.at
+    made: list[Event] = []
+    match event:
+        case AuctionCalled():
+            made = calling.call(auction, now)
+        case AskSet():
+            made = calling.ask(auction, event.minimum_bid, now)
+        case AuctionWarned():
+            made = calling.warn(auction, now)
+        case BidderNamed():
+            bidder = Party(event.bidder_id, event.bidder)
+            made = calling.name_bidder(auction, BidBook(log[:index]), bidder, now)
+        case BidRetracted() if auction.leader is not None:
+            made = calling.retract(auction, BidBook(log[:index]), auction.leader, now)
+        case AuctionSkipped():
+            made = calling.skip(auction, now)
+        case ActUndone():
+            made = calling.undo(auction, log[:index], now)
+        case AuctionReopened():
+            made = calling.reopen(auction, event.reason, now)
+        case AuctionDecided():
+            made = calling.decide(auction, now, accepted=event.outcome is Outcome.SOLD)
     return made
 
 
@@ -219,9 +273,8 @@ def _bid(auction: Auction, log: list[Event], index: int) -> list[Event]:
             raise RuleViolation(index, "a bidder asks for an amount, a maximum or both")
         if asked.amount is not None and asked.maximum is not None and asked.amount > asked.maximum:
             raise RuleViolation(index, "a bidder's amount is at most their maximum")
-        return bidding.place_bid(
-            auction, bidder, BidRequest(asked.amount, asked.maximum, received_at=bid.received_at), bid.at
-        )
+        request = BidRequest(asked.amount, asked.maximum, received_at=bid.received_at, channel=bid.channel)
+        return bidding.place_bid(auction, bidder, request, bid.at)
     return _unasked(auction, log, index, bid)
 
 
@@ -306,7 +359,7 @@ def check_form(index: int, event: Event) -> None:
     if isinstance(event, BidPlaced | MaximumRaised) and event.received_at is not None and event.received_at > event.at:
         raise RuleViolation(index, "it was received after it was decided")
     if (
-        isinstance(event, BidVoided | AuctionCancelled)
+        isinstance(event, BidVoided | AuctionCancelled | AuctionReopened)
         and event.reason is not None
         and not 0 < len(event.reason) <= REASON_CHARACTERS_MAX
     ):

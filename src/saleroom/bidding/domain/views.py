@@ -15,7 +15,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import EVENTS, Event, SoftClose
+from saleroom.bidding.domain.event_types import EVENTS
+from saleroom.bidding.domain.events import Event, SoftClose
 from saleroom.bidding.domain.increments import TierView
 from saleroom.kernel.instants import instant, maybe_instant
 
@@ -35,7 +36,8 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     `head` is the hash of the last event of its ledger. `hidden` is there, and true, only while the house hides it: then name
     and description are empty for all but its author and staff, who also see `hidden_for`, the reason. `cancelled_for` is
     the reason for which the house cancelled it, there only if it did. `paused_at` is when its clock stopped, there only while
-    it stands still: until it goes on, the auction takes no bids and does not end, and `ends_at` is then later.
+    it stands still: until it goes on, the auction takes no bids and does not end, and `ends_at` is then later. `stage` is there
+    while the auctioneer of a live sale sells it: then `minimum_bid` is the ask, and the only amount that a bid can name.
     """
 
     gid: str
@@ -66,6 +68,7 @@ class AuctionView(Struct, frozen=True, kw_only=True, rename="camel"):
     hidden_for: str | UnsetType = UNSET
     cancelled_for: str | UnsetType = UNSET
     paused_at: str | UnsetType = UNSET
+    stage: str | UnsetType = UNSET
 
 
 class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -126,6 +129,7 @@ def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) ->
         hidden_for=auction.taken_down if auction.taken_down is not None and whole else UNSET,
         cancelled_for=UNSET if auction.cancelled_for is None else auction.cancelled_for,
         paused_at=UNSET if auction.paused_at is None else instant(auction.paused_at),
+        stage=UNSET if auction.stage is None else auction.stage,
     )
 
 

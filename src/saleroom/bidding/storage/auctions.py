@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -11,29 +11,17 @@ from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, updat
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.block import Block
 from saleroom.bidding.domain.events import (
-    EVENTS,
     AuctionAmended,
-    AuctionCancelled,
-    AuctionClosed,
-    AuctionExtended,
-    AuctionHidden,
-    AuctionOpened,
-    AuctionPaused,
-    AuctionResumed,
-    AuctionShown,
-    BidPlaced,
-    BidVoided,
     Event,
-    MaximumRaised,
     Outcome,
-    PhotosArranged,
-    ReserveMet,
     SoftClose,
 )
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.storage import search_index
+from saleroom.bidding.storage.auction_columns import columns_after, row_of
 from saleroom.bidding.storage.tables import RUNNING, auctions, bidder_names, events
 from saleroom.kernel.chain import Chain
 from saleroom.kernel.parties import Party
@@ -50,10 +38,6 @@ PUBLIC_JSON: CacheKey[tuple[str, bytes]] = CacheKey(CACHED_MAX)
 CHANGED: Note[Auction] = Note()
 """Every auction that a transaction has written."""
 
-NO_END_RANK = 1 << 61
-OVER_RANK = 1 << 62
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 CHAIN_MARK = (auctions.c.id, auctions.c.position, auctions.c.head, auctions.c.hidden, auctions.c.renamed)
 """The position and chain of an auction, and how often its people were renamed: a cached one is current if these are equal."""
@@ -62,14 +46,8 @@ ChainMark = tuple[int, int, str, str, int]
 
 _encode = msgspec.json.Encoder().encode
 _decode_tiers = msgspec.json.Decoder(tuple[Tier, ...]).decode
+_decode_block = msgspec.json.Decoder(Block).decode
 _decode_soft_close = msgspec.json.Decoder(SoftClose).decode
-
-
-def ending_rank(auction: Auction) -> int:
-    """Return where `auction` stands in a list by end: soonest first, then those without an end, then those that are over."""
-    if auction.over:
-        return OVER_RANK - ((auction.ends_at or auction.created_at) - _EPOCH) // _MICROSECOND
-    return NO_END_RANK if auction.ends_at is None else (auction.ends_at - _EPOCH) // _MICROSECOND
 
 
 def insert_auction(tx: Transaction, auction: Auction) -> Auction:
@@ -92,32 +70,6 @@ def insert_auctions(tx: Transaction, new: Sequence[Auction]) -> list[Auction]:
         search_index.put(tx, auction.id, auction.name, auction.description)
     _note(tx, {auction.id: auction for auction in stored})
     return stored
-
-
-def row_of(auction: Auction) -> dict[str, Any]:
-    """Return every column of an auction that its ledger covers, but its number, by name."""
-    return {
-        **columns_after(auction, EVENTS.values()),
-        "gid": auction.gid,
-        "author_id": auction.author.id,
-        "increment": _encode(auction.ladder.tiers).decode(),
-        "created_at": auction.created_at,
-        "seed": auction.chain.seed,
-    }
-
-
-def columns_after(auction: Auction, events: Iterable[type[Event]]) -> dict[str, Any]:
-    """Return the columns that events of the kinds `events` may have changed, by name."""
-    columns = {
-        "version": auction.version,
-        "position": auction.position,
-        "head": auction.chain.head,
-        "hidden": auction.chain.hidden,
-    }
-    for part, kinds in _PARTS:
-        if not kinds.isdisjoint(events):
-            columns |= part(auction)
-    return columns
 
 
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
@@ -298,74 +250,8 @@ def _auction(row: Row[Any]) -> Auction:
         withheld=row.withheld is not None,
         sale_id=row.sale_id,
         paused_at=row.paused_at,
+        block=None if row.block is None else _decode_block(row.block),
     )
-
-
-def _price(auction: Auction) -> dict[str, Any]:
-    """Return the columns that bids change, by name."""
-    return {
-        "current_bid": auction.current_bid,
-        "current_bidder_id": None if auction.leader is None else auction.leader.id,
-        "current_bid_at": auction.current_bid_at,
-        "maximum": auction.maximum,
-        "bid_count": auction.bid_count,
-        "price": auction.starting_price if auction.current_bid is None else auction.current_bid,
-    }
-
-
-def _times(auction: Auction) -> dict[str, Any]:
-    """Return the columns that the clock changes, by name."""
-    return {
-        "ends_at": auction.ends_at,
-        "due_at": auction.due_at,
-        "paused_at": auction.paused_at,
-        "status": auction.status.value,
-        "outcome": None if auction.outcome is None else auction.outcome.value,
-        "ending_rank": ending_rank(auction),
-    }
-
-
-def _moderated(auction: Auction) -> dict[str, Any]:
-    """Return the columns that staff change, by name."""
-    return {"taken_down": auction.taken_down, "cancelled_for": auction.cancelled_for}
-
-
-def _terms(auction: Auction) -> dict[str, Any]:
-    """Return the columns that only the author changes, by name."""
-    rule = auction.soft_close
-    return {
-        "name": auction.name,
-        "description": auction.description,
-        "starting_price": auction.starting_price,
-        "reserve_price": auction.reserve_price,
-        "buy_now_price": auction.buy_now_price,
-        "soft_close": None if rule is None else _encode(rule).decode(),
-        "starts_at": auction.starts_at,
-        "terms_version": auction.terms_version,
-        "category": auction.category,
-    }
-
-
-_PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event]]]] = (
-    (_price, frozenset({BidPlaced, BidVoided, MaximumRaised, ReserveMet, AuctionAmended})),
-    (
-        _times,
-        frozenset(
-            {
-                AuctionOpened,
-                AuctionExtended,
-                AuctionPaused,
-                AuctionResumed,
-                AuctionClosed,
-                AuctionCancelled,
-                AuctionAmended,
-            }
-        ),
-    ),
-    (_terms, frozenset({AuctionAmended, AuctionResumed, PhotosArranged})),
-    (_moderated, frozenset({AuctionHidden, AuctionShown, AuctionCancelled})),
-)
-"""The columns of an auction by the kinds of events that change them. All events change its version, position and chain."""
 
 
 def _locking(statement: Select[Any]) -> Select[Any]:

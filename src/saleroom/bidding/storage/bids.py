@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -90,6 +90,16 @@ def void(tx: Transaction, auction_id: int, numbers: Collection[int], reason: str
     """Mark bids as voided for `reason`."""
     which = (bids.c.auction_id == auction_id, bids.c.number.in_(numbers))
     tx.execute(update(bids).where(*which).values(voided=reason))
+
+
+def mark(tx: Transaction, auction_id: int, marks: Mapping[int, str]) -> None:
+    """Mark exactly these bids of an auction as no longer standing, each with its reason, by number."""
+    of_auction = bids.c.auction_id == auction_id
+    marked = tx.execute(select(bids.c.number, bids.c.voided).where(of_auction, ~STANDS)).all()
+    was = {row.number: row.voided for row in marked}
+    changed = {number: marks.get(number) for number in {*was, *marks} if was.get(number) != marks.get(number)}
+    for number, reason in changed.items():
+        tx.execute(update(bids).where(of_auction, bids.c.number == number).values(voided=reason))
 
 
 def last_void(tx: Transaction, auction_id: int, bidder_id: int) -> str | None:

@@ -16,7 +16,7 @@ from saleroom.bidding.domain.ledger import Entry, LedgerEvent
 from saleroom.bidding.domain.pseudonyms import NAMING, salts_in, without_name
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import auctions as auction_rows
-from saleroom.bidding.storage.auctions import ending_rank
+from saleroom.bidding.storage.auction_columns import ending_rank
 from saleroom.bidding.storage.tables import ENDS, auctions, events
 from saleroom.log.store import Log
 from saleroom.storage import bulk

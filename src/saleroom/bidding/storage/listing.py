@@ -33,7 +33,8 @@ from sqlalchemy import (
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage import search_index
-from saleroom.bidding.storage.auctions import CHAIN_MARK, NO_END_RANK, at_marks
+from saleroom.bidding.storage.auction_columns import NO_END_RANK
+from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.tables import HIDDEN, auctions, events
 from saleroom.kernel.folding import words
 from saleroom.storage.database import Transaction

@@ -79,6 +79,7 @@ auctions = Table(
     Column("withheld", Text),
     Column("sale_id", BigInteger),
     Column("paused_at", Instant),
+    Column("block", Text),
     Index("ix_auctions_ending_rank", "ending_rank", "id"),
     Index("ix_auctions_status_ending_rank", "status", "ending_rank", "id"),
     Index("ix_auctions_due_at", "due_at", sqlite_where=_DUE, postgresql_where=_DUE),
@@ -103,7 +104,8 @@ for which staff hide the auction or have cancelled it, null otherwise; `withheld
 which is beside its ledger (decision 64). `renamed` counts how often somebody whom it names was erased, and how often it was
 hidden or shown once it was over: no event says so, and what processes remember of it must go. `sale_id` is the sale that the
 lot belongs to, as a number; null for none. It is there from the start, never changes, and is in no event. `paused_at` is
-when its clock stopped, null while it goes."""
+when its clock stopped, null while it goes. `block` is JSON (`bidding/domain/block.py`) while the auctioneer of a live sale
+sells the lot, null otherwise: no bid writes it."""
 
 
 HIDDEN = or_(auctions.c.taken_down.is_not(None), auctions.c.withheld.is_not(None))
@@ -136,7 +138,8 @@ bids = Table(
     Index("ix_bids_bidder_id_auction_id", "bidder_id", "auction_id"),
 )
 """The history; `number` counts an auction's bids from 1, in the order in which they were recorded. `received_at` is null for
-an automatic bid. `voided` is the reason for which staff voided the bid, null if it stands: no bid writes it.
+an automatic bid. `voided` is the reason for which staff voided the bid, or the mark of one that was undone or retracted
+(`bidding/domain/voiding.py`), null if it stands: no bid writes it.
 
 Here and in the log there are no foreign keys: rows are written while that very auction is locked, by a bidder whose token
 has just been found, nothing is ever deleted, and checking took as long as inserting (docs/decisions/0017)."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.events import EVENTS
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.kernel.addresses import PRIVATE, is_private_name
 from saleroom.kernel.errors import Fault
 from saleroom.notices.domain.kinds import KINDS

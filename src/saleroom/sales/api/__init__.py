@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import clocks, consignors, importing, lots, participants, sales, streams
+from saleroom.sales.api import block, clocks, consignors, importing, lots, participants, sales, streams
 
 ENDPOINTS = (
     *sales.ENDPOINTS,
     *clocks.ENDPOINTS,
+    *block.ENDPOINTS,
     *lots.ENDPOINTS,
     *consignors.ENDPOINTS,
     *importing.ENDPOINTS,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from inspect import getdoc
 from typing import Any, cast
 
 import msgspec
 from msgspec import inspect
 
-from saleroom.bidding.api.messages import EVENT_ID, GID, value_schema
-from saleroom.bidding.api.vocabulary import BIDDER
-from saleroom.http.schemas import GID_PATTERN, INSTANT, Schema
+from saleroom.bidding.api.happenings import GID
+from saleroom.bidding.api.messages import EVENT_ID, value_schema
+from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.kernel import identifiers
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.events import SaleEvent
@@ -45,8 +44,7 @@ _FIELDS: dict[str, tuple[Schema, str, Any]] = {
     "lots": ({"minimum": 1}, "How many lots there are.", 42),
     "opensAt": ({}, "When bidding opens; null for at publication.", None),
     "outcome": ({}, "How it ended.", "sold"),
-    "paddle": (BIDDER, "The buyer as everybody sees them; null if it was not sold.", "#12"),
-    "price": ({}, "The hammer price; null if it was not sold.", Decimal("120.000")),
+    "price": (MONEY, "The hammer price; null if it was not sold.", "120.000"),
     "reason": ({}, "Why; null if nobody has said.", "The wrong paddle was written down."),
     "registration": ({"enum": list(Registration)}, "Who may bid.", "open"),
     "renumbered": ({}, "Whether lots got other numbers.", False),

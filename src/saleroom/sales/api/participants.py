@@ -12,6 +12,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired, UnknownUser
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
@@ -37,7 +38,7 @@ from saleroom.sales.domain.participant_views import (
     participant_view,
     registration_view,
 )
-from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Channel, Standing
+from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
 from saleroom.sales.service import participants
 from saleroom.sales.service.participants import Known, Newcomer
 from saleroom.sales.services import SaleServices

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.errors import PaddleFixed, PaddleTaken, TooManyParticipants
-from saleroom.sales.domain.participants import Channel, Standing
+from saleroom.sales.domain.participants import Standing
 
 _PADDLE: Schema = {"minimum": 1, "maximum": PADDLE_MAX}
 

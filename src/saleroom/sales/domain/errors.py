@@ -131,6 +131,54 @@ class BidOnLots(Conflict):
     code = "bid_on_lots"
 
 
+class NotLive(Conflict):
+    """This is a timed sale: clocks close its lots, and nobody calls them."""
+
+    code = "not_live"
+
+
+class NotPublished(Conflict):
+    """The sale is a draft; publish it first."""
+
+    code = "not_published"
+
+
+class BlockChanged(Conflict):
+    """The block has changed since you saw it; nothing was done; look at it again, then decide. `tag` is the present one."""
+
+    code = "block_changed"
+
+
+class NoLotLeft(Conflict):
+    """Every lot has been called, and none was skipped; end the sale, or reopen a lot."""
+
+    code = "no_lot_left"
+
+
+class LotOnBlock(Conflict):
+    """A lot is on the block; sell, pass or skip it first."""
+
+    code = "lot_on_block"
+
+
+class NoLotOnBlock(Conflict):
+    """No lot is on the block; call one first."""
+
+    code = "no_lot_on_block"
+
+
+class BidsUncalled(Conflict):
+    """Lots with bids have not been called yet; call them, or withdraw them."""
+
+    code = "bids_uncalled"
+
+
+class UnknownPaddle(Conflict):
+    """Nobody has this paddle in the sale; admit somebody with it first."""
+
+    code = "unknown_paddle"
+
+
 class CodeTaken(Conflict):
     """Another consignor has this code; choose another."""
 

@@ -111,6 +111,56 @@ class OrderSet(SaleEvent, frozen=True, kw_only=True):
     renumbered: bool
 
 
+class LotCalled(SaleEvent, frozen=True, kw_only=True):
+    """The auctioneer of a live sale put a lot on the block, or the clerk put it back there by undoing its end."""
+
+    TYPE: ClassVar[str] = "lot.called"
+
+    lot: str
+    label: str
+
+
+class LotClosed(SaleEvent, frozen=True, kw_only=True):
+    """A lot left the block with this `outcome`; `price` is the hammer price, null if it was passed."""
+
+    TYPE: ClassVar[str] = "lot.closed"
+
+    lot: str
+    label: str
+    outcome: str
+    price: str | None
+
+
+class LotSkipped(SaleEvent, frozen=True, kw_only=True):
+    """A lot left the block undecided, and will be called later."""
+
+    TYPE: ClassVar[str] = "lot.skipped"
+
+    lot: str
+    label: str
+
+
+class LotReopened(SaleEvent, frozen=True, kw_only=True):
+    """The hammer on a lot was taken back for this `reason`; it will be called again."""
+
+    TYPE: ClassVar[str] = "lot.reopened"
+
+    lot: str
+    label: str
+    reason: str
+
+
+class LotDecided(SaleEvent, frozen=True, kw_only=True):
+    """The seller of a lot decided on the bid below the reserve; `price` is the hammer price, null if it is not sold."""
+
+    TYPE: ClassVar[str] = "lot.decided"
+
+    lot: str
+    label: str
+    outcome: str
+    price: str | None
+
+
 EVENTS: dict[str, type[SaleEvent]] = {
     kind.TYPE: kind
     for kind in (
@@ -125,6 +175,11 @@ EVENTS: dict[str, type[SaleEvent]] = {
         LotAmended,
         LotWithdrawn,
         OrderSet,
+        LotCalled,
+        LotClosed,
+        LotSkipped,
+        LotReopened,
+        LotDecided,
     )
 }
 """Every event of a sale by its type."""

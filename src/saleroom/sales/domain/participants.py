@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import BeyondLimit, NotRegistered, RegistrationDeclined, RegistrationPending
-from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import name_of
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
@@ -34,14 +34,6 @@ class Standing(StrEnum):
     APPROVED = "approved"
     LIMITED = "limited"
     DECLINED = "declined"
-
-
-class Channel(StrEnum):
-    """How a participant bids: by themselves online, in the hall, or by telephone."""
-
-    ONLINE = "online"
-    FLOOR = "floor"
-    PHONE = "phone"
 
 
 class Participant(Struct, frozen=True, kw_only=True):
@@ -128,9 +120,12 @@ def refuse_to_bid(sale: Sale, participant: Participant | None) -> None:
 
 
 def committed(lot: Auction) -> Decimal:
-    """Return what a lot adds to the exposure of the one who leads: the hammer price, or their maximum while it runs."""
+    """Return what a lot adds to the exposure of the one who leads: the hammer price, or their maximum while it runs.
+
+    A bid below the reserve on which the seller is to decide counts as sold.
+    """
     if lot.over:
-        return (lot.current_bid or ZERO) if lot.outcome is Outcome.SOLD else ZERO
+        return ZERO if lot.unsold else (lot.current_bid or ZERO)
     return lot.maximum or ZERO
 
 

@@ -119,8 +119,9 @@ def begin_if_due(sale: Sale, now: datetime) -> list[SaleEvent]:
 
 
 def close_if_over(sale: Sale, now: datetime, *, lots_running: bool) -> list[SaleEvent]:
-    """Return the close of a running sale none of whose lots is scheduled or open any more."""
-    return [events.SaleClosed(at=now)] if sale.status is SaleStatus.RUNNING and not lots_running else []
+    """Return the close of a running timed sale none of whose lots runs any more; an auctioneer ends a live one."""
+    due = sale.status is SaleStatus.RUNNING and sale.is_timed and not lots_running
+    return [events.SaleClosed(at=now)] if due else []
 
 
 def cancel(sale: Sale, reason: str, now: datetime) -> list[SaleEvent]:

@@ -92,6 +92,7 @@ class Sale(Struct, frozen=True, kw_only=True):
     """One sale. `owner` made it, and is the author of its auctions. `id` is the store's number.
 
     `version` counts its events, which begin with its publication: a sale at 0 is a draft, or a cancelled one that nobody saw.
+    `block` is the gid of the lot that was called last in a live sale, None before the first call.
     """
 
     id: int
@@ -102,6 +103,7 @@ class Sale(Struct, frozen=True, kw_only=True):
     status: SaleStatus = SaleStatus.DRAFT
     cancelled_for: str | None = None
     version: int = 0
+    block: str | None = None
 
     @property
     def over(self) -> bool:
@@ -154,6 +156,10 @@ def _cancelled(sale: Sale, event: events.SaleCancelled) -> dict[str, Any]:
     return {"status": SaleStatus.CANCELLED, "cancelled_for": event.reason}
 
 
+def _called(sale: Sale, event: events.LotCalled) -> dict[str, Any]:
+    return {"block": event.lot}
+
+
 def _to(status: SaleStatus) -> Callable[[Sale, Any], dict[str, Any]]:
     return lambda sale, event: {"status": status}
 
@@ -170,4 +176,9 @@ _CHANGES: dict[type[SaleEvent], Callable[[Sale, Any], dict[str, Any]]] = {
     events.LotAmended: _same,
     events.LotWithdrawn: _same,
     events.OrderSet: _same,
+    events.LotCalled: _called,
+    events.LotClosed: _same,
+    events.LotSkipped: _same,
+    events.LotReopened: _same,
+    events.LotDecided: _same,
 }

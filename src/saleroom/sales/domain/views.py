@@ -30,8 +30,8 @@ class SaleSoftCloseView(Struct, frozen=True):
 class SaleView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A sale as anyone may see it once it is published.
 
-    `opens_at` is when bidding opens. `starts_at` is when a live sale begins, and the first end of a timed one. `limit_default`
-    is for staff only.
+    `opens_at` is when bidding opens. `starts_at` is when a live sale begins, and the first end of a timed one. `called` is the
+    gid of the lot that was called last in a live sale. `limit_default` is for staff only.
     """
 
     gid: str
@@ -51,6 +51,7 @@ class SaleView(Struct, frozen=True, kw_only=True, rename="camel"):
     cancelled_for: str | None
     created_at: str
     version: int
+    called: str | None
     limit_default: str | UnsetType | None = UNSET
 
 
@@ -107,6 +108,7 @@ def sale_view(sale: Sale, *, staff: bool = False) -> SaleView:
         cancelled_for=sale.cancelled_for,
         created_at=instant(sale.created_at),
         version=sale.version,
+        called=sale.block,
         limit_default=_money(terms.limit_default) if staff else UNSET,
     )
 

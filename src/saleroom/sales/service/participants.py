@@ -21,6 +21,7 @@ from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts, people
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import name_of
 from saleroom.bidding.storage import auctions, bidder_names, moving
 from saleroom.kernel.errors import Contradiction
@@ -31,7 +32,6 @@ from saleroom.sales.domain.participant_views import participant_view
 from saleroom.sales.domain.participants import (
     GUEST,
     PARTICIPANTS_MAX,
-    Channel,
     Exposure,
     Participant,
     Standing,

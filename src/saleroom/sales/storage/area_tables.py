@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 from sqlalchemy import Column, Table
 
+from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
 from saleroom.sales.domain.labels import label_order, parse_label
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.sales.domain.participants import Channel, Standing
+from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
 from saleroom.sales.storage.lots import decode_terms

@@ -13,7 +13,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.photos import OwnPhoto
-from saleroom.bidding.storage.tables import photos, texts
+from saleroom.bidding.storage.tables import RUNNING, auctions, photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.storage.tables import lot_photos, lots
@@ -47,6 +47,26 @@ def save(tx: Transaction, changed: Sequence[Lot]) -> None:
 def find(tx: Transaction, sale_id: int, label: str) -> Lot | None:
     """Return the lot of a sale with this label."""
     return _first(tx, select(lots).where(lots.c.sale_id == sale_id, lots.c.label == label))
+
+
+def by_gid(tx: Transaction, sale_id: int, gid: str) -> Lot | None:
+    """Return the lot of a sale with this gid."""
+    return _first(tx, select(lots).where(lots.c.sale_id == sale_id, lots.c.gid == gid))
+
+
+def to_be_called(tx: Transaction, sale_id: int, after: int, limit: int) -> list[Lot]:
+    """Return up to `limit` lots of a live sale that were not closed, in the order of calling.
+
+    First those after the rank `after`, then those that were skipped before it. A lot on the block is among them.
+    """
+    waiting = select(lots).join(auctions, auctions.c.id == lots.c.auction_id).where(lots.c.sale_id == sale_id, RUNNING)
+    return [_lot(row) for row in tx.execute(waiting.order_by(lots.c.rank <= after, lots.c.rank).limit(limit))]
+
+
+def count_to_be_called(tx: Transaction, sale_id: int) -> int:
+    """Return how many lots of a live sale were not closed, one on the block among them."""
+    waiting = select(func.count()).select_from(lots.join(auctions, auctions.c.id == lots.c.auction_id))
+    return int(tx.execute(waiting.where(lots.c.sale_id == sale_id, RUNNING)).scalar_one())
 
 
 def of_auction(tx: Transaction, auction_id: int) -> Lot | None:

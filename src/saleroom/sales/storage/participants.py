@@ -10,15 +10,16 @@ from sqlalchemy import Row, Select, delete, func, insert, or_, select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Status
-from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.storage.tables import auctions
 from saleroom.kernel.parties import Party
-from saleroom.sales.domain.participants import Channel, Participant, Standing
+from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.storage.tables import consignors, lots, participants
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
 _ROWS = select(participants, users.c.username).join_from(participants, users, users.c.id == participants.c.user_id)
+_OWED = (Outcome.SOLD, Outcome.CONDITIONAL)
 Pairs = Collection[tuple[int, int]]
 """Numbers of sales and users."""
 
@@ -66,6 +67,12 @@ def by_gids(tx: Transaction, sale_id: int, gids: Collection[str]) -> dict[str, P
 def _lock(tx: Transaction, statement: Select[Any]) -> Sequence[int]:
     # The order of numbers is that of all who lock several, and auctions are locked before: nobody waits in a circle.
     return tx.execute(statement.order_by(participants.c.id).with_for_update(key_share=True)).scalars().all()
+
+
+def with_paddle(tx: Transaction, sale_id: int, paddle: int) -> Participant | None:
+    """Return the participant of a sale with this paddle, not locked."""
+    row = tx.execute(_ROWS.where(participants.c.sale_id == sale_id, participants.c.paddle == paddle)).first()
+    return None if row is None else _participant(row)
 
 
 def find(tx: Transaction, sale_id: int, user_id: int) -> Participant | None:
@@ -116,7 +123,7 @@ def commitments(
     found: dict[tuple[int, int], dict[int, Decimal]] = {}
     for row in tx.execute(led):
         runs = row.status in (Status.SCHEDULED, Status.OPEN)
-        amount = row.maximum if runs else row.current_bid if row.outcome == Outcome.SOLD else None
+        amount = row.maximum if runs else row.current_bid if row.outcome in _OWED else None
         if amount is not None:
             found.setdefault((row.sale_id, row.current_bidder_id), {})[row.id] = amount
     return found

@@ -111,7 +111,7 @@ def due(tx: Transaction, now: datetime) -> list[str]:
     opens = (sales.c.status == SaleStatus.PUBLISHED.value) & (sales.c.kind == Kind.TIMED.value)
     opens &= sales.c.opens_at.is_(None) | (sales.c.opens_at <= now)
     runs = exists().where(auctions.c.sale_id == sales.c.id, RUNNING)
-    closes = (sales.c.status == SaleStatus.RUNNING.value) & ~runs
+    closes = (sales.c.status == SaleStatus.RUNNING.value) & (sales.c.kind == Kind.TIMED.value) & ~runs
     return list(tx.execute(select(sales.c.gid).where(opens | closes).order_by(sales.c.id)).scalars())
 
 
@@ -153,6 +153,7 @@ def _columns(sale: Sale) -> dict[str, Any]:
         "registration": terms.registration.value,
         "limit_default": terms.limit_default,
         "cancelled_for": sale.cancelled_for,
+        "block": sale.block,
         "version": sale.version,
         "position": sale.version,
     }
@@ -181,6 +182,7 @@ def _sale(row: Row[Any]) -> Sale:
         created_at=row.created_at,
         status=SaleStatus(row.status),
         cancelled_for=row.cancelled_for,
+        block=row.block,
         version=row.version,
     )
 

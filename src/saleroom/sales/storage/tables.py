@@ -45,9 +45,11 @@ sales = Table(
     Column("created_at", Instant, nullable=False),
     Column("version", Integer, nullable=False),
     Column("position", Integer, nullable=False),
+    Column("block", String),
     Index("ix_sales_status", "status", "opens_at"),
 )
-"""`version` and `position` count its events, which are all public; both are 0 until it is published."""
+"""`version` and `position` count its events, which are all public; both are 0 until it is published. `block` is the gid of
+the lot that was called last in a live sale, null before that."""
 
 
 consignors = Table(

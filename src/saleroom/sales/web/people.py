@@ -12,12 +12,13 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.bidding.domain.events import Channel
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.sales.api.participants import ADMIT, CHANGE, CHECK_IN, SEARCH_MAX, newcomer_of, said_of
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
-from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Channel, Standing
+from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import participants
 from saleroom.sales.service.participants import Known

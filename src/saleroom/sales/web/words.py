@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saleroom.sales.domain.participants import Channel, Standing
+from saleroom.bidding.domain.events import Channel
+from saleroom.sales.domain.participants import Standing
 from saleroom.sales.web.import_words import FAULTS
 from saleroom.site.language import N_
 from saleroom.site.words import Words

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct, field
 
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.events import (
-    EVENTS,
     AuctionCancelled,
     AuctionClosed,
     AuctionCreated,

@@ -78,27 +78,14 @@ class LotEvent(Struct, frozen=True):
         return self.source.startswith("/sales/")
 
 
-class BlockLot(Struct, frozen=True):
-    """The lot on the block of a live sale."""
-
-    gid: Gid
-    label: Label
-
-
-class Block(Struct, frozen=True):
-    """The block of a live sale."""
-
-    lot: BlockLot | None = None
-
-
 class SaleState(Struct, frozen=True):
-    """A sale of many lots as the house shows it. `version` is the number of the last event."""
+    """A sale of many lots as the house shows it. `version` is the number of the last event, `called` the lot called last."""
 
     gid: Gid
     title: Annotated[str, Meta(max_length=TEXT_LENGTH_MAX)]
     status: str
     version: int
-    block: Block | None = None
+    called: Gid | None = None
 
     @property
     def over(self) -> bool:
@@ -228,7 +215,7 @@ def _on_the_block(event: LotEvent) -> dict[str, Any]:
         "bid.retracted": {**asked, "current_bid": None, "current_bidder": None, "stage": "called"},
         "auction.skipped": {"stage": None},
         "act.undone": {**asked, **stands, **stage, "status": "open", "outcome": None},
-        "auction.reopened": {"status": "open", "outcome": None, "stage": "called"},
+        "auction.reopened": {"status": "open", "outcome": None, "stage": None},
         "auction.decided": {"outcome": _text(data.get("outcome"))},
     }
     return changes.get(event.type, {})

@@ -77,9 +77,8 @@ class Sale:
         known = self.state_of_evening
         if known is None or state.version >= known.version:
             self.state_of_evening = state
-        lot = None if state.block is None else state.block.lot
-        if lot is not None:
-            self.called(lot.gid, lot.label)
+        if state.called is not None:
+            self.block = state.called
 
     def called(self, gid: str, label: str) -> None:
         """Note the lot on the block."""

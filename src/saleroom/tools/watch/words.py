@@ -88,10 +88,10 @@ def _on_the_block(event: LotEvent, texts: Mapping[str, str]) -> str:
         "lot.amended": f"{lot} has other words",
         "lot.withdrawn": f"{lot} is withdrawn ({get('reason')})",
         "lot.called": f"{lot} is on the block",
-        "lot.closed": f"{lot}: {_result(get('outcome'), get('paddle'), get('price'))}",
+        "lot.closed": f"{lot}: {_result(get('outcome'), None, get('price'))}",
         "lot.skipped": f"{lot} is left for later",
         "lot.reopened": f"{lot} is open again" + (f" ({get('reason')})" if "reason" in texts else ""),
-        "lot.decided": f"{lot}, the seller has decided: {_result(get('outcome'), get('paddle'), get('price'))}",
+        "lot.decided": f"{lot}, the seller has decided: {_result(get('outcome'), None, get('price'))}",
     }
     return told.get(event.type, "")
 
@@ -134,7 +134,8 @@ def status(lot: LotState) -> str:
 
 def _result(outcome: str | None, winner: str | None, price: str | None) -> str:
     if outcome == "sold":
-        return f"sold to {printable(winner or '')} for {printable(price or '')}"
+        to = f" to {printable(winner)}" if winner else ""
+        return f"sold{to} for {printable(price or '')}"
     known = {
         "no_bids": "closed without a bid",
         "reserve_not_met": "closed, the reserve was not met",

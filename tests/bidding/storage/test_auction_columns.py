@@ -6,8 +6,20 @@ from decimal import Decimal
 import pytest
 
 from saleroom.bidding.domain.auction import begin
+from saleroom.bidding.domain.block_events import (
+    ActUndone,
+    AskSet,
+    AuctionCalled,
+    AuctionDecided,
+    AuctionReopened,
+    AuctionSkipped,
+    AuctionWarned,
+    BidderNamed,
+    BidRetracted,
+    Stage,
+)
+from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.events import (
-    EVENTS,
     AuctionAmended,
     AuctionCancelled,
     AuctionClosed,
@@ -29,7 +41,7 @@ from saleroom.bidding.domain.events import (
     SoftClose,
 )
 from saleroom.bidding.domain.ledger import enter
-from saleroom.bidding.storage.auctions import columns_after, row_of
+from saleroom.bidding.storage.auction_columns import columns_after, row_of
 from tests.bidding.domain.examples import BOB, CY, after
 from tests.bidding.domain.playing import T0
 
@@ -112,6 +124,27 @@ CASES: list[Event] = [
     AuctionCancelled(at=after(3), reason="The seller has withdrawn it."),
     AuctionHidden(at=after(3), hidden_for="It may be stolen."),
     AuctionShown(at=after(3)),
+    AuctionCalled(at=after(3), minimum_bid=ONE),
+    AskSet(at=after(3), minimum_bid=TWO),
+    AuctionWarned(at=after(3), stage=Stage.FINAL_CALL),
+    BidderNamed(at=after(3), named=2, amount=ONE, bidder=CY.name, bidder_id=CY.id),
+    BidRetracted(at=after(3), retracted=2, bidder=BOB.name, amount=ONE, minimum_bid=ONE),
+    AuctionSkipped(at=after(3)),
+    ActUndone(
+        at=after(3),
+        undone=2,
+        act="bid.placed",
+        stage=Stage.CALLED,
+        current_bid=TWO,
+        current_bidder=CY.name,
+        current_bid_at=after(2),
+        minimum_bid=TWO,
+        reserve_met=None,
+        leader_id=CY.id,
+        maximum=TWO,
+    ),
+    AuctionReopened(at=after(3), reason="The bidder in the hall was not seen."),
+    AuctionDecided(at=after(3), outcome=Outcome.SOLD, winner=BOB.name, price=ONE),
 ]
 
 

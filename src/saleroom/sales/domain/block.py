@@ -1,0 +1,116 @@
+"""The block of a live sale: what the acts on it mean for the sale (docs/rules.md, "On the block").
+
+What they do to a lot is decided in `bidding/domain/calling.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from enum import StrEnum
+
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import Outcome
+from saleroom.sales.domain import events
+from saleroom.sales.domain.errors import (
+    BidsUncalled,
+    BlockChanged,
+    LotOnBlock,
+    NotLive,
+    NotPublished,
+    SaleNotRunning,
+    StandsStill,
+)
+from saleroom.sales.domain.events import SaleEvent
+from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.sale import Sale, SaleStatus, refuse_if_over
+
+NOBODY_CALLED = "0"
+"""The tag of a block on which no lot has been."""
+
+
+class Act(StrEnum):
+    """What the clerk or the auctioneer does."""
+
+    CALL = "call"
+    BID = "bid"
+    ASK = "ask"
+    WARN = "warn"
+    NAME = "name"
+    SELL = "sell"
+    SELL_CONDITIONALLY = "sell_conditionally"
+    PASS = "pass"  # the word of a clerk
+    SKIP = "skip"
+    RETRACT = "retract"
+    UNDO = "undo"
+    REOPEN = "reopen"
+    DECIDE = "decide"
+    END = "end"
+
+
+OF_A_LOT = frozenset({Act.REOPEN, Act.DECIDE})
+"""The acts on a lot that is not on the block, for those above the clerk."""
+UNSEEN = OF_A_LOT | {Act.BID}
+"""The acts that do not rest on the state of the block: a bid rests on the ask."""
+
+
+def tag(last: Auction | None) -> str:
+    """Return the identifier of the state of a block on which `last` was called last."""
+    return NOBODY_CALLED if last is None else f"{last.gid}-{last.tag}"
+
+
+def refuse_unless_seen(last: Auction | None, seen: str | None) -> None:
+    """Raise BlockChanged unless `seen` is the present state of the block: somebody else has acted, or somebody has bid."""
+    if seen != tag(last):
+        raise BlockChanged(tag=tag(last))
+
+
+def refuse_unless_live(sale: Sale) -> None:
+    """Raise NotLive, SaleOver, NotPublished or StandsStill unless an auctioneer can sell lots of the sale now."""
+    if sale.is_timed:
+        raise NotLive
+    refuse_if_over(sale)
+    if sale.is_draft:
+        raise NotPublished
+    if sale.status is SaleStatus.PAUSED:
+        raise StandsStill
+
+
+def called(sale: Sale, last: Auction | None, lot: Lot, now: datetime) -> list[SaleEvent]:
+    """Return what the call of a lot means for the sale: the first one begins it. Raises LotOnBlock."""
+    if last is not None and last.block is not None:
+        raise LotOnBlock(lot=last.gid)
+    begins = [events.SaleRunning(at=now)] if sale.status is SaleStatus.PUBLISHED else []
+    return [*begins, events.LotCalled(at=now, lot=lot.gid, label=lot.label)]
+
+
+def moved(lot: Lot, before: Auction, after: Auction, now: datetime, reason: str = "") -> list[SaleEvent]:
+    """Return what an act on a lot, or its undoing, means for the sale: nothing as long as the lot stays where it is."""
+    which = {"lot": lot.gid, "label": lot.label}
+    price = None if after.unsold or after.current_bid is None else str(after.current_bid)
+    if before.block is None and after.block is not None:
+        return [events.LotCalled(at=now, **which)]
+    if before.outcome is Outcome.CONDITIONAL and after.over:
+        return [events.LotDecided(at=now, outcome=after.outcome or "", price=price, **which)]
+    if before.over and not after.over:
+        return [events.LotReopened(at=now, reason=reason, **which)]
+    if before.block is None or after.block is not None:
+        return []
+    if after.outcome is not None:
+        return [events.LotClosed(at=now, outcome=after.outcome, price=price, **which)]
+    return [events.LotSkipped(at=now, **which)]
+
+
+def ended(sale: Sale, last: Auction | None, left: Collection[tuple[Lot, Auction]], now: datetime) -> list[SaleEvent]:
+    """Return the end of a live sale; `left` are the lots that still run, with their auctions.
+
+    Raises SaleNotRunning before the first call, LotOnBlock, or BidsUncalled.
+    """
+    if sale.status is not SaleStatus.RUNNING:
+        raise SaleNotRunning(status=sale.status.value)
+    if last is not None and last.block is not None:
+        raise LotOnBlock(lot=last.gid)
+    with_bids = [lot.label for lot, auction in left if auction.leader is not None]
+    if with_bids:
+        raise BidsUncalled(lots=", ".join(with_bids))
+    return [events.SaleClosed(at=now)]
