@@ -59,6 +59,7 @@ class Postgresql:
             url,
             pool_size=pool_size,
             max_overflow=0,
+            pool_use_lifo=True,  # the session of the last transaction knows the tables and has planned the statements
             pool_timeout=10,
             hide_parameters=True,  # an error that is logged must not show digests, limits or reserves
             connect_args={"timeout": CONNECT_SECONDS_MAX} | (_UNNAMED if pooled else {}),
