@@ -60,6 +60,7 @@ ADDED = {
     "passkey_id",
     "sale_id",
     "paused_at",
+    "block",
 }
 """Columns that the first tables did not have."""
 LATER = {

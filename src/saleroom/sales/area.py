@@ -11,6 +11,7 @@ from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service.admission import GATE
 from saleroom.bidding.service.catalogue import IN_SALE
 from saleroom.bidding.service.closing import EARLIEST_ENDS
+from saleroom.bidding.service.ledgers import OPENS
 from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.feed.feed import Feed
@@ -25,6 +26,7 @@ from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.service.publishing import opens_ledger
 from saleroom.sales.service.showing import place_of
 from saleroom.sales.services import SaleServices
 from saleroom.sales.storage.area_tables import TABLES
@@ -40,6 +42,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     categories = read_categories(settings.categories)
     signs = (settings.currency, get_currency_symbol(settings.currency, "en"))
     database.provide(EARLIEST_ENDS, earliest_ends)
+    database.provide(OPENS, opens_ledger)
     services = SaleServices(
         database=database,
         tokens=platform.tokens,

@@ -15,6 +15,7 @@ from saleroom.bidding.api.preconditions import SEEN_VERSION, precondition
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
     AlreadyLeading,
+    AskChanged,
     AuctionNotStarted,
     AuctionOver,
     BeyondLimit,
@@ -151,7 +152,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=BID,
         status=201,
         answer=BidAnswer,
-        errors=(*_REFUSALS, *_OF_SALES, BidTooLow, AlreadyLeading, IdempotencyMismatch),
+        errors=(*_REFUSALS, *_OF_SALES, AskChanged, BidTooLow, AlreadyLeading, IdempotencyMismatch),
         once=True,
         match=PreconditionFailed,
         about="`bid` is null if only your own maximum rose.",

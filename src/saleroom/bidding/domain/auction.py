@@ -147,8 +147,10 @@ class Auction(Struct, frozen=True, kw_only=True):
 
         None once it is over or exceeds 20 digits.
         """
-        if self.block is not None and self.block.ask is not None and self.block.bids == self.bid_count:
-            return self.block.ask
+        block, price = self.block, self.current_bid
+        if block is not None and block.ask is not None and block.bids == self.bid_count:
+            # A raised maximum may have lifted the price to the reserve, which is no bid.
+            return block.ask if price is None or price < block.ask else self.least_above(price)
         return None if self.over else self.least_above(self.current_bid)
 
     @property

@@ -190,18 +190,19 @@ def undo(auction: Auction, log: Sequence[Event], now: datetime) -> list[Event]:
     redecided = isinstance(act.event, BidPlaced | BidderNamed | BidRetracted)
     after = book.without(auction, act.version) if redecided else auction
     stage, asked = before.stage, before.ask
-    if stage is not None and overtaken:
-        stage, asked = Stage.CALLED, after.least_above(after.current_bid)
+    price = after.current_bid
+    if stage is not None and (overtaken or (asked is not None and price is not None and asked <= price)):
+        stage, asked = Stage.CALLED, after.least_above(price)
     return [
         ActUndone(
             at=now,
             undone=act.version,
             act=act.event.TYPE,
             stage=stage,
-            current_bid=after.current_bid,
+            current_bid=price,
             current_bidder=None if after.leader is None else after.leader.name,
             current_bid_at=after.current_bid_at,
-            minimum_bid=after.least_above(after.current_bid) if asked is None else asked,
+            minimum_bid=after.least_above(price) if asked is None else asked,
             reserve_met=after.reserve_met,
             leader_id=None if after.leader is None else after.leader.id,
             maximum=after.maximum,

@@ -50,6 +50,7 @@ WORDS = Words(
             N_("Your bid is too low. Bid %(minimum_bid)s or more."),
             N_("Nobody can bid more here: the price is as high as an amount can be."),
         ),
+        "ask_changed": (N_("The auctioneer asks for another price now. Nothing was bid."),),
         "already_leading": (N_("You are leading already. To raise your limit, enter a higher one."),),
         "auction_closed": (N_("The auction is over, so this came too late."),),
         "auction_not_started": (

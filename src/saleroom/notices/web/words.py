@@ -169,6 +169,15 @@ EVENTS: Mapping[str, str] = {
     "auction.hidden": N_("a lot is taken down"),
     "auction.shown": N_("a lot that was taken down is shown again"),
     "auction.cancelled": N_("a sale is cancelled"),
+    "auction.called": N_("a lot is called"),
+    "ask.set": N_("the auctioneer asks for another price"),
+    "auction.warned": N_("the hammer is about to fall"),
+    "bidder.named": N_("the bidder of a floor bid is named"),
+    "bid.retracted": N_("a bidder takes a bid back"),
+    "auction.skipped": N_("a lot is skipped"),
+    "act.undone": N_("an act of the clerk is undone"),
+    "auction.reopened": N_("a lot is opened again"),
+    "auction.decided": N_("a seller decides on a bid below the reserve"),
     TEST: N_("a test"),
 }
 """Each public event in words, where people choose among them."""

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct, field
 
+from saleroom.bidding.domain.block_events import ActUndone, AuctionCalled, BidRetracted
 from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.events import (
     AuctionCancelled,
@@ -103,7 +104,6 @@ def read(file: BinaryIO, progress: Callable[[int], None] = lambda _: None) -> Le
 def _conclude(ledger: Ledger) -> None:
     """Do the checks that need the whole ledger. Raises Breakage."""
     last = ledger.events[-1]
-    over = isinstance(last.event, _LAST)
     if ledger.opened:
         try:
             ledger.trace = retrace(entry.event for entry in ledger.events)
@@ -112,26 +112,29 @@ def _conclude(ledger: Ledger) -> None:
             if beyond:
                 raise Breakage(last.line + 1, f"the ledger was cut after line {last.line}: {error.reason}") from None
             raise Breakage(ledger.events[error.index].line, error.reason) from None
-        if not over:
+        if not ledger.trace.auction.over:
             raise Breakage(
                 last.line + 1,
                 f"the ledger was cut after line {last.line}: it is opened, so its auction is over, "
                 "but its last event is missing",
             )
         return
-    if over:
+    # A lot of a live sale is opened with its whole sale: its hammer may be undone until then.
+    called = any(isinstance(entry.event, AuctionCalled) for entry in ledger.events)
+    if isinstance(last.event, _LAST) and not called:
         raise Breakage(last.line, "the auction is over, but its ledger is not opened: read it again from the house")
     _check_public(ledger)
 
 
 def _check_public(ledger: Ledger) -> None:
     """Check the public events of a running auction: their times are in order, and the price rises."""
-    price, before, book = Decimal(-1), ledger.events[0].event.at, BidBook()
+    price, before, book, called = Decimal(-1), ledger.events[0].event.at, BidBook(), False
     for index, entry in enumerate(ledger.events):
         event = entry.event
         if isinstance(event, AuctionCreated) != (index == 0):
             raise Breakage(entry.line, f"an auction begins with {AuctionCreated.TYPE}, and only begins with it")
-        if isinstance(event, _LAST):
+        called |= isinstance(event, AuctionCalled)
+        if isinstance(event, _LAST) and not called:
             raise Breakage(entry.line + 1, "the auction is over, and nothing happens any more")
         if event.at < before:
             raise Breakage(entry.line, "it is earlier than the event before it")
@@ -141,7 +144,10 @@ def _check_public(ledger: Ledger) -> None:
             price = event.amount
         if isinstance(event, BidVoided):
             _check_void(entry.line, event, book)
+        if isinstance(event, BidVoided | ActUndone):
             price = Decimal(-1) if event.current_bid is None else event.current_bid
+        if isinstance(event, BidRetracted):
+            price = Decimal(-1)
         before = event.at
         book.read(event)
 
