@@ -32,6 +32,18 @@ FILES = {
     "swagger-ui-dist/NOTICE": "swagger-ui.NOTICE.txt",
 }
 """Path inside node_modules -> name in the vendor folder."""
+FONTS = "src/saleroom/sales/paper/fonts"
+FONT_FILES = {
+    "@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf": "NotoSans-Regular.ttf",
+    "@expo-google-fonts/noto-sans/700Bold/NotoSans_700Bold.ttf": "NotoSans-Bold.ttf",
+    "@expo-google-fonts/noto-sans/LICENSE_FONT": "NotoSans.LICENSE.txt",
+    "@expo-google-fonts/noto-emoji/400Regular/NotoEmoji_400Regular.ttf": "NotoEmoji-Regular.ttf",
+    "@expo-google-fonts/noto-emoji/LICENSE_FONT": "NotoEmoji.LICENSE.txt",
+    "dejavu-fonts-ttf/ttf/DejaVuSans.ttf": "DejaVuSans.ttf",
+    "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf": "DejaVuSans-Bold.ttf",
+    "dejavu-fonts-ttf/LICENSE": "DejaVuSans.LICENSE.txt",
+}
+"""Path inside node_modules -> name in the folder of fonts, from which the house prints paper."""
 COMPRESSED = (".css", ".js")
 """Files of these kinds get a .gz and a .br beside them."""
 NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -48,11 +60,13 @@ class FrontEnd(BuildHookInterface[Any]):
         """Called by hatchling before a wheel or an editable install is made."""
         root = Path(self.root)
         vendor, stamp, state = root / VENDOR, root / STAMP, state_of(root)
-        if stamp.exists() and stamp.read_text() == state and all((vendor / name).exists() for name in made_files()):
+        made = [*(vendor / name for name in made_files()), *(root / FONTS / name for name in FONT_FILES.values())]
+        if stamp.exists() and stamp.read_text() == state and all(file.exists() for file in made):
             return
         with tempfile.TemporaryDirectory() as scratch:
             fetch(root, Path(scratch))
             fill(vendor, Path(scratch) / "node_modules")
+            copy_fonts(root / FONTS, Path(scratch) / "node_modules")
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(state)
 
@@ -111,3 +125,11 @@ def fill(vendor: Path, modules: Path) -> None:
         if name.endswith(COMPRESSED):
             (vendor / f"{name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
             (vendor / f"{name}.br").write_bytes(brotli.compress(content))
+
+
+def copy_fonts(folder: Path, modules: Path) -> None:
+    """Copy the fonts of paper with their licences."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for source, name in FONT_FILES.items():
+        shutil.copy(modules / source, folder / name)

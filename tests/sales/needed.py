@@ -15,6 +15,14 @@ ENDPOINTS: dict[str, Right | None] = {
     "importWithProgress": Right.CATALOGUE,
     "mergeBidders": Right.ADMIT_BIDDERS,
     "participants": Right.ADMIT_BIDDERS,
+    "lotLabels": Right.CATALOGUE,
+    "notePrintedLabels": Right.CATALOGUE,
+    "paperBidCards": Right.ADMIT_BIDDERS,
+    "paperCatalogue": Right.READ,
+    "paperClerkSheet": Right.RUN_SALE,
+    "paperLabels": Right.CATALOGUE,
+    "paperResults": Right.READ,
+    "paperRunSheet": Right.RUN_SALE,
     "registerForSale": Right.BID,
     "registration": Right.READ,
 }
@@ -40,9 +48,15 @@ PAGES: dict[str, Right | None] = {
     "POST /admin/sales/{gid}/people/{participant}/check-in": Right.ADMIT_BIDDERS,
     "POST /admin/sales/{gid}/people/{participant}/decision": Right.ADMIT_BIDDERS,
     "POST /admin/sales/{gid}/people/{participant}/merger": Right.ADMIT_BIDDERS,
+    "GET /admin/sales/{gid}/paper": None,
+    "GET /admin/sales/{gid}/paper/{file}": None,  # as the API
+    "POST /admin/sales/{gid}/paper/printed": Right.CATALOGUE,
+    "GET /catalogues/{gid}/paper/{file}": None,
     "GET /mine/sales/{gid}": Right.READ,
     "POST /mine/sales/{gid}": Right.BID,
 }
 
+ANY_OF = {"GET /admin/sales/{gid}/paper"}
+"""Pages for which any right of those who work on sales will do (`tests/sales/web/test_paper.py`)."""
 PARTS = {"label": "1", "participant": "AAAAAAAAAAAA", "code": "K1"}
 """Values for the second parameters of paths, by their names: each has the right form."""

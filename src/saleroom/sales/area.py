@@ -26,6 +26,7 @@ from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.service.printing import Printer
 from saleroom.sales.service.publishing import opens_ledger
 from saleroom.sales.service.showing import place_of
 from saleroom.sales.services import SaleServices
@@ -49,6 +50,8 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         feed=Feed(database, LOG, settings.followers_max),
         importer=Importer(database, settings.photo_bytes_max, HouseRules(signs, categories)),
+        printer=Printer(database, settings.house_name, settings.currency),
+        origin=platform.origin,
         currency=settings.currency,
         categories=tuple(one.name for one in categories),
     )
@@ -56,12 +59,16 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     async def begin() -> Mapping[str, Task]:
         return tasks(database, Keeper(database), Clocks(database), services.feed)
 
+    def close() -> None:
+        services.importer.close()
+        services.printer.close()
+
     return AreaParts(
         pages=area_pages(services),
         rows=(Rows(services, api.ENDPOINTS), Rows(services.feed, api.STREAMS)),
         begin=begin,
         look=services.feed.wake,
-        close=services.importer.close,
+        close=close,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
 from saleroom.sales.service.importer import Importer
+from saleroom.sales.service.printing import Printer
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -20,6 +21,9 @@ class SaleServices:
     cursors: Cursors
     feed: Feed
     importer: Importer
+    printer: Printer
+    origin: str
+    """The address of the house, to which codes on paper lead."""
     currency: str
     """The ISO 4217 code of the currency of all amounts."""
     categories: tuple[str, ...]

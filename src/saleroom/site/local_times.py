@@ -32,7 +32,7 @@ def read_local(text: str, zone: str) -> LocalTime | Fault:
     wrong = Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
     if _LOCAL.fullmatch(text) is None:
         return wrong
-    known = _zone(zone)
+    known = known_zone(zone)
     place = known or ZoneInfo("UTC")
     try:
         wall = datetime.fromisoformat(text)
@@ -53,7 +53,7 @@ def write_local(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S" if at.second else "%Y-%m-%dT%H:%M")
 
 
-def _zone(name: str) -> ZoneInfo | None:
+def known_zone(name: str) -> ZoneInfo | None:
     """Return the zone of this name, or None if the house does not know it."""
     # The list of all zones would take long to read.
     try:

@@ -73,26 +73,26 @@ def _limit() -> None:
     os.nice(NICENESS)
     with suppress(OSError):  # Linux: if memory runs out, the kernel kills this process and not the house
         Path("/proc/self/oom_score_adj").write_text(_KILL_ME_FIRST)
-    _set(resource.RLIMIT_CORE, 0)
-    _set(resource.RLIMIT_FSIZE, 0)
-    _set(resource.RLIMIT_CPU, CPU_SECONDS_MAX)
-    _set(resource.RLIMIT_NOFILE, FILES_MAX)
+    set_limit(resource.RLIMIT_CORE, 0)
+    set_limit(resource.RLIMIT_FSIZE, 0)
+    set_limit(resource.RLIMIT_CPU, CPU_SECONDS_MAX)
+    set_limit(resource.RLIMIT_NOFILE, FILES_MAX)
 
 
 def _limit_further(length: int, source: BinaryIO) -> None:
     """Set the limits for decoding a picture of this length, and begin to watch the house."""
-    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
-    _set(resource.RLIMIT_NPROC, 0)
-    _set(resource.RLIMIT_AS, MEMORY_BYTES_MAX + 2 * length)
+    threading.Thread(target=end_with, args=(source,), daemon=True).start()
+    set_limit(resource.RLIMIT_NPROC, 0)
+    set_limit(resource.RLIMIT_AS, MEMORY_BYTES_MAX + 2 * length)
 
 
-def _end_with(source: BinaryIO) -> None:
+def end_with(source: BinaryIO) -> None:
     """End once standard input is closed: the house has ended, or has given up the picture."""
     source.read(1)
     os._exit(1)
 
 
-def _set(kind: int, limit: int) -> None:
+def set_limit(kind: int, limit: int) -> None:
     """Set a limit that cannot be raised again; some systems do not know every limit."""
     _, hard = resource.getrlimit(kind)
     value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)

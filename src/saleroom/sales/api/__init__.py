@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import block, clocks, consignors, importing, lots, participants, sales, streams
+from saleroom.sales.api import block, clocks, consignors, importing, lots, paper, participants, sales, streams
 
 ENDPOINTS = (
     *sales.ENDPOINTS,
@@ -12,5 +12,6 @@ ENDPOINTS = (
     *consignors.ENDPOINTS,
     *importing.ENDPOINTS,
     *participants.ENDPOINTS,
+    *paper.ENDPOINTS,
 )
 STREAMS = streams.ENDPOINTS

@@ -22,6 +22,7 @@ from saleroom.sales.domain.errors import (
 )
 from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.paper import DIGEST_PATTERN
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 
 _LABEL: Schema = {"pattern": f"^{LABEL_PATTERN}$"}
@@ -41,8 +42,11 @@ VOCABULARY = Vocabulary(
         "estimateFrom": (MONEY, "The lower end of the estimate; null without one."),
         "estimateTo": (MONEY, "The upper end of the estimate; null if it is one amount, or without one."),
         "following": ({}, "Whether a soft close moves the ends of all later lots too."),
+        "digest": ({"pattern": f"^{DIGEST_PATTERN}$"}, "The digest of what the label shows."),
+        "isChanged": ({}, "Whether the label shows something else than when it was last printed, or never was."),
         "labels": ({}, "The numbers of all lots, in the order of calling."),
         "limitDefault": (MONEY, "The limit of those who register; null for none. For staff."),
+        "lotLabels": ({}, "The labels to print, in the order of calling."),
         "lots": ({}, "The lots of this page, in the order of calling."),
         "lastLot": ({}, "The lot that left the block last; null while one is on it, or before the first."),
         "lotsLeft": ({"minimum": 0}, "How many lots are not over, without the one on the block."),
@@ -50,6 +54,8 @@ VOCABULARY = Vocabulary(
         "nextLots": ({}, "The next lots, in the order of calling."),
         "onBlock": ({}, "The lot on the block; null if none is."),
         "opensAt": (INSTANT, "When bidding opens; null for at publication."),
+        "printed": (COUNT, "How many labels were noted as printed."),
+        "printedAt": (INSTANT, "When the label was last noted as printed; null if it was not."),
         "rank": ({"minimum": 1}, "The place in the order of calling."),
         "registration": ({"enum": list(Registration)}, "Who may bid."),
         "sale": ({"pattern": GID_PATTERN}, "The sale."),
@@ -74,6 +80,7 @@ VOCABULARY = Vocabulary(
         ("SaleView", "cancelledFor"): {"description": "Why it was cancelled; null if it was not."},
         ("SaleView", "version"): {**COUNT, "description": "The number of its latest event; 0 before publication."},
         ("BlockView", "status"): {"enum": list(SaleStatus), "description": "The state of the sale."},
+        ("LotLabelView", "label"): {**_LABEL, "description": "The number of the lot."},
         ("LotView", "label"): {**_LABEL, "description": "The number in the catalogue."},
         ("LotView", "gid"): {"pattern": GID_PATTERN, "description": "The public identifier of its auction."},
         ("LotView", "auction"): {"description": "Its auction; null in a draft."},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,12 +15,15 @@ from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
 from saleroom.sales.domain.labels import label_order, parse_label
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.paper import DIGEST_PATTERN
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
 from saleroom.sales.storage.lots import decode_terms
-from saleroom.sales.storage.tables import consignors, lot_photos, lots, participants, sale_events, sales
+from saleroom.sales.storage.tables import consignors, lot_photos, lot_prints, lots, participants, sale_events, sales
 from saleroom.storage.areas import AreaTables, TextRule
+
+_DIGEST = re.compile(DIGEST_PATTERN)
 
 
 def _gid_fault(value: str) -> Fault | None:
@@ -65,12 +69,15 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
     sales.c.registration: _one_of(*Registration),
     lots.c.label: _label_fault,
     lots.c.tax_scheme: _one_of(*TaxScheme),
+    lot_prints.c.digest: lambda value: (
+        None if _DIGEST.fullmatch(value) else Fault("digest", "must be 32 hexadecimal digits")
+    ),
     lots.c.terms: lambda value: None,  # JSON, which escapes control characters
 }
 _ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, participants, sale_events),
+    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, sale_events),
     # A sale keeps its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
     stays=(sales.c.owner_id, consignors.c.user_id),
     forget=forget,

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Row, Select, delete, func, insert, literal, select, update
+from sqlalchemy import Row, Select, and_, case, delete, func, insert, literal, select, update
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.bidding.domain.photos import WIDTHS, Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.photos import OwnPhoto
-from saleroom.bidding.storage.tables import RUNNING, auctions, photos, texts
+from saleroom.bidding.storage.tables import RUNNING, auctions, photo_files, photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.storage.tables import lot_photos, lots
@@ -179,6 +179,16 @@ def photos_of(tx: Transaction, lot_ids: Collection[int]) -> dict[int, list[OwnPh
         photo = Photo(row.gid, row.width, row.height, made_widths(row.width))
         found[row.lot_id].append(OwnPhoto(row.id, photo, None, row.source_id or row.id))
     return found
+
+
+def narrowest(tx: Transaction, photo_ids: Collection[str]) -> dict[str, bytes]:
+    """Return the narrowest file of each of these photos, as WebP, by the id of the photo."""
+    files_id = func.coalesce(photos.c.source_id, photos.c.id)
+    is_narrowest = photo_files.c.width == case((photos.c.width < WIDTHS[0], photos.c.width), else_=WIDTHS[0])
+    found = select(photos.c.gid, photo_files.c.bytes).join_from(
+        photos, photo_files, and_(photo_files.c.photo_id == files_id, is_narrowest)
+    )
+    return {row.gid: row.bytes for row in tx.execute(found.where(among(tx, photos.c.gid, photo_ids)))}
 
 
 def have_other_photos(tx: Transaction, lot: Lot, photo_ids: Collection[int]) -> bool:

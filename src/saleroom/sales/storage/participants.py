@@ -100,6 +100,12 @@ def page(tx: Transaction, sale_id: int, text: str, limit: int, before: int | Non
     return [_participant(row) for row in tx.execute(found)]
 
 
+def with_paddles(tx: Transaction, sale_id: int) -> list[Participant]:
+    """Return all participants of a sale that have a paddle, in the order of these."""
+    found = _ROWS.where(participants.c.sale_id == sale_id, participants.c.paddle.is_not(None))
+    return [_participant(row) for row in tx.execute(found.order_by(participants.c.paddle))]
+
+
 def count(tx: Transaction, sale_id: int) -> int:
     """Return the number of participants of a sale."""
     return int(tx.execute(select(func.count()).where(participants.c.sale_id == sale_id)).scalar_one())

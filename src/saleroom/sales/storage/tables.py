@@ -103,6 +103,16 @@ lot_photos = Table(
 """The photos of lots without an auction, in their order. Such a photo has no `unplaced_at`, so that it is kept."""
 
 
+lot_prints = Table(
+    "lot_prints",
+    metadata,
+    Column("lot_id", BigInteger, ForeignKey(lots.c.id), primary_key=True),
+    Column("digest", String, nullable=False),
+    Column("printed_at", Instant, nullable=False),
+)
+"""What the label of a lot showed when it was last printed (`sales/domain/paper.py`)."""
+
+
 sale_events = log_table("sale_events", "sale_id", ENDS)
 """The log of sales (`log/tables.py`)."""
 

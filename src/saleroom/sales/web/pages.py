@@ -10,6 +10,7 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.editor import SALES, EditorPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
+from saleroom.sales.web.paper import PAPER, PaperPages
 from saleroom.sales.web.people import PeoplePages
 from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
@@ -31,7 +32,7 @@ def area_pages(services: SaleServices) -> AreaPages:
 
 def _routes(site: Site, services: SaleServices) -> list[Route]:
     people, registration = PeoplePages(site, services), RegistrationPages(site, services)
-    imports = ImportPages(site, services)
+    imports, paper = ImportPages(site, services), PaperPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
@@ -42,6 +43,10 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{one}/merger", Address(POST=people.merge)),
         Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
         Route(EXPORT, Address(GET=imports.download)),
+        Route(PAPER, Address(GET=paper.show)),
+        Route(f"{PAPER}/printed", Address(POST=paper.printed)),
+        Route(f"{PAPER}/{{file}}", Address(GET=paper.file)),
+        Route(f"{CATALOGUES}/{{gid}}/paper/{{file}}", Address(GET=paper.file)),
         Route(CATALOGUES, Address(GET=catalogue.all)),
         Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
         Route(SALES.path, Address(GET=editor.all, POST=editor.make)),

@@ -46,11 +46,12 @@ class RegistrationPages:
         try:
             viewer, (sale, known) = await self._site.read(request, _own, gid)
         except Unauthenticated:
-            return self._site.to_log_in(request, f"/mine/sales/{gid}")
+            return self._site.to_log_in(request, None if request.method == "GET" else f"/mine/sales/{gid}")
         context = {
             "sale": sale,
             "known": known,
             "one": None if known is None else known.participant,
+            "other_paddle": _other_paddle(request, known),
             "left": None if known is None else known.left,
             "takes": needs_registration(sale) and not sale.over,
             "pending": Standing.PENDING,
@@ -59,6 +60,13 @@ class RegistrationPages:
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "sale_registration.html", viewer, context, refused=refused, headers=headers)
+
+
+def _other_paddle(request: Request, known: Known | None) -> str:
+    """Return the paddle of the bid card that led here, if it is not the reader's own."""
+    asked = request.query_params.get("paddle", "")
+    own = None if known is None else known.participant.paddle
+    return asked if asked.isascii() and asked.isdigit() and len(asked) <= 5 and asked != str(own) else ""
 
 
 def _own(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
