@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from saleroom.bidding.domain.block_events import ActUndone, AuctionDecided, AuctionReopened, BidderNamed, BidRetracted
 from saleroom.bidding.domain.events import (
     AuctionCancelled,
     AuctionClosed,
@@ -19,7 +20,7 @@ from saleroom.bidding.domain.events import (
 from saleroom.notices.domain.causes import Due, Entry, words_due
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-SELLER, ADA, BEN = 1, 2, 3
+SELLER, ADA, BEN, FLOOR = 1, 2, 3, 4
 
 
 def bid(who: int, amount: int = 10, *, leading: bool = True) -> Event:
@@ -36,9 +37,31 @@ def void(leader: int | None) -> Event:
     return BidVoided(at=AT, voided=1, bidder="x", amount=Decimal(10), reason="absurd", leader_id=leader, **some)
 
 
-def close(winner: str | None) -> Event:
+def named(who: int) -> Event:
+    """The floor's bid has a bidder."""
+    return BidderNamed(at=AT, named=1, amount=Decimal(10), bidder="#12", bidder_id=who)
+
+
+def retracted() -> Event:
+    """The leader took the bid back."""
+    return BidRetracted(at=AT, retracted=1, bidder="x", amount=Decimal(10), minimum_bid=Decimal(10))
+
+
+def undone(act: str, leader: int) -> Event:
+    """An act is undone, after which somebody leads."""
+    standing = ("stage", "current_bid", "current_bidder", "current_bid_at", "minimum_bid", "reserve_met", "maximum")
+    some: dict[str, Any] = dict.fromkeys(standing)
+    return ActUndone(at=AT, undone=1, act=act, leader_id=leader, **some)
+
+
+def decided(winner: str) -> Event:
+    """The seller accepts a bid below the reserve."""
+    return AuctionDecided(at=AT, outcome=Outcome.SOLD, winner=winner, price=Decimal(20))
+
+
+def close(winner: str | None, how: Outcome | None = None) -> Event:
     """The end of a lot."""
-    outcome = Outcome.SOLD if winner else Outcome.NO_BIDS
+    outcome = how or (Outcome.SOLD if winner else Outcome.NO_BIDS)
     return AuctionClosed(at=AT, outcome=outcome, winner=winner, price=None if winner is None else Decimal(20))
 
 
@@ -65,6 +88,13 @@ def due(*events: Event, leaders: dict[int, int] | None = None, hidden: bool = Fa
         ([void(None), bid(BEN)], {7: ADA}, [("voided", None)]),
         ([bid(ADA), close("ada")], {}, [("won", ADA), ("sold", SELLER), ("not_won", None)]),
         ([bid(ADA), close(None)], {}, [("not_sold", SELLER), ("not_won", None)]),
+        ([bid(ADA), close("ada", Outcome.CONDITIONAL)], {}, []),
+        ([bid(ADA), decided("ada")], {}, [("won", ADA), ("sold", SELLER), ("not_won", None)]),
+        ([bid(FLOOR), named(BEN), close("ben")], {}, [("won", BEN), ("sold", SELLER), ("not_won", None)]),
+        ([retracted(), bid(BEN)], {7: ADA}, []),
+        ([undone("auction.closed", ADA)], {7: ADA}, [("reopened", SELLER), ("reopened", None)]),
+        ([undone("bid.placed", ADA), bid(BEN)], {7: BEN}, [("outbid", ADA)]),
+        ([AuctionReopened(at=AT, reason="Not seen.")], {7: ADA}, [("reopened", SELLER), ("reopened", None)]),
         ([AuctionHidden(at=AT, hidden_for="stolen")], {}, [("hidden", SELLER), ("hidden", None)]),
         ([AuctionShown(at=AT)], {}, [("shown", SELLER), ("shown", None)]),
         ([AuctionCancelled(at=AT)], {7: ADA}, [("cancelled", None)]),

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from saleroom.bidding.domain.block_events import ActUndone, AuctionDecided, AuctionReopened, BidderNamed, BidRetracted
 from saleroom.bidding.domain.events import (
     AuctionCancelled,
     AuctionClosed,
@@ -16,6 +17,7 @@ from saleroom.bidding.domain.events import (
     BidPlaced,
     BidVoided,
     Event,
+    Outcome,
 )
 
 
@@ -71,13 +73,41 @@ def _after_void(entry: Entry, event: BidVoided, leaders: Leaders) -> Iterator[Du
     yield _due(entry, "voided", None, {"amount": str(event.amount), "reason": event.reason})
 
 
-def _after_close(entry: Entry, event: AuctionClosed, leaders: Leaders) -> Iterator[Due]:
+def _after_close(entry: Entry, event: AuctionClosed | AuctionDecided, leaders: Leaders) -> Iterator[Due]:
+    """Nothing is said of a bid below the reserve until the seller has decided."""
+    if event.outcome is Outcome.CONDITIONAL:
+        return
     winner = leaders.get(entry.auction_id) if event.winner is not None else None
     facts = {"price": None if event.price is None else str(event.price), "winner": event.winner}
     if winner is not None:
         yield _due(entry, "won", winner, facts)
     yield _due(entry, "sold" if winner is not None else "not_sold", entry.author_id, facts)
     yield _due(entry, "not_won", None, facts, without=frozenset(() if winner is None else (winner,)))
+
+
+def _after_name(entry: Entry, event: BidderNamed, leaders: Leaders) -> Iterator[Due]:
+    leaders[entry.auction_id] = event.bidder_id
+    return iter(())
+
+
+def _after_retraction(entry: Entry, event: BidRetracted, leaders: Leaders) -> Iterator[Due]:
+    leaders.pop(entry.auction_id, None)
+    return iter(())
+
+
+def _after_undoing(entry: Entry, event: ActUndone, leaders: Leaders) -> Iterator[Due]:
+    """Those who were told that the lot is sold, or not, hear that it is open again."""
+    leaders.pop(entry.auction_id, None)
+    if event.leader_id is not None:
+        leaders[entry.auction_id] = event.leader_id
+    if event.act == AuctionClosed.TYPE:
+        yield _due(entry, "reopened", entry.author_id)
+        yield _due(entry, "reopened", None)
+
+
+def _after_reopening(entry: Entry, event: AuctionReopened, leaders: Leaders) -> Iterator[Due]:
+    yield _due(entry, "reopened", entry.author_id, {"reason": event.reason})
+    yield _due(entry, "reopened", None, {"reason": event.reason})
 
 
 def _after_hide(entry: Entry, event: AuctionHidden, leaders: Leaders) -> Iterator[Due]:
@@ -130,6 +160,11 @@ def _due(
 CAUSES: Mapping[type[Event], Callable[[Entry, Any, Leaders], Iterator[Due]]] = {
     BidPlaced: _after_bid,
     BidVoided: _after_void,
+    BidderNamed: _after_name,
+    BidRetracted: _after_retraction,
+    ActUndone: _after_undoing,
+    AuctionReopened: _after_reopening,
+    AuctionDecided: _after_close,
     AuctionClosed: _after_close,
     AuctionHidden: _after_hide,
     AuctionShown: _after_show,

@@ -37,6 +37,15 @@ def _is_shown(auction: Auction, user_id: int) -> bool:
     return not auction.over and auction.taken_down is None
 
 
+def _is_over(auction: Auction, user_id: int) -> bool:
+    """The hammer of a live sale may have been undone since."""
+    return auction.over
+
+
+def _has_won(auction: Auction, user_id: int) -> bool:
+    return auction.over and auction.leader is not None and auction.leader.id == user_id
+
+
 def _always(auction: Auction, user_id: int) -> bool:
     return True
 
@@ -63,10 +72,11 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="shown", holds=_is_shown),
         Kind(name="cancelled"),
         Kind(name="ending", lasts=SOON, holds=_is_open),
-        Kind(name="won"),
-        Kind(name="not_won"),
-        Kind(name="sold"),
-        Kind(name="not_sold"),
+        Kind(name="won", holds=_has_won),
+        Kind(name="not_won", holds=_is_over),
+        Kind(name="sold", holds=_is_over),
+        Kind(name="not_sold", holds=_is_over),
+        Kind(name="reopened", holds=_is_open),
         Kind(name="question_asked", gathers=True),
         Kind(name="question_answered", gathers=True),
     )

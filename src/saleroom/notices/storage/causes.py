@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, 
 
 from saleroom.accounts.storage.tables import mail_addresses
 from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.block_events import ActUndone, BidderNamed, BidRetracted
 from saleroom.bidding.domain.events import BidPlaced, BidVoided
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage.tables import HIDDEN, auctions, bids, events, watches
@@ -21,7 +22,7 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 PAGE = 500
-_STANDINGS = (BidPlaced.TYPE, BidVoided.TYPE)
+_STANDINGS = (BidPlaced.TYPE, BidVoided.TYPE, BidderNamed.TYPE, BidRetracted.TYPE, ActUndone.TYPE)
 """The types of events that may change who leads."""
 _LEADING_AMONG = 4
 """Of so many bids in a row at least one leads: a decision logs two at most, and one of them leads."""
@@ -83,9 +84,11 @@ def leaders_before(tx: Transaction, first: Iterable[Entry]) -> dict[int, int]:
         )
         for row in tx.execute(earlier):
             private = msgspec.json.decode(row.private)
-            if row.type == BidVoided.TYPE:
+            if row.type in (BidVoided.TYPE, ActUndone.TYPE):
                 leader = private.get("leaderId")
-            elif msgspec.json.decode(row.payload)["data"]["leading"]:
+            elif row.type == BidRetracted.TYPE:
+                leader = None
+            elif row.type == BidderNamed.TYPE or msgspec.json.decode(row.payload)["data"]["leading"]:
                 leader = private["bidderId"]
             else:
                 continue

@@ -123,6 +123,16 @@ PHRASES: Mapping[str, Phrase] = {
         subject=N_("Not sold: %(lot)s"),
         sentence=N_("Your lot has ended without a sale."),
     ),
+    "reopened": Phrase(
+        title=N_("The hammer on a lot of mine, or one that I bid on, is taken back"),
+        subject=N_("Open again: %(lot)s"),
+        sentence=N_("The hammer on this lot was taken back. The lot is open again, and nobody has bought it yet."),
+        reasoned=N_(
+            "The hammer on this lot was taken back. The lot is open again, and nobody has bought it yet. "
+            "The house says: %(reason)s"
+        ),
+        shows_price=True,
+    ),
     "question_asked": Phrase(
         title=N_("Somebody asks about my lot"),
         subject=N_("A question about your lot: %(lot)s"),
