@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.participants import Standing
+from saleroom.sales.web.block_words import REFUSALS
 from saleroom.sales.web.import_words import FAULTS
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
 WORDS = Words(
     refusals={
+        **REFUSALS,
         "unknown_sale": (N_("The address may be mistyped, or the sale is not published yet."),),
         "unknown_lot": (N_("There is no lot with this number in the sale. Somebody may have renumbered it."),),
         "unknown_consignor": (N_("There is no consignor with this code."),),
@@ -75,6 +77,7 @@ WORDS = Words(
         "digests": (N_("The digests of labels are not those that the house gave."),),
         "digests_length": (N_("A sale can have %(limit)s lots."),),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
+        "required_by_act": (N_("This is needed for what you want to do."),),
         "required_with_to": (N_("Enter the lower end of the estimate too."),),
         "below_from": (N_("The upper end of the estimate must not be below the lower one."),),
         "not_before_start": (N_("Bidding must open before the first lot ends or the sale begins."),),

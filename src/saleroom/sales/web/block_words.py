@@ -1,0 +1,38 @@
+"""The words of the pages for refusals on the block of a live sale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saleroom.site.language import N_
+
+REFUSALS: Mapping[str, tuple[str, ...]] = {
+    "ask_too_low": (
+        N_("The next price must be above %(current_bid)s."),
+        N_("The next price must be above the present one."),
+    ),
+    "on_the_block": (N_("The lot is on the block already."),),
+    "no_bid_stands": (N_("No bid stands, so the lot cannot be sold. Pass it."),),
+    "needs_paddle": (N_("The hall leads, and nobody knows by which paddle. Name the paddle first."),),
+    "below_reserve": (N_("The price is below the reserve. Sell conditionally, so that the seller decides, or pass."),),
+    "bid_stands": (N_("A bid stands that the lot can be sold to. Sell it, or have the bid taken back first."),),
+    "not_of_the_floor": (N_("No bid of the hall leads without a paddle, so there is nobody to name."),),
+    "not_leading": (N_("This bidder does not lead, so they have no bid to take back."),),
+    "nothing_to_undo": (N_("There is nothing to undo: no act since the call, or bids have come since."),),
+    "not_conditional": (N_("This lot waits for no decision of its seller."),),
+    "not_closed": (N_("This lot is not closed, so it cannot be opened again."),),
+    "not_live": (N_("This is a timed sale: clocks close its lots."),),
+    "not_published": (N_("The sale is a draft. Publish it first."),),
+    "block_changed": (N_("Something has happened on the block since you looked. Nothing was done; look again."),),
+    "no_lot_left": (N_("Every lot has been called. End the sale, or open a lot again."),),
+    "lot_on_block": (N_("A lot is on the block. Sell, pass or skip it first."),),
+    "no_lot_on_block": (N_("No lot is on the block. Call one first."),),
+    "bids_uncalled": (
+        N_("These lots have bids and were not called: %(lots)s. Call or withdraw them."),
+        N_("Some lots have bids and were not called. Call or withdraw them."),
+    ),
+    "unknown_paddle": (
+        N_("Nobody has the paddle %(paddle)s in this sale. Admit somebody with it first."),
+        N_("Nobody has this paddle in the sale. Admit somebody with it first."),
+    ),
+}
