@@ -216,11 +216,12 @@ def well_formed(status: int, headers: dict[str, str], body: bytes) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def haste() -> Iterator[None]:
-    """The houses of these tests do not wait long for the rest of a request."""
+def haste(house: House) -> Iterator[None]:
+    """The house of these tests does not wait long for the rest of a request, nor for the next one."""
     with pytest.MonkeyPatch.context() as patch:
         for limit in LIMITS:
             patch.setattr(f"saleroom.{limit}", WAIT_SECONDS)
+        patch.setattr(house._server.config, "timeout_keep_alive", 1)
         yield
 
 
