@@ -139,7 +139,9 @@ class Outbox:
         ]
         await acknowledged(*events, *states)
         if events:
-            await self._database.write(_mark, [(line.published.log, page.events) for line, page in both if page.events])
+            await self._database.write(
+                mark_delivered, [(line.published.log, page.events) for line, page in both if page.events]
+            )
         for line, page in both:
             line.went_out(page, now)
         return pages
@@ -232,7 +234,7 @@ def _owed(tx: Transaction, asked: Sequence[Asked]) -> list[Page]:
     return pages
 
 
-def _mark(tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]]) -> None:
+def mark_delivered(tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]]) -> None:
     """Note that the broker has acknowledged these events."""
     for log, events in delivered:
         log.mark_delivered(tx, [event.id for event in events])
