@@ -52,6 +52,11 @@ PAGES: dict[str, Right | None] = {
     "GET /admin/sales/{gid}/paper/{file}": None,  # as the API
     "POST /admin/sales/{gid}/paper/printed": Right.CATALOGUE,
     "GET /catalogues/{gid}/paper/{file}": None,
+    "POST /lots/{gid}/ask": Right.BID,
+    "GET /sales/{gid}/block/live": Right.READ,
+    "GET /sales/{gid}/live": Right.READ,
+    "GET /sales/{gid}/next": Right.READ,
+    "GET /sales/{gid}/screen": Right.READ,
     "GET /mine/sales/{gid}": Right.READ,
     "POST /mine/sales/{gid}": Right.BID,
 }

@@ -22,6 +22,7 @@ from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.publications import PUBLICATIONS
 from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.service.admission import gate
+from saleroom.sales.service.blocks import Blocks
 from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
@@ -49,6 +50,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         tokens=platform.tokens,
         cursors=platform.cursors,
         feed=Feed(database, LOG, settings.followers_max),
+        blocks=Blocks(database),
         importer=Importer(database, settings.photo_bytes_max, HouseRules(signs, categories)),
         printer=Printer(database, settings.house_name, settings.currency),
         origin=platform.origin,
@@ -57,7 +59,12 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     )
 
     async def begin() -> Mapping[str, Task]:
-        return tasks(database, Keeper(database), Clocks(database), services.feed)
+        found = tasks(database, Keeper(database), Clocks(database), services.feed)
+        return {**found, **tasks_of_blocks(database, services.blocks)}
+
+    def look() -> None:
+        services.feed.wake()
+        services.blocks.wake()
 
     def close() -> None:
         services.importer.close()
@@ -67,7 +74,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         pages=area_pages(services),
         rows=(Rows(services, api.ENDPOINTS), Rows(services.feed, api.STREAMS)),
         begin=begin,
-        look=services.feed.wake,
+        look=look,
         close=close,
     )
 
@@ -83,6 +90,13 @@ def tasks(database: Database, keeper: Keeper, clocks: Clocks, feed: Feed) -> Map
     database.after_commit(CHANGED, clocks.heard)
     database.after_commit(LOG.appended, told)
     return {"sales": keeper.run, "clocks of sales": clocks.run, "feed of sales": feed.run}
+
+
+def tasks_of_blocks(database: Database, blocks: Blocks) -> Mapping[str, Task]:
+    """Return the task that follows blocks; it hears of commits from here on."""
+    database.after_commit(CHANGED, blocks.heard)
+    database.after_commit(LOG.appended, lambda _: blocks.wake())
+    return {"blocks": blocks.run}
 
 
 SALES: Area[BiddingSettings] = Area(

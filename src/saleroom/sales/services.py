@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
+from saleroom.sales.service.blocks import Blocks
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.printing import Printer
 from saleroom.storage.database import Database
@@ -20,6 +21,7 @@ class SaleServices:
     tokens: Tokens
     cursors: Cursors
     feed: Feed
+    blocks: Blocks
     importer: Importer
     printer: Printer
     origin: str

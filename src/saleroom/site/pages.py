@@ -105,6 +105,9 @@ class Pages:
         """Whether the form at this path is shown again, with all its content, after another login."""
         return any(area.shows_again(path) for area in self._site.areas)
 
+    def _is_page(self, path: str) -> bool:
+        return any(area.is_page(path) for area in self._site.areas)
+
     def answer(self, scope: Scope, refused: Refusal) -> Response | None:
         """Return an error as a page, or None if the address is not a page's and no reader has mistyped it.
 
@@ -113,7 +116,7 @@ class Pages:
         """
         path = scope["path"]
         is_form = path in self._form_paths and scope["method"] in ("GET", "HEAD")
-        is_page = is_form or path in self._paths or path.startswith(self._below)
+        is_page = is_form or path in self._paths or path.startswith(self._below) or self._is_page(path)
         if not (is_page or (isinstance(refused, NotFound) and self._is_mistyped(scope))):
             return None
         request = Request(scope)

@@ -70,13 +70,12 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     """The pages of one area. An area that is not among those of the site is gone from its routes and menus.
 
     `folder` holds `templates/` and `static/`. An error at one of `paths`, or below one of the prefixes `below`, is shown as a
-    page; at `form_paths` only for GET and HEAD, because the other methods there belong to the API. `menu` and `tabs` are
-    templates of list items: for the header of each page, and for the tabs of "My saleroom". `banner` is the template of what
-    stands under the header of each page. `sections` are those of the back
-    office: their paths need not be among `paths`. `home` is the page to which `/`
-    leads if no area has a page there. `shows_again` tells the paths
-    whose form is shown again after another login, with all that is in it. At the paths `proven` a request carries its own proof
-    that it is meant, so that it needs no token of a form. `tabs_last` puts the tabs behind those of other areas.
+    page, and where `is_page` says so; at `form_paths` only for GET and HEAD, because the other methods there belong to the
+    API. `menu` and `tabs` are templates of list items: for the header of each page, and for the tabs of "My saleroom". `banner`
+    is the template of what stands under the header of each page. `sections` are those of the back office: their paths need not
+    be among `paths`. `home` is the page to which `/` leads if no area has a page there. `shows_again` tells the paths whose
+    form is shown again after another login, with all that is in it. At the paths `proven` a request carries its own proof that
+    it is meant, so that it needs no token of a form. `tabs_last` puts the tabs behind those of other areas.
     `names` and `filters` are for the templates.
     """
 
@@ -86,6 +85,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     paths: frozenset[str]
     below: tuple[str, ...] = ()
     form_paths: frozenset[str] = frozenset()
+    is_page: Callable[[str], bool] = lambda path: False
     menu: str | None = None
     tabs: str | None = None
     banner: str | None = None

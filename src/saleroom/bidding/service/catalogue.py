@@ -67,13 +67,17 @@ class Neighbour(Struct, frozen=True):
 
 
 class InSale(Struct, frozen=True, kw_only=True):
-    """What the catalogue of a sale says of a lot: its number, its estimate, and the lots before and after it."""
+    """What the catalogue of a sale says of a lot: its number, its estimate, and the lots before and after it.
+
+    `is_live`: an auctioneer sells the lots, and the sale is not over.
+    """
 
     gid: str
     title: str
     label: str
     estimate_from: Decimal | None
     estimate_to: Decimal | None
+    is_live: bool
     beside: list[Neighbour | None]
 
 

@@ -48,13 +48,19 @@ LIST_CHANGES = frozenset(
 )
 """The events after which a list may have other lots, or other names and photos of them."""
 _BOX_CHANGES = {
+    "act.undone",
+    "auction.called",
     "auction.cancelled",
     "auction.closed",
+    "auction.decided",
     "auction.hidden",
     "auction.opened",
     "auction.paused",
+    "auction.reopened",
     "auction.resumed",
     "auction.shown",
+    "auction.skipped",
+    "bid.retracted",
     "bid.voided",
 }
 LIST_NEWS = '<i id="list-news" hidden hx-swap-oob="true"></i>'

@@ -12,6 +12,7 @@ from saleroom.bidding.domain.categories import shown_name
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import words
+from saleroom.bidding.web.ask import AskPages
 from saleroom.bidding.web.calendars import CalendarPages
 from saleroom.bidding.web.drafts import DraftPages
 from saleroom.bidding.web.feeds import Feeds
@@ -66,6 +67,7 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route("/lots/{gid}/bids", Address(GET=lots.bids)),
         Route("/lots/{gid}/box", Address(GET=lots.box)),
         Route("/lots/{gid}/bid", Address(POST=lots.bid)),
+        Route("/lots/{gid}/ask", Address(POST=AskPages(site, services).bid)),
         Route("/lots/{gid}/buy", Address(POST=lots.buy)),
         Route("/lots/{gid}/questions", Address(POST=questions.ask)),
         Route("/lots/{gid}/answers", Address(POST=questions.answer)),

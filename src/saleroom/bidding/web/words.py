@@ -50,12 +50,12 @@ WORDS = Words(
             N_("Your bid is too low. Bid %(minimum_bid)s or more."),
             N_("Nobody can bid more here: the price is as high as an amount can be."),
         ),
+        "already_leading": (N_("You are leading already. To raise your limit, enter a higher one."),),
         "ask_changed": (
             N_("Too late: the ask is %(minimum_bid)s now. Your bid was not taken."),
             N_("The ask has changed. Your bid was not taken."),
         ),
         "not_on_the_block": (N_("This lot is not on the block now, so no bid was taken."),),
-        "already_leading": (N_("You are leading already. To raise your limit, enter a higher one."),),
         "auction_closed": (N_("The auction is over, so this came too late."),),
         "auction_not_started": (
             N_("Bidding has not begun yet. It opens on %(starts_at)s."),

@@ -115,6 +115,7 @@ def place_of(tx: Transaction, auction: Auction) -> InSale | None:
         label=lot.label,
         estimate_from=lot.entry.estimate_from,
         estimate_to=lot.entry.estimate_to,
+        is_live=not sale.is_timed and not sale.over,
         beside=[Neighbour(one.gid, names[one.gid]) if one is not None and one.gid in names else None for one in beside],
     )
 

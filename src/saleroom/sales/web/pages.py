@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from starlette.routing import Route
@@ -9,12 +10,16 @@ from starlette.routing import Route
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.editor import SALES, EditorPages
+from saleroom.sales.web.hall import HallPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
 from saleroom.sales.web.paper import PAPER, PaperPages
 from saleroom.sales.web.people import PeoplePages
 from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
+
+_OF_HALL = re.compile(r"/sales/[^/]+/(?:screen|next|live|block/live)")
+"""The pages among the addresses of the API."""
 
 
 def area_pages(services: SaleServices) -> AreaPages:
@@ -25,6 +30,7 @@ def area_pages(services: SaleServices) -> AreaPages:
         words=WORDS,
         paths=frozenset({CATALOGUES}),
         below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/"),
+        is_page=lambda path: _OF_HALL.fullmatch(path) is not None,
         sections=(SALES,),
         menu="parts/sales_menu.html",
     )
@@ -33,6 +39,7 @@ def area_pages(services: SaleServices) -> AreaPages:
 def _routes(site: Site, services: SaleServices) -> list[Route]:
     people, registration = PeoplePages(site, services), RegistrationPages(site, services)
     imports, paper = ImportPages(site, services), PaperPages(site, services)
+    hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
@@ -41,6 +48,10 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{one}/check-in", Address(POST=people.check_in)),
         Route(f"{one}/decision", Address(POST=people.decide)),
         Route(f"{one}/merger", Address(POST=people.merge)),
+        Route("/sales/{gid}/block/live", Address(GET=hall.live)),
+        Route("/sales/{gid}/screen", Address(GET=hall.screen)),
+        Route("/sales/{gid}/next", Address(GET=hall.next)),
+        Route("/sales/{gid}/live", Address(GET=hall.bidder)),
         Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
         Route(EXPORT, Address(GET=imports.download)),
         Route(PAPER, Address(GET=paper.show)),

@@ -1,0 +1,54 @@
+// The screens of the hall and the page of a bidder: they say what changes, and notice a stream that has gone silent.
+const silentMs = 40000; // the house sends its time every 15 seconds
+const said = document.getElementById("said");
+const state = () => document.getElementById("hall-state");
+let words = state()?.dataset.said;
+
+function tell() {
+  const now = state()?.dataset.said;
+  if (said && now && now !== words) said.textContent = now;
+  words = now;
+}
+document.addEventListener("htmx:after:swap", tell);
+
+// A network that is cut without a word ends no stream: without news from the house for a while, the page opens another one.
+const live = document.querySelector("[data-live]");
+const offline = document.getElementById("offline");
+let heard = Date.now();
+for (const news of ["time", "htmx:sse:before:message", "htmx:sse:after:connection"]) {
+  document.addEventListener(news, () => { heard = Date.now(); });
+}
+const isOver = () => ["closed", "cancelled"].includes(state()?.dataset.status);
+setInterval(() => {
+  if (!live || isOver() || Date.now() - heard < silentMs) return;
+  heard = Date.now();
+  offline.textContent = offline.dataset.words;
+  offline.hidden = false;
+  live._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
+}, 5000);
+
+const whole = document.getElementById("whole");
+if (whole && document.fullscreenEnabled) {
+  whole.hidden = false;
+  whole.addEventListener("click", () => document.documentElement.requestFullscreen());
+  document.addEventListener("fullscreenchange", () => { whole.hidden = document.fullscreenElement !== null; });
+}
+
+async function stayAwake() {
+  if (document.visibilityState !== "visible") return;
+  // A browser may refuse, such as on a low battery; the screen then sleeps as usual.
+  await navigator.wakeLock?.request("screen").catch((error) => console.info(`The screen may sleep: ${error.message}`));
+}
+document.addEventListener("visibilitychange", stayAwake);
+stayAwake();
+
+let idle;
+function move() {
+  document.documentElement.classList.remove("idle");
+  clearTimeout(idle);
+  idle = setTimeout(() => document.documentElement.classList.add("idle"), 3000);
+}
+if (whole) {
+  for (const event of ["pointermove", "keydown", "focusin"]) document.addEventListener(event, move);
+  move();
+}
