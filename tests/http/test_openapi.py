@@ -30,7 +30,7 @@ from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
     r"/(address|admin|catalogues|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
-    r"|/sales/\{gid\}/(screen|next|live|block/live)"
+    r"|/sales/\{gid\}/(auctioneer|block/live|console|console/state|live|next|screen)"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 ANSWERED = {refused for endpoint in ENDPOINTS for refused in endpoint.refusals}

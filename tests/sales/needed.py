@@ -57,6 +57,10 @@ PAGES: dict[str, Right | None] = {
     "GET /sales/{gid}/live": Right.READ,
     "GET /sales/{gid}/next": Right.READ,
     "GET /sales/{gid}/screen": Right.READ,
+    "GET /sales/{gid}/auctioneer": Right.RUN_SALE,
+    "GET /sales/{gid}/console": Right.RUN_SALE,
+    "GET /sales/{gid}/console/state": Right.RUN_SALE,
+    "POST /sales/{gid}/console": Right.RUN_SALE,
     "GET /mine/sales/{gid}": Right.READ,
     "POST /mine/sales/{gid}": Right.BID,
 }

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
+from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
 from saleroom.sales.web.editor import SALES, EditorPages
 from saleroom.sales.web.hall import HallPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
@@ -18,7 +19,7 @@ from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
-_OF_HALL = re.compile(r"/sales/[^/]+/(?:screen|next|live|block/live)")
+_OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|live|next|screen)")
 """The pages among the addresses of the API."""
 
 
@@ -30,7 +31,7 @@ def area_pages(services: SaleServices) -> AreaPages:
         words=WORDS,
         paths=frozenset({CATALOGUES}),
         below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/"),
-        is_page=lambda path: _OF_HALL.fullmatch(path) is not None,
+        is_page=lambda path: _OF_LIVE.fullmatch(path) is not None,
         sections=(SALES,),
         menu="parts/sales_menu.html",
     )
@@ -41,6 +42,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     imports, paper = ImportPages(site, services), PaperPages(site, services)
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
+    console = ConsolePages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -58,6 +60,9 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{PAPER}/printed", Address(POST=paper.printed)),
         Route(f"{PAPER}/{{file}}", Address(GET=paper.file)),
         Route(f"{CATALOGUES}/{{gid}}/paper/{{file}}", Address(GET=paper.file)),
+        Route(CONSOLE, Address(GET=console.console, POST=console.act)),
+        Route(STATE, Address(GET=console.state)),
+        Route(AUCTIONEER, Address(GET=console.auctioneer)),
         Route(CATALOGUES, Address(GET=catalogue.all)),
         Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
         Route(SALES.path, Address(GET=editor.all, POST=editor.make)),

@@ -1,0 +1,121 @@
+"""The clerk's console of a live sale, and the auctioneer's view of it: pages that follow the desk of the sale by scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.bidding.domain.block import FLOOR
+from saleroom.bidding.domain.events import Channel
+from saleroom.http.endpoints import KEY_HEADER, KEY_LENGTH_MAX, digest
+from saleroom.http.problems import headers_of, status_of
+from saleroom.http.requests import header, session_token
+from saleroom.http.responses import json_response
+from saleroom.kernel.currency import decimals
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.sales.api.block import ACT
+from saleroom.sales.api.fields import REASON_MAX
+from saleroom.sales.domain.block import Act
+from saleroom.sales.service import block, desk
+from saleroom.sales.service.block import BlockAct
+from saleroom.sales.services import SaleServices
+from saleroom.sales.web.catalogue import sale_gid
+from saleroom.site.site import Site, fields
+
+CONSOLE = "/sales/{gid}/console"
+AUCTIONEER = "/sales/{gid}/auctioneer"
+STATE = "/sales/{gid}/console/state"
+_PADDLE = re.compile(r"[0-9]{1,6}")
+_encode = msgspec.json.Encoder().encode
+_NOT_KEPT = {"Cache-Control": "no-store"}
+
+
+class ConsolePages:
+    """The console, its acts, and the state that it and the auctioneer's view show."""
+
+    def __init__(self, site: Site, services: SaleServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def console(self, request: Request) -> Response:
+        """GET /sales/{gid}/console: the clerk's console."""
+        return await self._page(request, "console.html")
+
+    async def auctioneer(self, request: Request) -> Response:
+        """GET /sales/{gid}/auctioneer: what the auctioneer reads on the rostrum."""
+        return await self._page(request, "auctioneer.html")
+
+    async def state(self, request: Request) -> Response:
+        """GET /sales/{gid}/console/state: the desk in JSON."""
+        try:
+            found = await self._services.database.read(desk.shown, session_token(request), sale_gid(request))
+        except Refusal as refused:
+            return self._refusal(request, refused)
+        return json_response(found, 200, _NOT_KEPT)
+
+    async def act(self, request: Request) -> Response:
+        """POST /sales/{gid}/console: one act, with an Idempotency-Key; the answer is the desk in JSON.
+
+        `tag` is that of the block right after the act, on which the next act of the same sender rests.
+        """
+        try:
+            gid, sent = sale_gid(request), await fields(request)
+            token = session_token(request)
+            if token is None:
+                raise Unauthenticated
+            values, key = _read(sent), _key(request)
+            once = None if key is None else IdempotencyKey(key, digest("POST", CONSOLE, gid, values))
+            asked = BlockAct(**values | {"act": Act(values["act"]), "channel": Channel(values.get("channel", "floor"))})
+            answer = await self._services.tokens.write(block.act, token, gid, asked, once)
+            found = await self._services.database.read(desk.shown, token, gid)
+            return json_response({"tag": msgspec.json.decode(answer)["tag"], "desk": found}, 200, _NOT_KEPT)
+        except Refusal as refused:
+            return self._refusal(request, refused)
+
+    async def _page(self, request: Request, template: str) -> Response:
+        gid, language = sale_gid(request), self._site.language(request)
+        try:
+            viewer, (sale, found) = await self._site.read(request, desk.opened, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {
+            "sale": sale,
+            "desk": msgspec.to_builtins(found),
+            "currency": self._services.currency,
+            "decimals": decimals(self._services.currency),
+            "floor": FLOOR,
+            "reason_max": REASON_MAX,
+            "login": self._site.login_address(f"/sales/{gid}/console"),
+            "language": language,
+        }
+        return self._site.page(request, template, viewer, context, headers=_NOT_KEPT)
+
+    def _refusal(self, request: Request, refused: Refusal) -> Response:
+        """Return a refusal in the reader's words, with its code, by which the script knows what to ask next."""
+        language, words = self._site.language(request), self._site.words
+        said = " ".join(dict.fromkeys(words.field_faults(language, refused).values()))
+        body = {"code": refused.code, "message": said or str(words.refusal(language, refused))}
+        return json_response(body, status_of(refused), {**_NOT_KEPT, **headers_of(refused)})
+
+
+def _read(sent: dict[str, str]) -> dict[str, Any]:
+    """Return the members of an act as the API reads them. Raises Invalid."""
+    said: dict[str, Any] = {name: value for name, value in sent.items() if name != "csrfToken" and value.strip()}
+    if _PADDLE.fullmatch(said.get("paddle", "")):
+        said["paddle"] = int(said["paddle"])
+    if "accepted" in said:
+        said["accepted"] = said["accepted"] == "true"
+    return ACT.read(_encode(said))
+
+
+def _key(request: Request) -> str | None:
+    """Return the key of a request. Raises Invalid if it is too long."""
+    key = header(request.scope, KEY_HEADER)
+    if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
+        raise Invalid({"Idempotency-Key": [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]})
+    return key

@@ -1,0 +1,220 @@
+// The desk of a live sale: the lot on the block as it is now, followed live. The console builds on it by `window.desk`.
+const { sale, desk: first, currency, decimals, floor, words } = JSON.parse(document.getElementById("desk").textContent);
+const language = document.documentElement.lang;
+const figures = new Intl.NumberFormat(language, { style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: 3 });
+const address = `/sales/${sale}/console/state`;
+const retryMs = [500, 1000, 2000, 4000];
+let confirmed = first;
+let predict = (state) => state; // what the acts that wait for their answers will change
+const changed = []; // called after each change, with what was before
+
+const fill = (text, facts) => text.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
+// Amounts are exact: whole thousandths, as no number of a script has 20 digits.
+const mills = (amount) => { const [whole, part = ""] = String(amount).split("."); return BigInt(whole + part.padEnd(3, "0")); };
+const decimal = (count) => { const text = String(count).padStart(4, "0"); return `${text.slice(0, -3)}.${text.slice(-3)}`; };
+const money = (amount) => figures.format(amount);
+const bidder = (name) => name === floor ? words.floor : /^#\d+$/.test(name) ? fill(words.paddle, { number: name.slice(1) }) : name;
+const lotOf = (state) => state.block.onBlock ?? state.block.lastLot;
+
+function channelOf(state) {
+  const lot = lotOf(state);
+  const leading = state.lots.bids.find((bid) => bid.voided === null);
+  const isIt = lot?.auction?.currentBid && leading && mills(leading.amount) === mills(lot.auction.currentBid);
+  return lot?.channel ?? (isIt ? leading.channel : null);
+}
+
+function set(slot, text) {
+  for (const place of document.querySelectorAll(`[data-slot="${slot}"]`)) {
+    if (place.textContent !== text) place.textContent = text;
+    place.hidden = text === "";
+  }
+}
+
+function reserve(lot) {
+  if (!lot.reservePrice) return words.noReserve;
+  const amount = money(lot.reservePrice);
+  if (lot.auction?.reserveMet) return fill(words.met, { amount });
+  const price = lot.auction?.currentBid;
+  if (!price) return fill(words.reserve, { amount });
+  return fill(words.short, { amount, missing: money(decimal(mills(lot.reservePrice) - mills(price))) });
+}
+
+function range(lot) {
+  if (!lot.estimateFrom) return "";
+  return fill(words.estimate, { range: lot.estimateTo ? `${money(lot.estimateFrom)} – ${money(lot.estimateTo)}` : money(lot.estimateFrom) });
+}
+
+const result = (auction) => auction.outcome === "sold" || auction.outcome === "conditional"
+  ? `${words.outcomes[auction.outcome]}: ${money(auction.currentBid)}, ${bidder(auction.currentBidder)}` : words.outcomes[auction.outcome] ?? "";
+
+function showLot(state) {
+  const { onBlock, nextLots } = state.block;
+  const lot = lotOf(state);
+  const auction = lot?.auction;
+  set("label", lot?.label ?? "");
+  set("name", lot ? lot.name : nextLots.length ? words.nothing : words.nothingLeft);
+  set("description", lot?.description ?? "");
+  set("estimate", lot ? range(lot) : "");
+  set("consignor", lot?.consignor ? fill(words.consignor, { code: lot.consignor }) : "");
+  set("reserve", lot ? reserve(lot) : "");
+  set("askLabel", onBlock ? words.ask : "");
+  set("ask", onBlock ? (auction.minimumBid ? money(auction.minimumBid) : "") : auction ? result(auction) || words.nothing : "");
+  set("priceLabel", onBlock && auction.currentBid ? words.bid : "");
+  set("price", onBlock ? (auction.currentBid ? money(auction.currentBid) : words.noBids) : "");
+  set("leader", onBlock && auction.currentBidder ? bidder(auction.currentBidder) : "");
+  set("channel", onBlock && auction.currentBid ? words.channels[channelOf(state)] ?? "" : "");
+  set("stage", onBlock ? words.stages[auction.stage] ?? "" : "");
+  const block = document.getElementById("block");
+  block.dataset.stage = onBlock ? auction.stage : "off";
+  block.dataset.reserve = auction?.reserveMet === false ? "short" : "met";
+  const photo = lot && lot.gid === lotOf(confirmed)?.gid ? confirmed.lots.photo : null;
+  const image = document.getElementById("photo");
+  if (photo && image.getAttribute("src") !== photo.url) Object.assign(image, { src: photo.url, width: photo.width, height: photo.height });
+  image.hidden = photo === null;
+  document.getElementById("no-photo").hidden = photo !== null;
+}
+
+function line(...parts) {
+  const item = document.createElement("li");
+  for (const [kind, text] of parts) {
+    if (!text) continue;
+    if (item.childNodes.length) item.append(" ");
+    item.append(Object.assign(document.createElement(kind === "voided" ? "s" : "span"), { className: kind, textContent: text, dir: "auto" }));
+  }
+  return item;
+}
+
+function list(id, items) {
+  const place = document.getElementById(id);
+  if (!place) return;
+  const made = items();
+  if (place.textContent !== made.map((one) => one.textContent).join("")) place.replaceChildren(...made);
+}
+
+function show() {
+  const state = predict(confirmed);
+  const { status, lotsLeft, nextLots } = state.block;
+  showLot(state);
+  set("status", words.statuses[status] ?? status);
+  set("left", fill(words.left, { count: lotsLeft }));
+  set("pace", confirmed.lots.perHour === null ? "" : fill(words.pace, { count: confirmed.lots.perHour }));
+  list("bids", () => state.lots.bids.map((bid) => line([bid.voided === null ? "figure" : "voided", money(bid.amount)], ["name", bidder(bid.bidder)],
+    ["quiet", words.channels[bid.channel]], ["quiet", bid.voided === null ? "" : words.voided[bid.voided] ?? bid.voided])));
+  list("next", () => nextLots.map((lot) => line(["lot-label", lot.label], ["name", lot.name], ["quiet", range(lot)],
+    ["figure", lot.auction?.currentBid ? money(lot.auction.currentBid) : ""])));
+  list("results", () => state.lots.results.map((lot) => line(["lot-label", lot.label], ["name", lot.name], ["figure", result(lot.auction)])));
+}
+
+// What has happened between two states, in words.
+function news(before, after) {
+  const told = [];
+  const [was, is] = [before.block.onBlock, after.block.onBlock];
+  if (was && was.gid !== is?.gid) {
+    const over = [after.block.lastLot, ...after.lots.results].find((lot) => lot?.gid === was.gid)?.auction;
+    const facts = { label: was.label, outcome: words.outcomes[over?.outcome] };
+    if (over?.outcome === "sold") told.push(fill(words.soldSaid, { ...facts, amount: money(over.currentBid), leader: bidder(over.currentBidder) }));
+    else told.push(fill(over?.outcome ? words.overSaid : words.leftSaid, facts));
+  }
+  if (is) told.push(...newsOfLot(was?.gid === is.gid ? was : null, is, after));
+  if (before.block.status !== after.block.status) told.push(fill(words.statusSaid, { status: words.statuses[after.block.status] }));
+  return told.join(" ");
+}
+
+function newsOfLot(was, is, after) {
+  const { currentBid, currentBidder, minimumBid, bidCount, stage } = is.auction;
+  const ask = minimumBid ? money(minimumBid) : "";
+  if (was === null) return [fill(words.called, { label: is.label, name: is.name, ask })];
+  const facts = { ask, amount: currentBid && money(currentBid), leader: currentBidder && bidder(currentBidder), channel: words.channels[channelOf(after)] ?? "" };
+  if (currentBid && (bidCount !== was.auction.bidCount || currentBid !== was.auction.currentBid)) return [fill(words.bidSaid, facts)];
+  if (currentBid && currentBidder !== was.auction.currentBidder) return [fill(words.namedSaid, facts)];
+  if (stage !== was.auction.stage && stage !== "called") return [words.stages[stage]];
+  return minimumBid !== was.auction.minimumBid ? [fill(words.askSaid, { ask })] : [];
+}
+
+function accept(state) {
+  const before = confirmed;
+  confirmed = state;
+  const told = news(before, state);
+  if (told) document.getElementById("said").textContent = told;
+  follow();
+  show();
+  for (const act of changed) act(before);
+}
+
+// One request at a time reads the desk; one that began before an act was answered is read again.
+let reading = false;
+let again = false;
+let failures = 0;
+let answered = 0;
+async function load() {
+  if (reading) {
+    again = true;
+    return;
+  }
+  reading = true;
+  again = false;
+  const began = performance.now();
+  try {
+    const answer = await fetch(address, { headers: { "X-Requested-With": "desk" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const state = await answer.json();
+    failures = 0;
+    tellLost(false);
+    if (began < answered) again = true;
+    else accept(state);
+  } catch (error) {
+    console.info(`The desk cannot be read: ${error.message}`);
+    tellLost(true);
+    setTimeout(load, retryMs[Math.min(failures++, retryMs.length - 1)]);
+    again = false;
+  }
+  reading = false;
+  if (again) load();
+}
+
+let leaving = false;
+addEventListener("pagehide", () => { leaving = true; });
+function tellLost(lost) {
+  const place = document.getElementById("line");
+  if (leaving || place.hidden === !lost) return;
+  place.hidden = !lost;
+  place.textContent = lost ? words.lost : "";
+}
+
+// The sale has a stream, and the lot that is on the block, or was on it last, has another one.
+const streams = new Map();
+function open(path) {
+  const stream = new EventSource(path);
+  stream.onmessage = load;
+  stream.addEventListener("stream.started", load);
+  stream.onerror = () => {
+    if (stream.readyState !== EventSource.CLOSED || streams.get(path) !== stream) return;
+    streams.delete(path);
+    setTimeout(follow, 4000);
+  };
+  streams.set(path, stream);
+}
+
+function follow() {
+  const gid = lotOf(confirmed)?.gid;
+  const over = ["closed", "cancelled"].includes(confirmed.block.status);
+  const wanted = over ? [] : [`/sales/${sale}/events`, ...(gid ? [`/auctions/${gid}/events`] : [])];
+  for (const [path, stream] of streams) {
+    if (wanted.includes(path)) continue;
+    stream.close();
+    streams.delete(path);
+  }
+  for (const path of wanted) if (!streams.has(path)) open(path);
+}
+
+window.desk = {
+  sale, words, floor, fill, mills, decimal, money, bidder, lotOf, load, news, show,
+  get confirmed() { return confirmed; },
+  get shown() { return predict(confirmed); },
+  set predict(make) { predict = make; },
+  answer(state) { answered = performance.now(); tellLost(false); accept(state); },
+  onChange(act) { changed.push(act); },
+};
+show();
+follow();
+for (const moment of ["online", "pageshow"]) addEventListener(moment, () => { leaving = false; load(); });

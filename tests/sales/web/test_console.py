@@ -1,0 +1,68 @@
+"""The acts of the console's page: the same answer to a repetition, and refusals in the reader's words."""
+
+import httpx
+
+from saleroom.accounts.domain.rights import Role
+from tests.fixtures_house import House, User
+from tests.sales.api.test_participants import published
+
+
+def cookie(user: User) -> dict[str, str]:
+    """The header of a browser with the user's session."""
+    return {"Cookie": f"saleroom_session={user.token}"}
+
+
+def send(house: House, user: User, gid: str, key: str = "k" * 24, **members: str) -> httpx.Response:
+    """Send an act as the page does."""
+    headers = {"X-Requested-With": "desk", "Idempotency-Key": key, "Accept-Language": "de", **cookie(user)}
+    return house.plain.post(f"/sales/{gid}/console", data=members, headers=headers)
+
+
+def test_an_act_is_done_once(house: House) -> None:
+    """A repetition gets the first answer's tag, and the desk as it is now."""
+    staff = house.staff(Role.AUCTIONEER)
+    gid, _ = published(staff, kind="live")
+    first = send(house, staff, gid, act="call", seen="0").json()
+    assert ("1", "called") == (
+        first["desk"]["block"]["onBlock"]["label"],
+        first["desk"]["block"]["onBlock"]["auction"]["stage"],
+    )
+    other = send(house, staff, gid, "m" * 24, act="warn", seen=first["tag"]).json()
+    again = send(house, staff, gid, act="call", seen="0").json()
+    assert first["tag"] == again["tag"] != other["tag"] == again["desk"]["block"]["tag"]
+
+
+def test_refusals_are_said_in_the_readers_language(house: House) -> None:
+    """Each has its code for the script and a sentence for the clerk, whatever was sent."""
+    staff = house.staff(Role.AUCTIONEER)
+    gid, _ = published(staff, kind="live")
+    cases = [
+        (409, "block_changed", {"act": "call", "seen": "1"}),
+        (409, "no_lot_on_block", {"act": "sell", "seen": "0"}),
+        (400, "validation", {"act": "sell"}),
+        (400, "validation", {"act": "bid", "amount": "ten"}),
+        (400, "validation", {"act": "bid", "amount": "10", "paddle": "9" * 5000}),
+        (400, "validation", {"act": "no such act"}),
+        (400, "validation", {}),
+    ]
+    for status, code, members in cases:
+        answer = send(house, staff, gid, **members)
+        assert (status, code) == (answer.status_code, answer.json()["code"]), members
+        assert answer.json()["message"], members
+    too_long = send(house, staff, gid, "k" * 1000, act="call", seen="0")
+    assert 400 == too_long.status_code
+    assert 401 == house.plain.post(f"/sales/{gid}/console", headers={"X-Requested-With": "desk"}).status_code
+    assert 403 == send(house, house.newcomer(), gid, act="call", seen="0").status_code
+    assert 404 == send(house, staff, "AAAAAAAAAAAA", act="call", seen="0").status_code
+
+
+def test_only_those_who_run_the_sale_see_its_desk(house: House) -> None:
+    """Reserves are on it: a bidder gets a page that says no, and a stranger the form to log in."""
+    staff, bob = house.staff(Role.AUCTIONEER), house.newcomer()
+    gid, _ = published(staff, kind="live")
+    for path in ("console", "auctioneer", "console/state"):
+        of_bob = house.plain.get(f"/sales/{gid}/{path}", headers=cookie(bob))
+        assert 403 == of_bob.status_code, path
+        assert house.plain.get(f"/sales/{gid}/{path}").status_code in (303, 401), path
+        answer = house.plain.get(f"/sales/{gid}/{path}", headers=cookie(staff))
+        assert (200, "no-store") == (answer.status_code, answer.headers["cache-control"]), path
