@@ -49,6 +49,7 @@ def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_h
         f"/catalogues/{gid}?view=list",
         f"/admin/sales/{gid}",
         f"/admin/sales/{gid}/lots/1",
+        f"/admin/sales/{gid}/paper",
     ):
         page.goto(path)
         page.wait_for_load_state("load")

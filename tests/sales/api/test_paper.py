@@ -9,6 +9,7 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.bidding.storage.tables import auctions
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User
+from tests.pictures import plain
 from tests.sales.api.evening import made, with_lots
 from tests.sales.paper import alternatives_of, printed, tags_of, text_of
 
@@ -56,6 +57,22 @@ def test_a_catalogue_says_what_the_sale_says_and_is_tagged(house: House, staff: 
         assert True is root["/MarkInfo"]["/Marked"].value
         assert "pdfuaid" in root["/Metadata"].get_object().get_data().decode()
         assert 2 == tags_of(paper).count("/H1")
+
+
+@pytest.mark.parametrize("size", [(640, 480), (300, 700), (40, 30)])
+def test_photos_are_in_the_catalogue_with_words_for_them(house: House, size: tuple[int, int]) -> None:
+    """The first photo of a lot, before and after publication; none in a catalogue of words."""
+    staff = house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 2)
+    sent = staff.post("/photos", content=plain(size), headers={"Content-Type": "image/jpeg"}).json()["id"]
+    staff.json("PATCH", f"/sales/{gid}/lots/1", json={"photos": [sent]})
+    for publish in (False, True):
+        if publish:
+            staff.json("POST", f"/sales/{gid}/publish")
+        paper = printed(staff, gid, "catalogue")
+        assert ["Photo of lot 1: Lot 1"] == alternatives_of(paper)
+        assert 1 == sum(len(page.images) for page in paper.pages)
+    assert [] == alternatives_of(printed(staff, gid, "catalogue", layout="words"))
 
 
 def test_hidden_lots_and_drafts_are_for_nobody_else(house: House, staff: User) -> None:

@@ -45,6 +45,8 @@ def remove(tx: Transaction, one: Participant) -> None:
 
 def of_pairs(tx: Transaction, pairs: Pairs, *, locked: bool) -> dict[tuple[int, int], Participant]:
     """Return these participants by the numbers of sale and user, perhaps locked until the transaction ends."""
+    if not pairs:
+        return {}
     which = among_pairs(tx, (participants.c.sale_id, participants.c.user_id), pairs)
     if locked and not _lock(tx, select(participants.c.id).where(which)):
         return {}
