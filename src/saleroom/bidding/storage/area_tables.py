@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from saleroom.bidding.domain.photos import is_webp
+from saleroom.bidding.storage.auctions import is_block
 from saleroom.bidding.storage.drafts import is_content
 from saleroom.bidding.storage.forgetting import forget
 from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
@@ -48,6 +49,10 @@ def _draft_fault(row: Mapping[str, Any]) -> str | None:
     return None if is_content(row["content"]) else "the content of a draft is not a form"
 
 
+def _block_fault(value: str) -> Fault | None:
+    return None if is_block(value) else Fault("block", "must be the state of a lot on the block as JSON")
+
+
 def _rebuild(tx: Transaction, tell: Callable[[int], object]) -> None:
     drop_index(tx)
     make_index(tx, tell)
@@ -87,6 +92,7 @@ TABLES = AreaTables(
     text_rules={
         auctions.c.gid: _gid_fault,
         photos.c.gid: _gid_fault,
+        auctions.c.block: _block_fault,
         drafts.c.gid: _gid_fault,
         # Any text of a form, which is checked when the lot is put on sale; JSON escapes control characters.
         drafts.c.content: lambda value: None,

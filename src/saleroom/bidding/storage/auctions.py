@@ -72,6 +72,15 @@ def insert_auctions(tx: Transaction, new: Sequence[Auction]) -> list[Auction]:
     return stored
 
 
+def is_block(text: str) -> bool:
+    """Return whether `text` is the column `block` of a lot."""
+    try:
+        _decode_block(text)
+    except msgspec.MsgspecError:
+        return False
+    return True
+
+
 def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
     """Return the auctions with these gids, locked until the transaction ends, always in order of id."""
     found = _resolve(tx, _LOCK(tx, set(gids)))

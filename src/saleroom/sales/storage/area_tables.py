@@ -63,6 +63,7 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
     **_several(participants.c.reason, participants.c.contact),
     participants.c.status: _one_of(*Standing),
     participants.c.channel: _one_of(*Channel),
+    sales.c.block: _gid_fault,
     sales.c.kind: _one_of(*Kind),
     sales.c.status: _one_of(*SaleStatus),
     sales.c.names: _one_of(*Names),
