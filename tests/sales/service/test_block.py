@@ -2,13 +2,18 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
+from sqlalchemy import select, text
 
 from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.service import audit
 from saleroom.accounts.storage import accounts
+from saleroom.accounts.storage.tables import audit as audit_table
 from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest
@@ -30,7 +35,8 @@ from saleroom.sales.service import block, participants
 from saleroom.sales.service.block import BlockAct
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import sales
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, person, stored
 from tests.fixtures_database import OpenDatabase
@@ -263,3 +269,66 @@ def sale_events(tx: Any, gid: str) -> list[Any]:
     [page] = sales.LOG.backlogs(tx, [(gid, 0)])
     assert not isinstance(page, Exception)
     return [msgspec.json.decode(event.payload) for event in page.events]
+
+
+async def test_the_database_restarts_on_final_call(open_database: OpenDatabase) -> None:
+    """Every connection breaks between the final call and the hammer: another process goes on from what was committed."""
+    first = open_database()
+    on = await evening(first)
+    await paddle(on, 112)
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100", "paddle": 112}), (Act.WARN, {}), (Act.WARN, {}))
+    seen = await tag(on)
+    with suppress(DatabaseUnavailable):
+        await first.write(_end_connections)
+    other = Evening(open_database(), on.sale, on.lots, on.clerk)
+    assert "final_call" == (await stored(other.database, on.lots[0])).stage
+    shown = await patiently(other, Act.SELL, seen)
+    assert "sold" == shown["lastLot"]["auction"]["outcome"]
+    await sound(other)
+
+
+async def patiently(on: Evening, act: Act, seen: str) -> Any:
+    """Act with one key until the database answers, as a console does."""
+    for _ in range(20):
+        with suppress(DatabaseUnavailable):
+            return await do(on, act, key="patient", seen=seen)
+        await asyncio.sleep(0.1)
+    raise AssertionError("the database does not come back")
+
+
+def _end_connections(tx: Transaction) -> None:
+    if tx.dialect == "sqlite":
+        return  # it has no server
+    tx.execute(
+        text(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    )
+
+
+async def test_an_act_that_is_cut_off_leaves_nothing(database: Database) -> None:
+    """The process dies within the hammer's transaction: the lot is still on the block, and the act can be sent again."""
+    on = await evening(database)
+    await paddle(on, 112)
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100", "paddle": 112}))
+    before, seen = await lots(on), await tag(on)
+    with patch.object(audit, "note", side_effect=KeyError("killed")), pytest.raises(KeyError):
+        await do(on, Act.SELL, key="again", seen=seen)
+    assert before == await lots(on)
+    shown = await do(on, Act.SELL, key="again", seen=seen)
+    assert shown == await do(on, Act.SELL, key="again", seen=seen)
+    await sound(on)
+
+
+async def test_who_may_not_act_does_nothing(database: Database) -> None:
+    """A clerk undoes and does not reopen, a member does nothing; the audit log has what was done, by whom."""
+    on = await evening(database)
+    member = await person(database)
+    for one, said in ((Act.CALL, {}), (Act.REOPEN, {"label": "1", "reason": "Why."}), (Act.END, {})):
+        with pytest.raises(MissingRight):
+            await do(on, one, by=member, **said)
+    await do(on, Act.CALL)
+    acts = select(audit_table.c.by_id, audit_table.c.after).where(audit_table.c.subject == on.sale.gid)
+    [noted] = await database.read(lambda tx: tx.execute(acts).all())
+    assert (on.clerk.account.id, {"act": "call"}) == (noted.by_id, msgspec.json.decode(noted.after))
