@@ -8,17 +8,28 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests/browser/"
+APART = ("tests/faults/test_faults.py",)
+"""Files whose tests have houses of their own, and mostly wait: each test may run in any process."""
 LONG = (
     BROWSER,
-    "tests/faults/test_faults.py",
+    *APART,
     "tests/attacks/test_attacks.py",
     "tests/http/test_schemathesis.py",
     "tests/test_matrix.py",
     "tests/test_serving.py",
     "tests/test_configurations.py",
+    "tests/simulation/test_planted.py",
+    "tests/tools/watch/test_watch.py",
+    "tests/tools/load/test_load.py",
     "tests/tools/demo/test_demo.py",
     "tests/abuse/test_house_limits.py",
     "tests/admin/test_backup.py",
+    "tests/http/test_strictness.py",
+    "tests/simulation/test_simulation.py",
+    "tests/fuzz/test_bodies.py",
+    "tests/mqtt/test_sample.py",
+    "tests/mqtt/test_asyncapi_live.py",
+    "tests/mqtt/test_states.py",
     "tests/admin/test_transfer.py",
     "tests/bidding/api/test_hidden.py",
     "tests/bidding/service/test_decoder.py",
@@ -35,7 +46,12 @@ LONG_SECONDS = 30
 
 
 def unit_of(test: str) -> str:
-    """Return what one process runs as a whole: a file, or all tests of the browser, which then starts once."""
+    """Return what one process runs as a whole: a file, a test of some files, or all tests of the browser, which starts once."""
+    return test if test.startswith(APART) else _place_of(test)
+
+
+def _place_of(test: str) -> str:
+    """Return the name in `LONG` under which a test may stand."""
     return BROWSER if test.startswith(BROWSER) else test.partition("::")[0]
 
 
@@ -55,11 +71,12 @@ def unnamed(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> Iter
     seconds: Counter[str] = Counter()
     for report in reports:
         if isinstance(report, pytest.TestReport):  # a file that cannot be read has another kind
-            seconds[unit_of(report.nodeid)] += report.duration  # type: ignore[assignment]  # a float
+            seconds[_place_of(report.nodeid)] += report.duration  # type: ignore[assignment]  # a float
     yield from (
-        f"{unit} took {took:.0f} s" for unit, took in seconds.items() if took > LONG_SECONDS and unit not in LONG
+        f"{name} took {took:.0f} s" for name, took in seconds.items() if took > LONG_SECONDS and name not in LONG
     )
 
 
 def _place(unit: str) -> int:
-    return LONG.index(unit) if unit in LONG else len(LONG)
+    name = _place_of(unit)
+    return LONG.index(name) if name in LONG else len(LONG)
