@@ -25,7 +25,7 @@ function endResult() {
   const result = document.getElementById("ask-result");
   const now = document.getElementById("ask-now");
   if (!result || !now) return;
-  if (result.dataset.lot !== now.dataset.lot || Number(now.dataset.version) > Number(result.dataset.version)) said().replaceChildren();
+  if (result.dataset.lot !== now.dataset.lot || Number(now.dataset.version) > Number(result.dataset.version)) said()?.replaceChildren();
 }
 
 function look() {
@@ -50,22 +50,26 @@ async function post(bid, asked) {
   return fetch(bid.address, { method: "POST", headers: { "HX-Request": "true" }, body, signal: AbortSignal.timeout(answerMs) });
 }
 
+// The page of a lot takes the form away once its reader leads: there may be no place for words then.
+const words = (name) => theForm()?.dataset[name] ?? "";
+
 async function follow(bid, asked = false) {
+  let text = "";
   try {
     const answer = await post(bid, asked);
-    if (answer.status === 204) return say(theForm().dataset.unsent, "unsent");
+    if (answer.status === 204) return say(words("unsent"), "unsent");
     if (answer.status >= 500) throw new Error(`The house answered ${answer.status}`);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    take(page);
+    text = await answer.text();
   } catch (error) {
     console.info(`A bid waits for its answer: ${error.message}`);
-    say(theForm().dataset.lost, "lost");
+    say(words("lost"), "lost");
     await new Promise((resolve) => {
       setTimeout(resolve, askMs[Math.min(bid.tries++, askMs.length - 1)]);
       addEventListener("online", resolve, { once: true });
     });
     return follow(bid, true);
   }
+  take(new DOMParser().parseFromString(text, "text/html"));
 }
 
 function take(page) {
@@ -74,10 +78,10 @@ function take(page) {
   const here = document.getElementById("ask-now");
   if (!result) { // such as: no longer logged in
     const problem = page.querySelector("[data-problem]");
-    if (problem) said().replaceChildren(document.importNode(problem, true));
+    if (problem) said()?.replaceChildren(document.importNode(problem, true));
     return;
   }
-  said().replaceChildren(document.importNode(result, true));
+  said()?.replaceChildren(document.importNode(result, true));
   // The stream may have brought a later state, or the next lot.
   if (here && now && now.dataset.lot === here.dataset.lot && Number(now.dataset.version) > Number(here.dataset.version)) {
     const focused = here.contains(document.activeElement);
@@ -96,15 +100,18 @@ document.addEventListener("submit", async (event) => {
   pressed = null;
   if (!button || way) return;
   if (meant !== meaning() || performance.now() - since < settleMs) {
-    say(theForm().dataset.changed, "changed");
+    say(words("changed"), "changed");
     return;
   }
   const fields = new FormData(theForm());
   fields.set("key", newKey());
   way = { address: button.getAttribute("formaction"), fields, tries: 0 };
-  say(theForm().dataset.sent.replace("{amount}", button.dataset.words), "sent");
+  say(words("sent").replace("{amount}", button.dataset.words), "sent");
   look();
-  await follow(way);
-  way = null;
-  look();
+  try {
+    await follow(way);
+  } finally {
+    way = null;
+    look();
+  }
 });
