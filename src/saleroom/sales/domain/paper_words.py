@@ -25,8 +25,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "card_code": ("QR code: the sale as paddle {paddle}", "QR-Code: die Auktion mit der Bieternummer {paddle}"),
     "confidential": (
-        "Reserves and maximums: for those who run the sale only.",
-        "Mindestpreise und Höchstgebote: nur für die Leitung der Auktion.",
+        "Reserves and limits: for those who run the sale only.",
+        "Mindestpreise und Limits: nur für die Leitung der Auktion.",
     ),
     "conditional": ("conditional", "unter Vorbehalt"),
     "consignor": ("Consignor", "Einlieferer"),
