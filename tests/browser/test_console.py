@@ -35,7 +35,8 @@ class Evening:
 
     def console(self, user: User | None = None, **options: Any) -> Page:
         """Open a console in a new browser."""
-        page = self.enter(user or self.clerk, **options).page
+        # A service worker would send requests past the routes of a test.
+        page = self.enter(user or self.clerk, **{"service_workers": "block", **options}).page
         page.on("request", lambda one: self.posted.append(one.post_data or "") if one.method == "POST" else None)
         page.goto(f"/sales/{self.gid}/console")
         expect(slot(page, "status")).to_be_visible()

@@ -144,9 +144,9 @@ async def test_a_sale_is_followed_at_once_through_another_process(
     """On PostgreSQL the notice of one process lets the feed of sales of another look; it need not wait for its next look."""
     monkeypatch.setattr(feed_module, "POLL_SECONDS", 3600)
     gid = (await evening(database)).sale.gid
-    platform: Any = SimpleNamespace(database=database, tokens=None, cursors=None)
+    platform: Any = SimpleNamespace(database=database, tokens=None, cursors=None, origin=None)
     settings: Any = SimpleNamespace(
-        followers_max=9, photo_bytes_max=1, currency="EUR", categories=(), database_pooler="none"
+        followers_max=9, house_name="", photo_bytes_max=1, currency="EUR", categories=(), database_pooler="none"
     )
     published = tuple(each for area in AREAS for each in area.published)
     part = SALES.open(settings, platform)

@@ -12,7 +12,7 @@ from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
 from saleroom.sales.storage import consignors, lots, participants, sales
-from saleroom.sales.storage.tables import lot_photos
+from saleroom.sales.storage.tables import lot_photos, lot_prints
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import eur
 
@@ -47,6 +47,8 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     photos.take_over(tx, [photo.id], owner.id)
     with_photo = {"lot_id": lots.of_sale(tx, draft.id)[0].id, "place": 1, "photo_id": photo.id}
     tx.execute(insert(lot_photos), with_photo)
+    printed = {"lot_id": lots.of_sale(tx, sale.id)[0].id, "digest": "5a" * 16, "printed_at": now}
+    tx.execute(insert(lot_prints), printed)
     return sale
 
 

@@ -123,7 +123,7 @@ def test_acts_of_the_clerk_are_told_in_words_and_change_the_lot() -> None:
     assert "the last act is undone; no bid stands" == told[7]
     assert "the hammer is taken back (A late bid)" == told[10]
     assert [("called", "open", "#12"), ("final_call", "open", "#12"), (None, "closed", "#12")] == stages[4:7]
-    assert [("called", "open", None), (None, "open", None), ("called", "open", None)] == [
+    assert [("called", "open", None), (None, "open", None), (None, "open", None)] == [
         stages[7],
         stages[9],
         stages[10],

@@ -146,4 +146,4 @@ def _view(request: Request) -> View:
     try:
         return View(asked)
     except ValueError:
-        raise Invalid.one("view", "view", f"must be one of {', '.join(View)}") from None
+        raise Invalid.one("view", "not_a_choice", f"must be one of {', '.join(View)}") from None

@@ -31,6 +31,8 @@ SwaggerUIBundle({
   url: place.dataset.document,
   plugins: [readable],
   deepLinking: true,
+  // With more than 140 operations open at once, Swagger UI shows a few of them and says nothing.
+  docExpansion: "none",
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   validatorUrl: null,
