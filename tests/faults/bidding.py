@@ -32,10 +32,14 @@ RECEIPTS_EACH = 25
 
 @dataclass
 class StormLot:
-    """An auction of the storm, and the amounts to bid on it, each above the one before; `bids` were taken."""
+    """An auction of the storm, and the amounts to bid on it, each above the one before; `bids` were taken.
+
+    `stretch` is how many times as long as the first ones it lasts.
+    """
 
     gid: str
     bids: int = 0
+    stretch: float = 1.0
     amounts: Iterator[Decimal] = field(default_factory=lambda: (Decimal(1000 + number) / 1000 for number in count()))
 
 
@@ -122,8 +126,9 @@ class BidStorm:
         """Begin an auction. If the house was away until its end, it could not be made, and another one is made."""
         while True:
             terms: dict[str, Any] = dict(TERMS)
+            stretch = self._stretch
             if self.lot_seconds is not None:
-                ends = datetime.now(UTC) + timedelta(seconds=self._stretch * random.uniform(*self.lot_seconds))
+                ends = datetime.now(UTC) + timedelta(seconds=stretch * random.uniform(*self.lot_seconds))
                 soft = {"window": SOFT_SECONDS, "extension": SOFT_SECONDS, "cap": _instant(ends + timedelta(seconds=2))}
                 terms |= {"endsAt": _instant(ends), "softClose": random.choice([None, soft])}
                 terms |= {"reservePrice": next(self._terms)}
@@ -131,7 +136,7 @@ class BidStorm:
             status, said = await self._settled("POST", "/auctions", self._seller, terms, key)
             if status == 201:
                 self.gids.append(said["gid"])
-                return StormLot(said["gid"])
+                return StormLot(said["gid"], stretch=stretch)
 
     async def _bid(self, token: str, place: int) -> None:
         for turn in count():
@@ -148,7 +153,8 @@ class BidStorm:
                 self._note(lot.gid, bid)
             elif any(said.get("code") == "auction_closed" for _, said in answers) and self._lots[place] is lot:
                 if lot.bids < LOT_BIDS_MIN:
-                    self._stretch = min(STRETCH_MAX, 2 * self._stretch)
+                    # One fault ends many lots: each doubles the length that it had itself.
+                    self._stretch = min(STRETCH_MAX, max(self._stretch, 2 * lot.stretch))
                 self._lots[place] = await self._next_lot()
             if self.pace:
                 await asyncio.sleep(random.uniform(0, 2 * self.pace))
