@@ -119,7 +119,7 @@ def test_a_change_of_another_process_arrives(house: House) -> None:
 
 
 def test_each_reader_of_the_bidders_page_is_told_their_own(house: House) -> None:
-    """The leader, an outbid user and a stranger see their own part; only those who may bid get the button."""
+    """The leader, an outbid user and a stranger see their own part; only those who may bid get the button, others the ask."""
     sale = LiveSale(house)
     ada, bob = sale.bidder(), sale.bidder()
     sale.act("call")
@@ -136,6 +136,7 @@ def test_each_reader_of_the_bidders_page_is_told_their_own(house: House) -> None
     assert "You lead at €15.00." in told["bob"]
     assert "<button" not in told["bob"]
     assert "<button" not in told["nobody"]
+    assert "The ask is €20.00." in text_of(told["nobody"])
 
 
 @pytest.mark.parametrize("path", ["screen", "next", "live"])

@@ -84,7 +84,7 @@ class BidTooLow(Conflict):
 
 
 class AskChanged(Conflict):
-    """The auctioneer asks for another price now; nothing was done; bid the `minimum_bid`, or not at all."""
+    """The auctioneer asks for another price now, and nothing was done. Bid this price, or not at all."""
 
     code = "ask_changed"
 
