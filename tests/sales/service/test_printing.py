@@ -11,9 +11,10 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.kernel.errors import Busy
 from saleroom.sales.domain.paper import PaperKind
-from saleroom.sales.service import printing
+from saleroom.sales.service import press
 from saleroom.sales.service.papers import Paper, PaperOrder
-from saleroom.sales.service.printing import WAITING_MAX, Printer
+from saleroom.sales.service.press import WAITING_MAX
+from saleroom.sales.service.printing import Printer
 from saleroom.storage.database import Database
 from tests.sales.service.evenings import Evening, evening
 
@@ -81,7 +82,7 @@ async def test_a_process_that_takes_too_much_is_ended_and_said(night: Evening, m
     """The answer names the remedy, and the next paper is made."""
     printer = Printer(night.database, "House", "EUR")
     with monkeypatch.context() as patched:
-        patched.setattr(printing, "SECONDS_MAX", 0.0)
+        patched.setattr(press, "SECONDS_MAX", 0.0)
         with pytest.raises(Busy, match="fewer lots"):
             await printer.make(None, night.sale.gid, CATALOGUE, "https://a")
     made = await printer.make(None, night.sale.gid, CATALOGUE, "https://a")
@@ -103,7 +104,7 @@ async def test_nothing_stays_on_the_disk(night: Evening, monkeypatch: pytest.Mon
     printer = Printer(night.database, "House", "EUR")
     asked = asyncio.create_task(printer.make(None, night.sale.gid, CATALOGUE, "https://a"))
     async with asyncio.timeout(10):
-        while not printer._running:
+        while not printer._press._running:
             await asyncio.sleep(0.001)
     asked.cancel()
     with contextlib.suppress(asyncio.CancelledError):

@@ -11,7 +11,7 @@ import resource
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -43,14 +43,19 @@ _MISSING = "\ufffd"
 
 
 def main() -> None:
-    """Set the paper of the kind and in the folder that the arguments name, and write `paper.pdf` there."""
+    """Set the paper of a sale, of the kind and in the folder that the arguments name."""
+    run(typeset)
+
+
+def run(work: Callable[[str, Path], bytes]) -> None:
+    """Be the process that prints: limit itself, write `paper.pdf` to the folder that the arguments name, and end."""
     kind, folder = sys.argv[-2], Path(sys.argv[-1])
     _limit()
     threading.Thread(target=end_with, args=(sys.stdin.buffer,), daemon=True).start()
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
     try:
-        (folder / MADE).write_bytes(typeset(kind, folder))
+        (folder / MADE).write_bytes(work(kind, folder))
     except (typst.TypstError, OSError, ValueError) as error:
         (folder / FAULT).write_text(str(error))
         os._exit(1)
