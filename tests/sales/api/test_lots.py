@@ -59,7 +59,7 @@ def test_a_lot_is_added_and_changed(house: House, staff: User) -> None:
 def test_all_faults_of_a_lot_come_at_once(staff: User) -> None:
     """What cannot be read is named by its field, and so is an estimate that is no range."""
     gid = with_lots(staff, 1)
-    wrong = {"label": "A", "name": "", "startingPrice": "-1", "taxScheme": "none", "photos": "x"}
+    wrong = {"label": "A", "name": "", "startingPrice": "-1", "taxScheme": "half", "photos": "x"}
     found = faults(staff.post(f"/sales/{gid}/lots", json=wrong))
     assert {"label", "name", "startingPrice", "taxScheme", "photos"} == found.keys()
     assert {"estimateTo"} == faults(

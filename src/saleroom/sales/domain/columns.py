@@ -93,6 +93,14 @@ TAX_WORDS: Mapping[TaxScheme, Mapping[str, tuple[str, ...]]] = {
         "en": ("resale right", "artist's resale right", "ARR", "droit de suite"),
         "de": ("Folgerecht", "folgerechtspflichtig"),
     },
+    TaxScheme.REVERSE_CHARGE: {
+        "en": ("reverse charge", "RC"),
+        "de": ("Steuerschuldumkehr", "Umkehr der Steuerschuld", "§ 13b", "§ 13b UStG"),
+    },
+    TaxScheme.NONE: {
+        "en": ("none", "no tax"),
+        "de": ("ohne Steuer", "keine Steuer", "§ 19 UStG"),
+    },
 }
 """The words for the tax scheme of a lot; the first one of each language is the one that exports write."""
 

@@ -19,6 +19,8 @@ class TaxScheme(StrEnum):
     MARGIN = "margin"
     EXEMPT = "exempt"
     RESALE_RIGHT = "resale_right"
+    REVERSE_CHARGE = "reverse_charge"
+    NONE = "none"
 
 
 class LotTerms(Struct, frozen=True, kw_only=True):

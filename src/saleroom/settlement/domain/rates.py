@@ -1,0 +1,200 @@
+"""Rate cards: what a hammer price costs and brings, line by line (docs/rules.md, "After the hammer")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.events import Channel
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.scales import Scale, inside, part, rounded
+from saleroom.settlement.domain.tax import LAWS, MARGIN, Country, Goods, TaxLaw
+
+
+class Payer(StrEnum):
+    """Who bears the artist's resale right."""
+
+    BUYER = "buyer"
+    CONSIGNOR = "consignor"
+
+
+class RateCard(Struct, frozen=True, kw_only=True):
+    """What a house takes, and the law that taxes it. Percentages are of the hammer price, fees of each lot.
+
+    `surcharges` are added to the premium by the channel of the winning bid. `entry` and `photo` are taken of every lot,
+    `unsold` of those that are not sold, `insurance` and `donation` of those that are. `goods` are what is sold by it.
+    """
+
+    premium: Scale = Scale()
+    commission: Scale = Scale()
+    surcharges: Mapping[Channel, Decimal] = {}
+    entry: Decimal = ZERO
+    photo: Decimal = ZERO
+    unsold: Decimal = ZERO
+    insurance: Decimal = ZERO
+    donation: Decimal = ZERO
+    resale_right: Payer = Payer.CONSIGNOR
+    country: Country = Country.NONE
+    goods: Goods = Goods.SECOND_HAND
+    scheme: TaxScheme = TaxScheme.NONE
+
+    @property
+    def law(self) -> TaxLaw:
+        """The law that taxes it."""
+        return LAWS[self.country]
+
+
+class Item(StrEnum):
+    """What a line is about."""
+
+    HAMMER = "hammer"
+    PREMIUM = "premium"
+    SURCHARGE = "surcharge"
+    RESALE_RIGHT = "resale_right"
+    COMMISSION = "commission"
+    ENTRY = "entry"
+    PHOTO = "photo"
+    UNSOLD = "unsold"
+    INSURANCE = "insurance"
+    DONATION = "donation"
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One line: an amount, and the tax that comes on top of it, each rounded once.
+
+    `rate` is the percentage of that tax. `hidden_tax` is the tax inside the amount by the margin scheme, which no paper may
+    show. What a consignor bears is negative.
+    """
+
+    item: Item
+    amount: Decimal
+    rate: Decimal = ZERO
+    tax: Decimal = ZERO
+    hidden_tax: Decimal = ZERO
+
+    @property
+    def total(self) -> Decimal:
+        """The amount with its tax."""
+        return self.amount + self.tax
+
+
+class Bill(Struct, frozen=True, kw_only=True):
+    """What a lot costs its buyer and brings its consignor; no line of a buyer if it is not sold.
+
+    `words` is what the law wants to be said of it on paper.
+    """
+
+    scheme: TaxScheme
+    buyer: tuple[Line, ...]
+    consignor: tuple[Line, ...]
+    words: str | None = None
+
+    @property
+    def due(self) -> Decimal:
+        """What the buyer owes."""
+        return sum((line.total for line in self.buyer), ZERO)
+
+    @property
+    def proceeds(self) -> Decimal:
+        """What the consignor gets; negative if they owe."""
+        return sum((line.total for line in self.consignor), ZERO)
+
+
+class Hammer(Struct, frozen=True, kw_only=True):
+    """How a lot ended: `price` is None if it is not sold; `channel` is that of the winning bid.
+
+    `scheme` is the tax scheme of the lot, None for that of the rate card.
+    """
+
+    price: Decimal | None
+    on: date
+    channel: Channel = Channel.ONLINE
+    scheme: TaxScheme | None = None
+
+
+def bill(card: RateCard, hammer: Hammer, places: int) -> Bill:
+    """Return what a lot costs and brings, in a currency whose minor unit has so many decimals."""
+    scheme = _scheme(card, hammer)
+    charges = _Charges(card, hammer, scheme, partial(rounded, places=places))
+    return Bill(
+        scheme=scheme,
+        buyer=tuple(line for line in charges.of_buyer() if line.amount),
+        consignor=tuple(line for line in charges.of_consignor() if line.amount),
+        words=card.law.words_for(scheme, card.goods),
+    )
+
+
+def _scheme(card: RateCard, hammer: Hammer) -> TaxScheme:
+    if card.country is Country.NONE:
+        return TaxScheme.NONE
+    return card.scheme if hammer.scheme is None else hammer.scheme
+
+
+class _Charges(Struct, frozen=True):
+    """The lines of a lot. The margin scheme hides tax in the shares of both sides; services are taxed on top otherwise."""
+
+    card: RateCard
+    hammer: Hammer
+    scheme: TaxScheme
+    round: Callable[[Decimal], Decimal]
+
+    def of_buyer(self) -> Iterator[Line]:
+        price = self.hammer.price
+        if price is None:
+            return
+        yield self._of_goods(Item.HAMMER, price, hidden=False)
+        yield self._of_goods(Item.PREMIUM, self.card.premium.of(price))
+        yield self._of_goods(Item.SURCHARGE, part(price, self.card.surcharges.get(self.hammer.channel, ZERO)))
+        if self.card.resale_right is Payer.BUYER:
+            yield Line(item=Item.RESALE_RIGHT, amount=self._share_of_artist(price))
+
+    def of_consignor(self) -> Iterator[Line]:
+        card, price = self.card, self.hammer.price
+        if price is not None:
+            yield Line(item=Item.HAMMER, amount=self.round(price))
+            yield self._commission(card.commission.of(price))
+            if card.resale_right is Payer.CONSIGNOR:
+                yield Line(item=Item.RESALE_RIGHT, amount=-self._share_of_artist(price))
+            yield self._service(Item.INSURANCE, part(price, card.insurance))
+            yield Line(item=Item.DONATION, amount=-self.round(part(price, card.donation)))
+        else:
+            yield self._service(Item.UNSOLD, card.unsold)
+        yield self._service(Item.ENTRY, card.entry)
+        yield self._service(Item.PHOTO, card.photo)
+
+    def _of_goods(self, item: Item, exact: Decimal, *, hidden: bool = True) -> Line:
+        """Return a line of the price that the buyer pays for the goods."""
+        amount = self.round(exact)
+        if self.scheme in MARGIN:
+            return Line(item=item, amount=amount, hidden_tax=self._hidden(amount) if hidden else ZERO)
+        rate = self.card.law.of_goods(self.card.goods, self.hammer.on) if self.scheme is TaxScheme.STANDARD else ZERO
+        return Line(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
+
+    def _commission(self, exact: Decimal) -> Line:
+        """Return the seller's commission. By the margin scheme it is part of the margin, so no tax comes on top."""
+        if self.scheme not in MARGIN:
+            return self._service(Item.COMMISSION, exact)
+        amount = self.round(exact)
+        return Line(item=Item.COMMISSION, amount=-amount, hidden_tax=self._hidden(amount))
+
+    def _service(self, item: Item, exact: Decimal) -> Line:
+        rate = ZERO if self.scheme is TaxScheme.NONE else self._standard
+        amount = self.round(exact)
+        return Line(item=item, amount=-amount, rate=rate, tax=-self.round(part(amount, rate)))
+
+    def _hidden(self, amount: Decimal) -> Decimal:
+        return self.round(inside(amount, self._standard))
+
+    def _share_of_artist(self, price: Decimal) -> Decimal:
+        right = self.scheme is TaxScheme.RESALE_RIGHT
+        return self.round(self.card.law.resale_right(price, self.hammer.on)) if right else ZERO
+
+    @property
+    def _standard(self) -> Decimal:
+        return self.card.law.standard(self.hammer.on)
