@@ -27,6 +27,7 @@ from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.service.people_mails import MAILS
 from saleroom.sales.service.printing import Printer
 from saleroom.sales.service.publishing import opens_ledger
 from saleroom.sales.service.showing import place_of
@@ -107,4 +108,5 @@ SALES: Area[BiddingSettings] = Area(
     open=_open,
     messages=(area_messages,),
     published=(PUBLICATIONS,),
+    mails=MAILS,
 )

@@ -9,6 +9,7 @@ from saleroom.notices.domain.kinds import KINDS
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User
 
+UNCHOSEN = dict.fromkeys(KINDS, True) | {"called": False}
 QUIET = {"begins": "22:00", "ends": "07:30", "zone": "Europe/Berlin"}
 
 
@@ -31,13 +32,13 @@ def give_address(house: House, user: User) -> None:
 
 
 def test_choices_are_shown_and_changed(house: House) -> None:
-    """At first a user gets every word and has no quiet hours; what a change leaves out stays, and null ends quiet hours."""
+    """At first a user gets words of all kinds and has no quiet hours; what a change leaves out stays; null ends quiet hours."""
     user = house.newcomer()
     everything: dict[str, Any] = {
         "mailAddress": None,
         "verifiedAt": None,
         "language": None,
-        "mail": dict.fromkeys(KINDS, True),
+        "mail": UNCHOSEN,
         "push": dict.fromkeys(KINDS, True),
         "quietHours": None,
     }
@@ -46,10 +47,10 @@ def test_choices_are_shown_and_changed(house: House) -> None:
     found = user.json("PATCH", "/me/notices", json={"mail": {"outbid": False}, "quietHours": QUIET, "language": "en"})
     assert ("ada@example.org", "en", QUIET) == (found["mailAddress"], found["language"], found["quietHours"])
     assert found["verifiedAt"] is not None
-    assert {"outbid"} == {kind for kind, wanted in found["mail"].items() if not wanted}
+    assert {"called", "outbid"} == {kind for kind, wanted in found["mail"].items() if not wanted}
     assert found == user.json("PATCH", "/me/notices", json={})
     again = user.json("PATCH", "/me/notices", json={"mail": {"won": False, "outbid": True}, "quietHours": None})
-    assert {"won"} == {kind for kind, wanted in again["mail"].items() if not wanted}
+    assert {"called", "won"} == {kind for kind, wanted in again["mail"].items() if not wanted}
     assert again["quietHours"] is None
 
 
@@ -75,7 +76,7 @@ def test_wrong_choices_are_refused(house: House, sent: dict[str, Any], field: st
     answer = user.request("PATCH", "/me/notices", json={"mail": {"won": False}} | sent)
     assert 400 == answer.status_code
     assert code in {fault["code"] for fault in answer.json()["message"][field]}
-    assert all(user.json("GET", "/me/notices")["mail"].values())
+    assert UNCHOSEN == user.json("GET", "/me/notices")["mail"]
 
 
 def test_choices_need_a_token(house: House) -> None:

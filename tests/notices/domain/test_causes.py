@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from saleroom.bidding.domain.block_events import ActUndone, AuctionDecided, AuctionReopened, BidderNamed, BidRetracted
+from saleroom.bidding.domain.block_events import (
+    ActUndone,
+    AuctionCalled,
+    AuctionDecided,
+    AuctionReopened,
+    BidderNamed,
+    BidRetracted,
+)
 from saleroom.bidding.domain.events import (
     AuctionCancelled,
     AuctionClosed,
@@ -88,7 +95,8 @@ def due(*events: Event, leaders: dict[int, int] | None = None, hidden: bool = Fa
         ([void(None), bid(BEN)], {7: ADA}, [("voided", None)]),
         ([bid(ADA), close("ada")], {}, [("won", ADA), ("sold", SELLER), ("not_won", None)]),
         ([bid(ADA), close(None)], {}, [("not_sold", SELLER), ("not_won", None)]),
-        ([bid(ADA), close("ada", Outcome.CONDITIONAL)], {}, []),
+        ([bid(ADA), close("ada", Outcome.CONDITIONAL)], {}, [("decision_asked", SELLER)]),
+        ([AuctionCalled(at=AT, minimum_bid=None)], {7: ADA}, [("called", SELLER), ("called", None)]),
         ([bid(ADA), decided("ada")], {}, [("won", ADA), ("sold", SELLER), ("not_won", None)]),
         ([bid(FLOOR), named(BEN), close("ben")], {}, [("won", BEN), ("sold", SELLER), ("not_won", None)]),
         ([retracted(), bid(BEN)], {7: ADA}, []),

@@ -26,7 +26,7 @@ def test_a_reader_chooses_what_browsers_show(come: Come, house: House) -> None:
     assert page.one("div", id="push-here")["data-key"] == user.json("GET", "/me/browsers")["applicationServerKey"]
     visitor.sent(page, "/mine/notices", push_outbid=None, mail_won=None)
     found = user.json("GET", "/me/notices")
-    assert ({"outbid"}, {"won"}) == tuple(
+    assert ({"outbid"}, {"called", "won"}) == tuple(
         {kind for kind, wanted in found[channel].items() if not wanted} for channel in ("push", "mail")
     )
     user.json("POST", "/me/browsers", json=given(Browser(user.name)))

@@ -42,13 +42,13 @@ async def evening(database: Database, count: int = 3, **terms: Any) -> Evening:
 
 
 def published(
-    tx: Transaction, /, owner: Party, count: int, consignor: int | None = None, **said: Any
+    tx: Transaction, /, owner: Party, count: int, consignor: int | None = None, reserve: str | None = None, **said: Any
 ) -> tuple[Sale, list[str]]:
-    """Store and publish a live sale with so many lots, which may be those of a consignor."""
+    """Store and publish a live sale with so many lots, which may be those of a consignor and have a reserve."""
     now = tx.now()
     terms = SaleTerms(**{"kind": Kind.LIVE, "starts_at": now + timedelta(days=1), **said})
     sale = sales.add(tx, Sale(id=0, gid=secrets.token_hex(6), owner=owner, terms=terms, created_at=now))
-    lots.add(tx, [_lot(sale, rank, consignor) for rank in range(1, count + 1)])
+    lots.add(tx, [_lot(sale, rank, consignor, reserve) for rank in range(1, count + 1)])
     events, plan = publish(sale, lots.of_sale(tx, sale.id), now)
     begun = [(lot, created(sale, lot, end, now, new_seed())) for lot, end in plan]
     made = {lot.id: begin_ledger(tx, event, sale_id=sale.id) for lot, event in begun}
@@ -56,7 +56,7 @@ def published(
     return sales.record(tx, sale, events), [auction.gid for auction in made.values()]
 
 
-def _lot(sale: Sale, rank: int, consignor: int | None) -> Lot:
+def _lot(sale: Sale, rank: int, consignor: int | None, reserve: str | None) -> Lot:
     return Lot(
         id=0,
         gid=f"{sale.gid}-{rank}",
@@ -64,7 +64,9 @@ def _lot(sale: Sale, rank: int, consignor: int | None) -> Lot:
         auction_id=None,
         rank=rank,
         entry=Entry(label=str(rank), consignor_id=consignor),
-        terms=LotTerms(name="A clock", starting_price=eur("100")),
+        terms=LotTerms(
+            name="A clock", starting_price=eur("100"), reserve_price=None if reserve is None else eur(reserve)
+        ),
         withdrawn_for=None,
         created_at=sale.created_at,
     )

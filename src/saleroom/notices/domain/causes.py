@@ -8,7 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.block_events import ActUndone, AuctionDecided, AuctionReopened, BidderNamed, BidRetracted
+from saleroom.bidding.domain.block_events import (
+    ActUndone,
+    AuctionCalled,
+    AuctionDecided,
+    AuctionReopened,
+    BidderNamed,
+    BidRetracted,
+)
 from saleroom.bidding.domain.events import (
     AuctionCancelled,
     AuctionClosed,
@@ -22,7 +29,10 @@ from saleroom.bidding.domain.events import (
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An event of the log with its number there, and the lot that it is about, which is `hidden` now or not."""
+    """An event of the log with its number there, and the lot that it is about, which is `hidden` now or not.
+
+    `consignor_id` is the user who brought the lot to its sale, if somebody with an account did.
+    """
 
     number: int
     auction_id: int
@@ -30,13 +40,19 @@ class Entry(Struct, frozen=True, kw_only=True):
     author_id: int
     event: Event
     hidden: bool = False
+    consignor_id: int | None = None
+
+    @property
+    def seller_id(self) -> int:
+        """Who hears what a seller hears: the consignor, or the author if there is none with an account."""
+        return self.author_id if self.consignor_id is None else self.consignor_id
 
 
 class Due(Struct, frozen=True, kw_only=True):
     """A word that follows from an event.
 
     `receiver` None stands for all who have bid on the lot, with `watchers` also for all who watch it; but not for `without`.
-    It goes by `channel` once it is for one receiver.
+    It goes by `channel` once it is for one receiver. `key` tells it from other words of its kind; empty stands for the event.
     """
 
     kind: str
@@ -49,6 +65,12 @@ class Due(Struct, frozen=True, kw_only=True):
     watchers: bool = False
     facts: Mapping[str, Any] = {}
     channel: str = "mail"
+    key: str = ""
+
+    @property
+    def cause(self) -> str:
+        """What caused it: nobody is told twice of one cause by words of one kind."""
+        return self.key or str(self.number)
 
 
 Leaders = dict[int, int]
@@ -74,14 +96,15 @@ def _after_void(entry: Entry, event: BidVoided, leaders: Leaders) -> Iterator[Du
 
 
 def _after_close(entry: Entry, event: AuctionClosed | AuctionDecided, leaders: Leaders) -> Iterator[Due]:
-    """Nothing is said of a bid below the reserve until the seller has decided."""
+    """Of a bid below the reserve the seller alone hears, until they have decided."""
     if event.outcome is Outcome.CONDITIONAL:
+        yield _due(entry, "decision_asked", entry.seller_id, {"price": str(event.price)})
         return
     winner = leaders.get(entry.auction_id) if event.winner is not None else None
     facts = {"price": None if event.price is None else str(event.price), "winner": event.winner}
     if winner is not None:
         yield _due(entry, "won", winner, facts)
-    yield _due(entry, "sold" if winner is not None else "not_sold", entry.author_id, facts)
+    yield _due(entry, "sold" if winner is not None else "not_sold", entry.seller_id, facts)
     yield _due(entry, "not_won", None, facts, without=frozenset(() if winner is None else (winner,)))
 
 
@@ -101,23 +124,28 @@ def _after_undoing(entry: Entry, event: ActUndone, leaders: Leaders) -> Iterator
     if event.leader_id is not None:
         leaders[entry.auction_id] = event.leader_id
     if event.act == AuctionClosed.TYPE:
-        yield _due(entry, "reopened", entry.author_id)
+        yield _due(entry, "reopened", entry.seller_id)
         yield _due(entry, "reopened", None)
 
 
 def _after_reopening(entry: Entry, event: AuctionReopened, leaders: Leaders) -> Iterator[Due]:
-    yield _due(entry, "reopened", entry.author_id, {"reason": event.reason})
+    yield _due(entry, "reopened", entry.seller_id, {"reason": event.reason})
     yield _due(entry, "reopened", None, {"reason": event.reason})
+
+
+def _after_call(entry: Entry, event: AuctionCalled, leaders: Leaders) -> Iterator[Due]:
+    yield _due(entry, "called", entry.seller_id)
+    yield _followers_due(entry, "called")
 
 
 def _after_hide(entry: Entry, event: AuctionHidden, leaders: Leaders) -> Iterator[Due]:
     """The reason is for the seller alone."""
-    yield _due(entry, "hidden", entry.author_id, {"reason": event.hidden_for})
+    yield _due(entry, "hidden", entry.seller_id, {"reason": event.hidden_for})
     yield _followers_due(entry, "hidden")
 
 
 def _after_show(entry: Entry, event: AuctionShown, leaders: Leaders) -> Iterator[Due]:
-    yield _due(entry, "shown", entry.author_id)
+    yield _due(entry, "shown", entry.seller_id)
     yield _followers_due(entry, "shown")
 
 
@@ -126,13 +154,13 @@ def _after_cancel(entry: Entry, event: AuctionCancelled, leaders: Leaders) -> It
     leaders.pop(entry.auction_id, None)
     facts = {"reason": event.reason}
     if event.reason is not None or entry.hidden:
-        yield _due(entry, "cancelled", entry.author_id, facts)
+        yield _due(entry, "cancelled", entry.seller_id, facts)
     yield _followers_due(entry, "cancelled", facts)
 
 
 def _followers_due(entry: Entry, kind: str, facts: Mapping[str, Any] | None = None) -> Due:
     """Return a word for all who bid on the lot or watch it, but for its seller."""
-    return _due(entry, kind, None, facts, without=frozenset((entry.author_id,)), watchers=True)
+    return _due(entry, kind, None, facts, without=frozenset((entry.seller_id,)), watchers=True)
 
 
 def _due(
@@ -163,6 +191,7 @@ CAUSES: Mapping[type[Event], Callable[[Entry, Any, Leaders], Iterator[Due]]] = {
     BidderNamed: _after_name,
     BidRetracted: _after_retraction,
     ActUndone: _after_undoing,
+    AuctionCalled: _after_call,
     AuctionReopened: _after_reopening,
     AuctionDecided: _after_close,
     AuctionClosed: _after_close,

@@ -12,7 +12,8 @@ from msgspec import Struct
 from saleroom.kernel.errors import Fault
 from saleroom.notices.domain.kinds import KINDS
 
-CHANNELS = ("mail", "push")
+MAIL = "mail"
+CHANNELS = (MAIL, "push")
 ALL = "*"
 """In place of a kind: all kinds for which nothing else was chosen, those of later versions too."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -40,14 +41,15 @@ class QuietHours(Struct, frozen=True):
 
 
 class Choices(Struct, frozen=True):
-    """What a user chose: by (channel, kind) whether they want it. What they did not choose, they get."""
+    """What a user chose, by (channel, kind). They get what they did not choose, by mail only if the kind is `mailed`."""
 
     wanted: Mapping[tuple[str, str], bool] = {}
     quiet: QuietHours | None = None
 
     def wants(self, channel: str, kind: str) -> bool:
         """Return whether the user wants words of this kind by this channel."""
-        return self.wanted.get((channel, kind), self.wanted.get((channel, ALL), True))
+        usual = channel != MAIL or KINDS[kind].mailed
+        return self.wanted.get((channel, kind), self.wanted.get((channel, ALL), usual))
 
     def by(self, channel: str) -> dict[str, bool]:
         """Return for each kind whether the user wants it by this channel."""

@@ -8,10 +8,14 @@ from datetime import timedelta
 from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.events import Outcome
 
 AT_ONCE = timedelta()
 SOON = timedelta(minutes=10)
 """How long before its end the word about a watched lot goes out."""
+LOTS_AWAY = 3
+"""How many lots before its own call the word about a lot of a live sale goes out."""
+NEAR = timedelta(minutes=30)
 
 Holds = Callable[[Auction, int], bool]
 """Whether a word to a user still says what is so, by the auction as it is now."""
@@ -46,6 +50,18 @@ def _has_won(auction: Auction, user_id: int) -> bool:
     return auction.over and auction.leader is not None and auction.leader.id == user_id
 
 
+def _waits(auction: Auction, user_id: int) -> bool:
+    return _is_open(auction, user_id) and auction.block is None
+
+
+def _is_on_block(auction: Auction, user_id: int) -> bool:
+    return _is_open(auction, user_id) and auction.block is not None
+
+
+def _is_undecided(auction: Auction, user_id: int) -> bool:
+    return auction.outcome is Outcome.CONDITIONAL
+
+
 def _always(auction: Auction, user_id: int) -> bool:
     return True
 
@@ -53,13 +69,15 @@ def _always(auction: Auction, user_id: int) -> bool:
 class Kind(Struct, frozen=True, kw_only=True):
     """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
 
-    It is dropped if it waits longer than it `lasts`, or if it no longer `holds`.
+    It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. Who has chosen nothing gets no mail of a kind
+    that is not `mailed`: it would come too late.
     """
 
     name: str
     gathers: bool = False
     lasts: timedelta = timedelta(days=3)
     holds: Holds = _always
+    mailed: bool = True
 
 
 KINDS: Mapping[str, Kind] = {
@@ -72,6 +90,9 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="shown", holds=_is_shown),
         Kind(name="cancelled"),
         Kind(name="ending", lasts=SOON, holds=_is_open),
+        Kind(name="near", lasts=NEAR, holds=_waits),
+        Kind(name="called", lasts=SOON, holds=_is_on_block, mailed=False),
+        Kind(name="decision_asked", holds=_is_undecided),
         Kind(name="won", holds=_has_won),
         Kind(name="not_won", holds=_is_over),
         Kind(name="sold", holds=_is_over),

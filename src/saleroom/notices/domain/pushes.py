@@ -23,7 +23,7 @@ AUTH = re.compile(r"[A-Za-z0-9_-]{22}")
 KEPT_MAX = timedelta(days=1)
 """How long a push service keeps a message at most: what happened yesterday is read on the page."""
 TOPIC_CHARACTERS = 32
-URGENT = frozenset({"outbid", "ending", "leading"})
+URGENT = frozenset({"outbid", "ending", "leading", "near", "called"})
 """Kinds that are of use for a short time only; a device that saves power is woken for them."""
 _ENDPOINT = re.compile(r"https://[!-~]+")
 ENDPOINT_FAULT = Fault("push_endpoint", "must be the https address of a push service, as a browser gives it")

@@ -6,12 +6,14 @@ It has a place of its own in the log, so that webhooks need no mail server. Whil
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from saleroom.kernel.instants import instant
 from saleroom.notices.domain.causes import TYPES, Due, Entry, words_due
 from saleroom.notices.domain.kinds import KINDS, SOON
 from saleroom.notices.domain.webhooks import LASTS, NOTICE, PUBLIC, WAITING_MAX, Off, Scope, Webhook
 from saleroom.notices.service.log_reader import LogReader
+from saleroom.notices.service.nearing import near_due
 from saleroom.notices.service.webhooks_off import switch_off
 from saleroom.notices.storage import causes, webhooks
 from saleroom.notices.storage.webhooks import PLACE, Parties
@@ -50,28 +52,28 @@ def read_page(tx: Transaction, place: int, complete: int) -> tuple[int, list[Mes
     after = causes.numbers_upto(tx, place, complete)
     hooks = webhooks.all_on(tx)
     entries = causes.entries(tx, place, after, PUBLIC) if hooks else []
-    parties = webhooks.parties(tx, {one.auction_id for one in entries}, {one.user_id for one in hooks})
     telling = [one for one in entries if one.event.TYPE in TYPES]
     due: dict[int, list[Due]] = {}
-    for one in words_due(telling, causes.leaders_before(tx, telling)):
+    for one in (*words_due(telling, causes.leaders_before(tx, telling)), *near_due(tx, telling)):
         due.setdefault(one.number, []).append(one)
+    about = {one.auction_id for one in entries} | {one.auction_id for one in chain.from_iterable(due.values())}
+    parties = webhooks.parties(tx, about, {one.user_id for one in hooks})
     return after, [message for entry in entries for hook in hooks for message in _for_hook(hook, entry, due, parties)]
 
 
 def _for_hook(hook: Webhook, entry: Entry, due: dict[int, list[Due]], parties: Parties) -> Iterator[Message]:
     """Yield the messages to one webhook that follow from one event: the event itself, then the words to its owner."""
     kind, number = entry.event.TYPE, entry.number
-    bids = hook.user_id in parties.bidders.get(entry.auction_id, ())
-    watches = hook.user_id in parties.watchers.get(entry.auction_id, ())
-    concerns = hook.scope is Scope.HOUSE or bids or watches or hook.user_id == entry.author_id
-    if concerns and hook.wants(kind):
+    user_id = hook.user_id
+    concerns = hook.scope is Scope.HOUSE or user_id in (entry.author_id, entry.seller_id)
+    if (concerns or parties.follows(entry.auction_id, user_id, watchers=True)) and hook.wants(kind):
         yield _message(hook, kind, f"{kind}:{number}:{hook.id}", entry.gid, {"event": number})
     for one in due.get(number, ()):
-        mine = one.receiver == hook.user_id
+        mine = one.receiver == user_id
         if one.receiver is None:
-            mine = (bids or (one.watchers and watches)) and hook.user_id not in one.without
+            mine = user_id not in one.without and parties.follows(one.auction_id, user_id, watchers=one.watchers)
         if mine and hook.wants(f"{NOTICE}{one.kind}"):
-            key = f"{NOTICE}{one.kind}:{number}:{hook.id}"
+            key = f"{NOTICE}{one.kind}:{one.cause}:{hook.id}"
             yield _message(hook, f"{NOTICE}{one.kind}", key, one.gid, {"at": instant(one.at), "data": one.facts})
 
 

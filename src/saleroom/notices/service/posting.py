@@ -10,9 +10,12 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from functools import partial
 
+from msgspec import structs
+
 from saleroom.notices.domain.causes import Due, words_due
 from saleroom.notices.domain.kinds import AT_ONCE, KINDS, SOON
 from saleroom.notices.service.log_reader import LogReader
+from saleroom.notices.service.nearing import near_due
 from saleroom.notices.storage import causes
 from saleroom.outbox import places, store
 from saleroom.outbox.message import MAIL, Message
@@ -51,7 +54,7 @@ def read_causes(tx: Transaction, place: int, complete: int, channels: Sequence[s
     """Return how far the next page of the log goes, and the words that follow from it, for one receiver and channel each."""
     after = causes.numbers_upto(tx, place, complete)
     entries = causes.entries(tx, place, after)
-    due = words_due(entries, causes.leaders_before(tx, entries))
+    due = [*words_due(entries, causes.leaders_before(tx, entries)), *near_due(tx, entries)]
     single = {one.receiver for one in due if one.receiver is not None}
     known = {channel: causes.reachable(tx, single, channel) for channel in channels}
     now = tx.now()
@@ -67,20 +70,7 @@ def _for_each(tx: Transaction, due: Due, channel: str, known: Collection[int]) -
         others = [due.receiver] if due.receiver in known else []
     else:
         others = causes.followers(tx, due.auction_id, channel, watchers=due.watchers)
-    return [
-        Due(
-            kind=due.kind,
-            number=due.number,
-            auction_id=due.auction_id,
-            gid=due.gid,
-            at=due.at,
-            receiver=one,
-            facts=due.facts,
-            channel=channel,
-        )
-        for one in others
-        if one not in due.without
-    ]
+    return [structs.replace(due, receiver=one, channel=channel) for one in others if one not in due.without]
 
 
 def post_words(tx: Transaction, place: int, after: int, due: Sequence[Due], gather: timedelta) -> bool:
@@ -95,7 +85,7 @@ def _message(due: Due, gather: timedelta) -> Message:
     kind = KINDS[due.kind]
     return Message(
         kind=due.kind,
-        key=f"{due.kind}:{due.number}:{due.receiver}",
+        key=f"{due.kind}:{due.cause}:{due.receiver}",
         receiver=due.receiver,
         about=due.gid,
         facts=due.facts,

@@ -18,6 +18,7 @@ from saleroom.notices.domain.causes import TYPES, Entry
 from saleroom.notices.storage.tables import push_subscriptions
 from saleroom.outbox.message import PUSH
 from saleroom.outbox.tables import outbox
+from saleroom.sales.storage.tables import consignors, lots
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -26,6 +27,11 @@ _STANDINGS = (BidPlaced.TYPE, BidVoided.TYPE, BidderNamed.TYPE, BidRetracted.TYP
 """The types of events that may change who leads."""
 _LEADING_AMONG = 4
 """Of so many bids in a row at least one leads: a decision logs two at most, and one of them leads."""
+
+_SOLD = auctions.outerjoin(lots, lots.c.auction_id == auctions.c.id).outerjoin(
+    consignors, consignors.c.id == lots.c.consignor_id
+)
+"""Auctions with those who brought their lots to a sale, if anybody did."""
 
 
 def numbers_upto(tx: Transaction, after: int, until: int) -> int:
@@ -37,13 +43,14 @@ def numbers_upto(tx: Transaction, after: int, until: int) -> int:
 
 def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TYPES) -> list[Entry]:
     """Return the events of these types after one number and up to another, in order."""
-    source = events.join(auctions, events.c.auction_id == auctions.c.id)
+    source = events.join(_SOLD, events.c.auction_id == auctions.c.id)
     found = (
         select(
             events.c.id,
             events.c.auction_id,
             auctions.c.gid,
             auctions.c.author_id,
+            consignors.c.user_id.label("consignor_id"),
             HIDDEN.label("is_hidden"),
             events.c.type,
             events.c.at,
@@ -60,6 +67,7 @@ def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TY
             auction_id=row.auction_id,
             gid=row.gid,
             author_id=row.author_id,
+            consignor_id=row.consignor_id,
             hidden=row.is_hidden,
             event=event_from_parts(
                 row.type, row.at, msgspec.json.decode(row.payload)["data"], msgspec.json.decode(row.private)
@@ -67,6 +75,13 @@ def entries(tx: Transaction, after: int, until: int, types: Collection[str] = TY
         )
         for row in tx.execute(found)
     ]
+
+
+def sellers(tx: Transaction, auction_ids: Collection[int]) -> dict[int, int]:
+    """Return who hears of each of these auctions as its seller (`Entry.seller_id`)."""
+    seller = func.coalesce(consignors.c.user_id, auctions.c.author_id).label("seller")
+    found = select(auctions.c.id, seller).select_from(_SOLD).where(bulk.among(tx, auctions.c.id, auction_ids))
+    return {row.id: row.seller for row in tx.execute(found)}
 
 
 def leaders_before(tx: Transaction, first: Iterable[Entry]) -> dict[int, int]:

@@ -33,6 +33,11 @@ class Parties(Struct, frozen=True):
     bidders: Mapping[int, frozenset[int]]
     watchers: Mapping[int, frozenset[int]]
 
+    def follows(self, auction_id: int, user_id: int, *, watchers: bool) -> bool:
+        """Return whether a user has bid on a lot, or with `watchers` watches it."""
+        watches = watchers and user_id in self.watchers.get(auction_id, ())
+        return watches or user_id in self.bidders.get(auction_id, ())
+
 
 def add(tx: Transaction, user_id: int, url: str, kinds: Collection[str], scope: Scope, salt: str) -> Webhook:
     """Store a webhook that is on, and return it. The user's row is locked."""

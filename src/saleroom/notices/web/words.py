@@ -103,6 +103,25 @@ PHRASES: Mapping[str, Phrase] = {
         shows_price=True,
         shows_end=True,
     ),
+    "near": Phrase(
+        title=N_("A lot of mine, or one that I watch or bid on, is called soon"),
+        subject=N_("Called soon: %(lot)s"),
+        sentence=N_("The auctioneer calls this lot soon: three lots at most come before it."),
+        shows_price=True,
+    ),
+    "called": Phrase(
+        title=N_("The auctioneer sells a lot of mine, or one that I watch or bid on"),
+        subject=N_("On the block: %(lot)s"),
+        sentence=N_("The auctioneer is selling this lot now."),
+        shows_price=True,
+    ),
+    "decision_asked": Phrase(
+        title=N_("My lot has a bid below the reserve price, and I am to decide"),
+        subject=N_("Do you accept the bid? %(lot)s"),
+        sentence=N_(
+            "The highest bid on your lot is %(price)s, which is below its reserve price. Tell the house whether you accept it."
+        ),
+    ),
     "won": Phrase(
         title=N_("I have won a lot"),
         subject=N_("You have won: %(lot)s"),

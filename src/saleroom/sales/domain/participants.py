@@ -62,6 +62,11 @@ class Participant(Struct, frozen=True, kw_only=True):
         """Whether staff or the rules of the sale have approved them."""
         return self.standing in (Standing.APPROVED, Standing.LIMITED)
 
+    @property
+    def is_declined(self) -> bool:
+        """Whether staff have declined them."""
+        return self.standing is Standing.DECLINED
+
 
 class Exposure(Struct, frozen=True):
     """What a participant owes and may come to owe in the sale: by lot, the hammer price or the maximum by which they lead."""
@@ -99,7 +104,7 @@ def on_registration(sale: Sale, was: Participant | None) -> tuple[Standing, Deci
     """
     refuse_if_over(sale)
     if was is not None:
-        if was.standing is Standing.DECLINED:
+        if was.is_declined:
             raise RegistrationDeclined(sale=sale.gid, reason=was.reason)
         return was.standing, was.limit
     if not needs_registration(sale):
@@ -113,7 +118,7 @@ def refuse_to_bid(sale: Sale, participant: Participant | None) -> None:
     if participant is None:
         if needs_registration(sale):
             raise NotRegistered(sale=sale.gid)
-    elif participant.standing is Standing.DECLINED:
+    elif participant.is_declined:
         raise RegistrationDeclined(sale=sale.gid, reason=participant.reason)
     elif needs_registration(sale) and not participant.may_bid:
         raise RegistrationPending(sale=sale.gid)

@@ -43,6 +43,7 @@ from saleroom.sales.domain.participants import (
     standing_of,
 )
 from saleroom.sales.domain.sale import Names, Sale, refuse_if_over
+from saleroom.sales.service.people_mails import tell_of_decision
 from saleroom.sales.storage import participants, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
@@ -162,6 +163,7 @@ def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
     one = structs.replace(one, **said, is_guest=username is None)
     one = _add(tx, sale, _with_paddle(tx, sale, one, newcomer.paddle))
     note(tx, by, Act.BIDDER_ADMITTED, one.user.id, {}, _facts(sale, one))
+    tell_of_decision(tx, sale, None, one)
     return _known(tx, one)
 
 
@@ -198,7 +200,7 @@ def check_in(tx: Transaction, token: str, gid: str, participant: str, paddle: in
     """
     by, sale = _staff(tx, token, gid)
     was = _locked(tx, sale, participant)
-    if was.standing is Standing.DECLINED:
+    if was.is_declined:
         raise RegistrationDeclined(sale=sale.gid, reason=was.reason)
     one = structs.replace(was, channel=Channel.FLOOR, checked_in_at=was.checked_in_at or tx.now())
     one = _with_paddle(tx, sale, _decided(one, Standing.APPROVED), paddle)
@@ -355,6 +357,7 @@ def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Part
         except IntegrityError as error:
             raise TryAgain("the paddle was taken in between") from error
         note(tx, by, act, one.user.id, _facts(sale, was), _facts(sale, one), one.reason)
+        tell_of_decision(tx, sale, was, one)
     return _known(tx, one)
 
 
