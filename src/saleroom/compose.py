@@ -134,6 +134,7 @@ def application(
         cors_origins=settings.cors_origins,
         trusted_proxies=settings.trusted_proxies,
         https=_is_https(settings),
+        subdomains=settings.hsts_subdomains,
         outcomes=outcomes,
         around=None if traces is None else traces.layer,
     )

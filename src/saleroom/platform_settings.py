@@ -113,6 +113,9 @@ class PlatformSettings(BaseModel):
     public_url: str | None = Field(
         None, description="Address that people see, such as https://bids.example; https makes cookies secure."
     )
+    hsts_subdomains: bool = Field(
+        False, description="Whether browsers reach the subdomains of public_url by https alone, too, for a year."
+    )
     currency: str = Field(
         "EUR", description="Currency of all amounts, by its ISO 4217 code, such as USD; pages show it."
     )

@@ -273,8 +273,10 @@ def test_caches_keep_origins_apart(serve_house: ServeHouse) -> None:
 
 
 def test_browsers_stay_with_https(serve_house: ServeHouse, sqlite_house: House) -> None:
-    """A house with an https address sends HSTS with a max-age of a year. Any other house sends none."""
+    """A house with an https address sends HSTS with a max-age of a year, by a setting for its subdomains. Others send none."""
     house = serve_house(public_url="https://bids.example")
+    more = serve_house(public_url="https://bids.example", hsts_subdomains=True)
+    assert "max-age=31536000; includeSubDomains" == more.stranger.get("/").headers["strict-transport-security"]
     for path in ("/", "/auctions", "/nowhere", "/assets/none"):
         assert "max-age=31536000" == house.stranger.get(path).headers["strict-transport-security"]
         assert "strict-transport-security" not in sqlite_house.stranger.get(path).headers

@@ -1,4 +1,4 @@
-"""The log of refusals: a line for requests that were refused by 401 or 403."""
+"""The log of refusals: a line for requests whose input, right or rate was refused."""
 
 import pytest
 
@@ -24,10 +24,18 @@ async def test_refusals_are_logged_with_their_number(
     assert 401 == house.anyone.post(f"/auctions/{gid}/bids", headers=token, json={"amount": 11}).status_code
     assert 403 == house.stranger.post("/login?password=hunter2", json={}).status_code
     assert 404 == house.anyone.get("/nowhere").status_code
+    assert 400 == house.anyone.get("/auctions?limit=hunter2").status_code
+    assert 405 == house.anyone.delete("/auctions").status_code
+    assert 415 == house.anyone.post("/login", content=b"hunter2").status_code
     wrong = {"username": "ada", "password": "hunter2"}
     assert [422] * 5 + [429] == [house.anyone.post("/login", json=wrong).status_code for _ in range(6)]
-    told = {"401 /me": 5, "401 /auctions/{gid}/bids": 1, "403 other": 1, "429 /login": 1}
-    await until(lambda: sum(count for count, _ in _lines(errors_logged)) == 9, "all are told")
+    told = {"400 /auctions": 1, "405 /auctions": 1, "415 /login": 1} | {
+        "401 /me": 5,
+        "401 /auctions/{gid}/bids": 1,
+        "403 other": 1,
+        "429 /login": 1,
+    }
+    await until(lambda: sum(count for count, _ in _lines(errors_logged)) == 12, "all are told")
     counted: dict[str, int] = {}
     for _, routes in _lines(errors_logged)[1:]:
         counted = {name: counted.get(name, 0) + routes.get(name, 0) for name in counted | routes}

@@ -38,7 +38,7 @@ from saleroom.storage.database import Database
 
 
 def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
-    passwords = Passwords(_breached(settings))
+    passwords = Passwords(_breached(settings), settings.house_name)
     database = platform.database
     registrations = (
         Registrations(database, settings.registrations_per_hour) if settings.registration == "open" else None

@@ -206,7 +206,7 @@ def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]])
     async def with_accounts(database: Database) -> R:
         await with_tables(database)
         listed = settings.breached_passwords
-        passwords = Passwords(None if listed is None else BreachedPasswords(listed))
+        passwords = Passwords(None if listed is None else BreachedPasswords(listed), settings.house_name)
         try:
             return await work(Accounts(database, passwords, None))
         finally:

@@ -47,6 +47,7 @@ def build(
     cors_origins: Sequence[str],
     trusted_proxies: Sequence[str],
     https: bool,
+    subdomains: bool,
     outcomes: Outcomes,
     around: Callable[[Respond], Respond] | None = None,
 ) -> Application:
@@ -56,7 +57,7 @@ def build(
     """
     front = Front(guard, Routes(pages, resources), page_answer, whose, urgent)
     respond: Respond = Cors(front, cors_origins) if cors_origins else front
-    respond = SecurityHeaders(respond, outcomes, https=https)
+    respond = SecurityHeaders(respond, outcomes, https=https, subdomains=subdomains)
     respond = TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond
     return Application(respond if around is None else around(respond), front.refused)
 

@@ -44,8 +44,8 @@ JSON_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
 )
 """The security headers of JSON, which is not a document. They are few: each header costs a bid a microsecond."""
-HTTPS_HEADERS = ((b"strict-transport-security", b"max-age=31536000"),)
-"""For a house that people reach by https. Its subdomains are left out, as they may belong to others."""
+HSTS = b"max-age=31536000"
+"""For a house that people reach by https. Its subdomains are left out unless it says so, as they may belong to others."""
 IS_JSON = "saleroom.is_json"
 """In the scope of a request: every answer to it with a body is JSON."""
 
@@ -53,11 +53,14 @@ IS_JSON = "saleroom.is_json"
 class SecurityHeaders:
     """The layer around everything else: adds the security headers to every answer, and a new page's cookie; counts it."""
 
-    def __init__(self, respond: Respond, outcomes: Outcomes, *, https: bool = False) -> None:
+    def __init__(self, respond: Respond, outcomes: Outcomes, *, https: bool = False, subdomains: bool = False) -> None:
         self._respond = respond
         self._outcomes = outcomes
-        self._json = JSON_HEADERS + (HTTPS_HEADERS if https else ())
-        self._others = SECURITY_HEADERS + (HTTPS_HEADERS if https else ())
+        stay = (
+            ((b"strict-transport-security", HSTS + (b"; includeSubDomains" if subdomains else b"")),) if https else ()
+        )
+        self._json = JSON_HEADERS + stay
+        self._others = SECURITY_HEADERS + stay
 
     async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Pass the request on, and add to the answer."""

@@ -1,4 +1,4 @@
-"""The answers of a house, counted by route and status; and a log line for refusals by 401, 403 and 429."""
+"""The answers of a house, counted by route and status; and a log line for refusals of input, rights and rates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ROUTE = "saleroom.route"
 the guard refused the request."""
 OTHER = "other"
 """In place of the route of a request without one."""
-_REFUSED = (401, 403, 429)
+_REFUSED = (400, 401, 403, 405, 413, 415, 429, 431)
+"""What is refused before any rule of a sale is asked: input, rights and rates."""
 
 
 class Outcomes:

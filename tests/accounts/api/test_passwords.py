@@ -48,6 +48,16 @@ def test_it_is_so_in_every_process(database_url: str, serve_house: ServeHouse) -
         client.http.close()
 
 
+def test_no_password_is_the_name_of_its_user(house: House) -> None:
+    """A name with a few more characters is refused at a registration and at a change, and changes nothing."""
+    account = {"username": "ada.lovelace", "password": "Ada-Lovelace-1"}
+    assert (422, "obvious_password") == refusal(house.anyone.post("/users", json=account))
+    ada = house.newcomer()
+    changed = ada.request("PUT", "/me/password", json=CHANGE | {"newPassword": f"{ada.name}!"})
+    assert (422, "obvious_password") == refusal(changed)
+    assert 200 == logs_in(house, ada.name, PASSWORD)
+
+
 def test_a_wrong_current_password(house: House) -> None:
     """A wrong current password is 403 `wrong_password`, as the token is valid. Nothing changes, and no session ends."""
     ada = house.newcomer()

@@ -18,6 +18,7 @@ from saleroom.accounts.domain.errors import (
     BreachedPassword,
     CodeRequired,
     InvalidAuthentication,
+    ObviousPassword,
     RegistrationClosed,
     UsernameTaken,
     WrongCode,
@@ -149,7 +150,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         form=_REGISTRATION,
         status=201,
         answer=AccountView,
-        errors=(UsernameTaken, BreachedPassword, RegistrationClosed, TooManyRequests, Busy),
+        errors=(UsernameTaken, BreachedPassword, ObviousPassword, RegistrationClosed, TooManyRequests, Busy),
         about="If registration is closed, only the command line adds users.",
     ),
     Endpoint(
@@ -198,7 +199,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         access=Access.TOKEN,
         form=_PASSWORD_CHANGE,
         status=204,
-        errors=(WrongPassword, BreachedPassword, TooManyRequests, Busy),
+        errors=(WrongPassword, BreachedPassword, ObviousPassword, TooManyRequests, Busy),
         about="The token of this request stays valid. A wrong current password counts as a failed login.",
     ),
 )

@@ -14,6 +14,7 @@ from saleroom.accounts.domain.errors import (
     HigherRole,
     InvalidInvitation,
     MailOff,
+    ObviousPassword,
     RoleAboveOwn,
     TooManyInvitations,
     UnknownInvitation,
@@ -211,7 +212,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         form=_JOIN,
         status=201,
         answer=AccountView,
-        errors=(InvalidInvitation, UsernameTaken, BreachedPassword, Busy),
+        errors=(InvalidInvitation, UsernameTaken, BreachedPassword, ObviousPassword, Busy),
         about="The new account has the role of the invitation. `POST /login` gives its first token.",
     ),
 )

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.api.accounts import any_string, new_password
 from saleroom.accounts.api.mail_addresses import CODE
-from saleroom.accounts.domain.errors import BreachedPassword, InvalidLink, MailOff
+from saleroom.accounts.domain.errors import BreachedPassword, InvalidLink, MailOff, ObviousPassword
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.forms import Form
@@ -56,7 +56,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         tag="accounts",
         form=_RESET,
         status=204,
-        errors=(InvalidLink, BreachedPassword, Busy),
+        errors=(InvalidLink, BreachedPassword, ObviousPassword, Busy),
         about="All tokens of the user stop working at once. One-time codes stay as they are. Each code counts once, and only "
         "the latest one of an account.",
     ),

@@ -55,6 +55,12 @@ class BreachedPassword(Mismatch):
     code = "breached_password"
 
 
+class ObviousPassword(Mismatch):
+    """This password is little more than your username or the name of the house, which people try first; choose another."""
+
+    code = "obvious_password"
+
+
 class UsernameTaken(Conflict):
     """This username is taken; choose another."""
 

@@ -80,11 +80,14 @@ class Accounts:
         self._tells = tells_of_devices
 
     async def register(self, username: str, password: str, address: str) -> Account:
-        """Return the new account. Raises RegistrationClosed, UsernameTaken, BreachedPassword, TooManyRequests or Busy."""
+        """Return the new account.
+
+        Raises RegistrationClosed, UsernameTaken, ObviousPassword, BreachedPassword, TooManyRequests or Busy.
+        """
         if self._registrations is None:
             raise RegistrationClosed
         await self._registrations.take(address)
-        digest = await self._passwords.digest(password, network(address))
+        digest = await self._passwords.digest(username, password, network(address))
         account = await self._database.write(register, username, digest)
         log.info("somebody registered", user=username, address=address)
         return account
@@ -154,7 +157,7 @@ class Accounts:
         """Replace the password of the token's user, and end all their other sessions.
 
         A wrong `current` counts as a failed login. Otherwise a thief of a token could guess the password at any speed.
-        Raises Unauthenticated, Contradiction, WrongPassword, BreachedPassword, TooManyRequests or Busy.
+        Raises Unauthenticated, Contradiction, WrongPassword, ObviousPassword, BreachedPassword, TooManyRequests or Busy.
         """
         username = (await self._database.read(authenticate, token, Right.ACCOUNT)).username
         if new == current:
@@ -165,7 +168,7 @@ class Accounts:
             async with self._failed_logins.attempt(username, address):
                 while not changed:
                     _, verified = await self._verified(username, current, address, "a change of password failed")
-                    digest = digest or await self._passwords.digest(new, network(address))
+                    digest = digest or await self._passwords.digest(username, new, network(address))
                     changed = await self._database.write(change_digest, token, verified, digest)
         except InvalidAuthentication:
             raise WrongPassword from None
@@ -186,12 +189,13 @@ class Accounts:
 
     async def set_password(self, username: str, password: str) -> None:
         """Replace a user's password, and end all their sessions, by the command line. Raises UnknownUser."""
-        digest = await self._passwords.digest(password)
+        digest = await self._passwords.digest(username, password)
         await self._database.write(set_digest, username, digest)
 
     async def add(self, username: str, password: str, role: Role = Role.MEMBER) -> Account:
         """Return a new account, made by the command line, even if registration is closed. Raises UsernameTaken."""
-        return await self._database.write(add, username, await self._passwords.digest(password), role)
+        digest = await self._passwords.digest(username, password)
+        return await self._database.write(add, username, digest, role)
 
 
 @ranked(Rank.LOGIN)

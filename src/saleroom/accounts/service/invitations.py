@@ -42,11 +42,11 @@ class Invitations:
     async def join(self, code: str, username: str, password: str, address: str) -> Account:
         """Return a new account with the role of an invitation, also if registration is closed.
 
-        Raises InvalidInvitation, UsernameTaken, BreachedPassword or Busy.
+        Raises InvalidInvitation, UsernameTaken, ObviousPassword, BreachedPassword or Busy.
         """
         # A digest takes a while, which only the holder of a link may ask for.
         await self._database.read(check, code, self._sign)
-        digest = await self._passwords.digest(password, network(address))
+        digest = await self._passwords.digest(username, password, network(address))
         account = await self._database.write(join, username, digest, code, self._sign)
         log.info("somebody joined by an invitation", user=username, address=address)
         return account

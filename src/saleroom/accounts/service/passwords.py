@@ -12,6 +12,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from saleroom.accounts.domain.obvious import WORDS, refuse_obvious, words_of
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.kernel.errors import Busy
 from saleroom.storage.faults import HangUp
@@ -37,14 +38,20 @@ def _decoy() -> str:
 class Passwords:
     """Makes and verifies digests (Argon2id, 19 MiB, t=2, p=1, salted), unless the client has hung up before that begins."""
 
-    def __init__(self, breached: BreachedPasswords | None = None) -> None:
+    def __init__(self, breached: BreachedPasswords | None = None, house: str = "") -> None:
+        """`house` is its name, which no password may consist of."""
         self._breached = breached
+        self._words = words_of(house, *WORDS)
         self._pool = ThreadPoolExecutor(THREADS, "passwords")
         self._under_way: Counter[str] = Counter()
         self._decoy = _decoy()
 
-    async def digest(self, password: str, place: str = "") -> str:
-        """Return the digest of a new password. `place` is the network that asks, or empty. Raises BreachedPassword or Busy."""
+    async def digest(self, username: str, password: str, place: str = "") -> str:
+        """Return the digest of a user's new password. `place` is the network that asks, or empty.
+
+        Raises ObviousPassword, BreachedPassword or Busy.
+        """
+        refuse_obvious(password, self._words | words_of(username))
 
         def digest() -> str:
             if self._breached is not None:

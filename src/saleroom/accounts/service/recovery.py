@@ -67,11 +67,11 @@ class Recovery:
     async def reset(self, code: str, new: str, address: str) -> None:
         """Set a new password by the code of a link, and end all sessions of its user.
 
-        Raises InvalidLink, BreachedPassword or Busy.
+        Raises InvalidLink, ObviousPassword, BreachedPassword or Busy.
         """
         # A digest takes a while, which only the holder of a link may ask for.
-        await self._database.read(check, code, self._sign)
-        digest = await self._passwords.digest(new, network(address))
+        username = await self._database.read(check, code, self._sign)
+        digest = await self._passwords.digest(username, new, network(address))
         username = await self._database.write(reset, code, digest, self._sign)
         log.info("a password was set by a link", user=username, address=address)
 
@@ -127,11 +127,13 @@ def reset(tx: Transaction, code: str, digest: str, sign: Sign) -> str:
     return accounts.find(tx, link.user_id).username
 
 
-def check(tx: Transaction, code: str, sign: Sign) -> None:
-    """Raise InvalidLink unless the code is that of a link that is still good."""
+def check(tx: Transaction, code: str, sign: Sign) -> str:
+    """Return whose link has this code. Raises InvalidLink unless it is still good."""
     link = _link(tx, code)
-    if not link.has_code(code, accounts.login_of(tx, link.user_id).password_digest, sign):
+    login = accounts.login_of(tx, link.user_id)
+    if not link.has_code(code, login.password_digest, sign):
         raise InvalidLink
+    return login.account.username
 
 
 def _link(tx: Transaction, code: str) -> MailLink:

@@ -105,6 +105,12 @@ WORDS = Words(
         "breached_password": (
             N_("This password stands in a list of stolen passwords, which thieves try first. Choose another."),
         ),
+        "obvious_password": (
+            N_(
+                "This password is little more than your username or the name of the house, which people try first. "
+                "Choose another."
+            ),
+        ),
         "username_taken": (N_("This username is taken. Choose another."),),
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
