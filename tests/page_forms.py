@@ -16,6 +16,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/void": {"bid": "2", "reason": "A slip of the hand."},
     "POST /lots/{gid}/questions": {"text": "Does it run?"},
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
+    "POST /admin/rates": {"name": "Evening sales"},
+    "POST /admin/rates/choice": {"sale": "nowhere"},
     "POST /admin/sales": {"title": "An evening", "kind": "timed"},
     "POST /admin/sales/{gid}": {"title": "An evening"},
     "POST /admin/sales/{gid}/lots": {"name": "Clock", "startingPrice": "10"},

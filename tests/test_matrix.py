@@ -23,32 +23,29 @@ from tests.fixtures_house import NO_TLS, House
 from tests.page_forms import FORMS, WITH_FILES
 from tests.page_routes import methods, page_routes
 from tests.sales import needed as sale_rights
+from tests.settlement import needed as settlement_rights
 
 NEEDED: dict[str, Right | None] = {
     **sale_rights.ENDPOINTS,
+    **settlement_rights.ENDPOINTS,
     "amendAuction": Right.SELL,
     "answerQuestion": Right.SELL,
     "approveSeller": Right.APPROVE_SELLERS,
     "arrangePhotos": Right.SELL,
     "askQuestion": Right.ASK,
     "auditLog": Right.READ_AUDIT,
-    "addConsignor": Right.CATALOGUE,
-    "addLot": Right.CATALOGUE,
     "addRemark": Right.SELL,
     "bidHistory": Right.READ,
     "buyNow": Right.BID,
     "cancelAuction": Right.SELL,
     "callOffSale": Right.MANAGE_SALES,
     "cancelSale": Right.MODERATE_LOTS,
-    "changeConsignor": Right.CATALOGUE,
-    "changeLot": Right.CATALOGUE,
     "changeSale": Right.MANAGE_SALES,
     "changeMailAddress": Right.ACCOUNT,
     "changePassword": Right.ACCOUNT,
     "changeWebhook": Right.ACCOUNT,
     "chooseNotices": Right.ACCOUNT,
     "closeAuction": Right.SELL,
-    "consignors": Right.CATALOGUE,
     "confirmOneTimeCodes": Right.ACCOUNT,
     "createAuction": Right.SELL,
     "deleteWebhook": Right.ACCOUNT,
@@ -96,7 +93,6 @@ NEEDED: dict[str, Right | None] = {
     "mySessions": Right.ACCOUNT,
     "myWatching": Right.READ,
     "myWebhooks": Right.ACCOUNT,
-    "orderLots": Right.CATALOGUE,
     "outbox": Right.READ_OUTBOX,
     "placeBid": Right.BID,
     "publishSale": Right.MANAGE_SALES,
@@ -129,6 +125,7 @@ NEEDED: dict[str, Right | None] = {
 
 PAGES: dict[str, Right | None] = {
     **sale_rights.PAGES,
+    **settlement_rights.PAGES,
     "GET /": Right.READ,
     "GET /.well-known/change-password": None,
     "GET /address/confirm": Right.READ,

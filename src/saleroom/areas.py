@@ -10,11 +10,12 @@ from saleroom.notices.area import NOTICES
 from saleroom.outbox import tables as outbox_tables
 from saleroom.sales.area import SALES
 from saleroom.settings import Settings
+from saleroom.settlement.area import SETTLEMENT
 from saleroom.storage import tables as platform_tables
 from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Transaction
 
-AREAS: tuple[Area[Settings], ...] = (ACCOUNTS, BIDDING, SALES, NOTICES)
+AREAS: tuple[Area[Settings], ...] = (ACCOUNTS, BIDDING, SALES, SETTLEMENT, NOTICES)
 TABLES = HouseTables((platform_tables.TABLES, outbox_tables.TABLES, *(area.tables for area in AREAS)))
 """The tables of the platform and of all areas."""
 

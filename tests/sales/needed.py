@@ -1,8 +1,14 @@
-"""The rights that the endpoints and pages of catalogue files and of the people of a sale need, for `tests/test_matrix.py`."""
+"""The rights that the endpoints and pages of catalogues and of the people of a sale need, for `tests/test_matrix.py`."""
 
 from saleroom.accounts.domain.rights import Right
 
 ENDPOINTS: dict[str, Right | None] = {
+    "addConsignor": Right.CATALOGUE,
+    "addLot": Right.CATALOGUE,
+    "changeConsignor": Right.CATALOGUE,
+    "changeLot": Right.CATALOGUE,
+    "consignors": Right.CATALOGUE,
+    "orderLots": Right.CATALOGUE,
     "actOnBlock": Right.RUN_SALE,
     "admitBidder": Right.ADMIT_BIDDERS,
     "changeParticipant": Right.ADMIT_BIDDERS,

@@ -21,12 +21,13 @@ from saleroom.http import problems
 from saleroom.kernel.errors import Change, Fault, Invalid, Refusal, TooManyRequests
 from saleroom.notices.web.words import WORDS as NOTICES
 from saleroom.sales.web.words import WORDS as SALES
+from saleroom.settlement.web.words import WORDS as SETTLEMENT
 from saleroom.site.language import Languages, TranslatedFault
 from saleroom.site.words import PLATFORM
 
-WORDS = PLATFORM | ACCOUNTS | BIDDING | SALES | NOTICES
+WORDS = PLATFORM | ACCOUNTS | BIDDING | SALES | SETTLEMENT | NOTICES
 SOURCE = Path(problems.__file__).parents[1]
-PARTS = ("kernel", "accounts", "bidding", "sales", "notices", "http", "site", "feed")
+PARTS = ("kernel", "accounts", "bidding", "sales", "settlement", "notices", "http", "site", "feed")
 """The folders whose faults reach users. Those of `storage` are for the owner's imports."""
 ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -68,6 +68,9 @@ class Act(StrEnum):
     BIDDER_CHECKED_IN = "bidder.checked_in"
     BIDDERS_MERGED = "bidders.merged"
     BLOCK_ACTED = "block.acted"
+    RATES_MADE = "rates.made"
+    RATES_CHANGED = "rates.changed"
+    RATES_CHOSEN = "rates.chosen"
 
 
 ACTS: Mapping[Act, str] = {
@@ -112,6 +115,9 @@ ACTS: Mapping[Act, str] = {
     Act.BIDDER_CHECKED_IN: "checked a bidder in at a sale",
     Act.BIDDERS_MERGED: "merged two bidders of a sale",
     Act.BLOCK_ACTED: "acted on the block of a sale",
+    Act.RATES_MADE: "made a rate card",
+    Act.RATES_CHANGED: "changed a rate card",
+    Act.RATES_CHOSEN: "chose a rate card",
 }
 """Each act in words that go after who did it."""
 

@@ -48,6 +48,7 @@ class Right(StrEnum):
     ADMIT_BIDDERS = "admit_bidders"
     RUN_SALE = "run_sale"
     REOPEN_LOTS = "reopen_lots"
+    SET_RATES = "set_rates"
 
 
 class Scope(StrEnum):
@@ -89,6 +90,7 @@ MEANINGS: Mapping[Right, str] = {
     Right.ADMIT_BIDDERS: "admit bidders to sales and give them paddles",
     Right.RUN_SALE: "run sales as their clerk",
     Right.REOPEN_LOTS: "reopen lots that the hammer has closed, and decide for their sellers",
+    Right.SET_RATES: "make rate cards and choose which of them holds",
 }
 """Each right in words that go after "you may"."""
 

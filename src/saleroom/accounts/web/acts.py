@@ -50,6 +50,9 @@ ACTS_SAID: Mapping[str, str] = {
     Act.BIDDER_CHECKED_IN: N_("checked a bidder in at a sale"),
     Act.BIDDERS_MERGED: N_("merged two bidders of a sale"),
     Act.BLOCK_ACTED: N_("acted on the block of a sale"),
+    Act.RATES_MADE: N_("made a rate card"),
+    Act.RATES_CHANGED: N_("changed a rate card"),
+    Act.RATES_CHOSEN: N_("chose a rate card"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

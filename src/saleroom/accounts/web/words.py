@@ -34,6 +34,7 @@ RIGHTS: Mapping[str, str] = {
     Right.ADMIT_BIDDERS: N_("admit bidders to sales and give them paddles"),
     Right.RUN_SALE: N_("run sales as their clerk"),
     Right.REOPEN_LOTS: N_("reopen lots that the hammer has closed, and decide for their sellers"),
+    Right.SET_RATES: N_("make rate cards and choose which of them holds"),
 }
 """The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
 

@@ -1,0 +1,7 @@
+"""Settlement over the HTTP API. `ENDPOINTS` are those of every house."""
+
+from __future__ import annotations
+
+from saleroom.settlement.api import rates
+
+ENDPOINTS = rates.ENDPOINTS

@@ -1,0 +1,63 @@
+"""The words of the API's document that are about settlement."""
+
+from __future__ import annotations
+
+from saleroom.bidding.domain.events import Channel
+from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.rates import Item, Payer
+from saleroom.settlement.domain.tax import Country, Goods
+
+SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["-12.500"]}
+_PERCENT: Schema = {**MONEY, "examples": ["25.000"]}
+
+VOCABULARY = Vocabulary(
+    members={
+        "above": (MONEY, "The tier is for prices above this one."),
+        "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
+        "card": ({"pattern": GID_PATTERN}, "The rate card."),
+        "cardName": ({}, "By what name the house knows the rate card."),
+        "cardVersion": ({"minimum": 1}, "The number of the version: each change makes another one."),
+        "commission": ({}, "The seller's commission."),
+        "consignorLines": ({}, "What the consignor gets and bears, line by line."),
+        "country": ({"enum": list(Country)}, "Whose law taxes the house."),
+        "cumulative": ({}, "Whether each percentage is of the part of the price in its tier."),
+        "donation": (_PERCENT, "What the consignor donates, in per cent of the hammer price."),
+        "due": (MONEY, "What the buyer owes."),
+        "entryFee": (MONEY, "The consignor's fee for each lot."),
+        "goods": ({"enum": list(Goods)}, "What is sold by the rate card."),
+        "hiddenTax": (MONEY, "The tax inside the amount by the margin scheme, which no paper shows."),
+        "insurance": (_PERCENT, "Insurance of a lot that is sold, in per cent of the hammer price."),
+        "item": ({"enum": list(Item)}, "What the line is about."),
+        "legalWords": ({}, "What the law wants to be said on paper; null if nothing."),
+        "lineAmount": (SIGNED, "The amount without the tax on top of it; what a consignor bears is negative."),
+        "lineTax": (SIGNED, "The tax on top of the amount."),
+        "minimum": (MONEY, "The least that is taken of a lot that is sold."),
+        "percent": (_PERCENT, "So many per cent of the price."),
+        "photoFee": (MONEY, "The consignor's fee for the photos of each lot."),
+        "premium": ({}, "The buyer's premium."),
+        "proceeds": (SIGNED, "What the consignor gets; negative if they owe."),
+        "rateCards": ({}, "The rate cards, by name."),
+        "resaleRight": ({"enum": list(Payer)}, "Who bears the artist's resale right."),
+        "since": (INSTANT, "From when on this version holds."),
+        "surcharges": (
+            {"propertyNames": {"enum": list(Channel)}},
+            "What is added to the premium by the channel of the winning bid, in per cent of the hammer price.",
+        ),
+        "taxPercent": (_PERCENT, "The percentage of the tax on top."),
+        "tiers": ({}, "They rise, and the first is above 0."),
+        "unsoldFee": (MONEY, "The consignor's fee for each lot that is not sold."),
+    },
+    forms={
+        ("RateCardView", "taxScheme"): {
+            "enum": list(TaxScheme),
+            "description": "The tax scheme of lots that have none themselves.",
+        },
+        ("BillView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme that holds for the lot."},
+        ("RateChoiceView", "card"): {
+            "pattern": GID_PATTERN,
+            "description": "The rate card that is chosen; null for none of its own.",
+        },
+    },
+    tags={"settlement": "After the hammer: rates, and what lots cost and bring."},
+)

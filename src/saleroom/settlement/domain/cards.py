@@ -1,0 +1,137 @@
+"""Rate cards as a house keeps them: by name, in versions; and the JSON of cards and bills."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.kernel.instants import instant
+from saleroom.settlement.domain.rates import Bill, Line, RateCard
+from saleroom.settlement.domain.scales import Scale
+
+NAME_MAX = 100
+CARDS_MAX, VERSIONS_MAX = 200, 500
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """A version of a rate card, which is never changed: a change is another version. `id` is the store's number."""
+
+    id: int
+    gid: str
+    name: str
+    number: int
+    since: datetime
+    card: RateCard
+
+
+class RateTierView(Struct, frozen=True):
+    """A tier of a scale."""
+
+    above: str
+    percent: str
+
+
+class ScaleView(Struct, frozen=True):
+    """A percentage that changes with the price."""
+
+    tiers: list[RateTierView]
+    cumulative: bool
+    minimum: str
+
+
+class RateCardView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A rate card in its latest version, for staff."""
+
+    card: str
+    card_name: str
+    card_version: int
+    since: str
+    premium: ScaleView
+    commission: ScaleView
+    surcharges: dict[str, str]
+    entry_fee: str
+    photo_fee: str
+    unsold_fee: str
+    insurance: str
+    donation: str
+    resale_right: str
+    country: str
+    goods: str
+    tax_scheme: str
+
+
+class LineView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A line of a bill; what a consignor bears is negative. `hidden_tax` is for staff alone."""
+
+    item: str
+    line_amount: str
+    tax_percent: str
+    line_tax: str
+    hidden_tax: str
+
+
+class BillView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a lot costs its buyer and brings its consignor."""
+
+    tax_scheme: str
+    legal_words: str | None
+    buyer_lines: list[LineView]
+    due: str
+    consignor_lines: list[LineView]
+    proceeds: str
+
+
+def card_view(version: Version) -> RateCardView:
+    """Return a rate card as JSON has it."""
+    card = version.card
+    return RateCardView(
+        card=version.gid,
+        card_name=version.name,
+        card_version=version.number,
+        since=instant(version.since),
+        premium=_scale(card.premium),
+        commission=_scale(card.commission),
+        surcharges={channel.value: _text(percent) for channel, percent in card.surcharges.items()},
+        entry_fee=_text(card.entry),
+        photo_fee=_text(card.photo),
+        unsold_fee=_text(card.unsold),
+        insurance=_text(card.insurance),
+        donation=_text(card.donation),
+        resale_right=card.resale_right,
+        country=card.country,
+        goods=card.goods,
+        tax_scheme=card.scheme,
+    )
+
+
+def bill_view(bill: Bill) -> BillView:
+    """Return a bill as JSON has it."""
+    return BillView(
+        tax_scheme=bill.scheme,
+        legal_words=bill.words,
+        buyer_lines=[_line(line) for line in bill.buyer],
+        due=_text(bill.due),
+        consignor_lines=[_line(line) for line in bill.consignor],
+        proceeds=_text(bill.proceeds),
+    )
+
+
+def _line(line: Line) -> LineView:
+    return LineView(
+        item=line.item,
+        line_amount=_text(line.amount),
+        tax_percent=_text(line.rate),
+        line_tax=_text(line.tax),
+        hidden_tax=_text(line.hidden_tax),
+    )
+
+
+def _scale(scale: Scale) -> ScaleView:
+    tiers = [RateTierView(_text(tier.above), _text(tier.percent)) for tier in scale.tiers]
+    return ScaleView(tiers, scale.cumulative, _text(scale.minimum))
+
+
+def _text(amount: Decimal) -> str:
+    return f"{amount:.3f}"

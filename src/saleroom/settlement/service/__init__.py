@@ -1,0 +1,1 @@
+"""The use cases of settlement: each public function is one transaction."""

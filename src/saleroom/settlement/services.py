@@ -1,0 +1,18 @@
+"""The services behind the API and the pages of settlement, made in `area.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from saleroom.storage.database import Database
+from saleroom.storage.tokens import Tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettlementServices:
+    """The services behind the API and the pages of settlement."""
+
+    database: Database
+    tokens: Tokens
+    places: int
+    """The decimals of the minor unit of the currency."""

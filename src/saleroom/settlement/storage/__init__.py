@@ -1,0 +1,1 @@
+"""Settlement as rows."""

@@ -1,0 +1,85 @@
+"""Rate cards as rows, in versions, and the choices of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Column, Row, Select, func, insert, select
+
+from saleroom.settlement.domain.cards import Version
+from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
+from saleroom.storage.database import Transaction
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+decode_card = msgspec.json.Decoder(RateCard).decode
+"""Return the terms of a rate card from their JSON. Raises msgspec.MsgspecError."""
+
+_ROWS = select(rate_card_versions, rate_cards.c.gid, rate_cards.c.name).join_from(
+    rate_card_versions, rate_cards, rate_cards.c.id == rate_card_versions.c.card_id
+)
+
+
+def add(tx: Transaction, gid: str, name: str) -> int:
+    """Store a new card, and return its number. Raises IntegrityError if the name is taken."""
+    return int(tx.execute(insert(rate_cards).returning(rate_cards.c.id), {"gid": gid, "name": name}).scalar_one())
+
+
+def add_version(tx: Transaction, card_id: int, number: int, card: RateCard, by_id: int) -> None:
+    """Store another version of a card. Raises IntegrityError if it is there already."""
+    row = {"card_id": card_id, "number": number, "terms": _encode(card).decode(), "since": tx.now(), "by_id": by_id}
+    tx.execute(insert(rate_card_versions), row)
+
+
+def lock(tx: Transaction, gid: str) -> int | None:
+    """Return the number of a card, which is locked until the transaction ends."""
+    return tx.execute(select(rate_cards.c.id).where(rate_cards.c.gid == gid).with_for_update()).scalar_one_or_none()
+
+
+def named(tx: Transaction, name: str) -> bool:
+    """Return whether a card has this name."""
+    return tx.execute(select(rate_cards.c.id).where(rate_cards.c.name == name)).first() is not None
+
+
+def count(tx: Transaction) -> int:
+    """Return how many cards there are."""
+    return int(tx.execute(select(func.count()).select_from(rate_cards)).scalar_one())
+
+
+def latest(tx: Transaction, gid: str) -> Version | None:
+    """Return the latest version of a card."""
+    return next(iter(_versions(tx, _ROWS.where(rate_cards.c.gid == gid, _IS_LATEST))), None)
+
+
+def all_latest(tx: Transaction) -> list[Version]:
+    """Return all cards in their latest versions, by name."""
+    return _versions(tx, _ROWS.where(_IS_LATEST).order_by(rate_cards.c.name))
+
+
+def choose(tx: Transaction, card_id: int | None, of: Column[Any], number: int, by_id: int) -> None:
+    """Store which card holds from now on for a sale, a consignor or a lot: `of` is the column of the one."""
+    row = {"card_id": card_id, of.name: number, "since": tx.now(), "by_id": by_id}
+    tx.execute(insert(rate_choices), row)
+
+
+def chosen(tx: Transaction, of: Column[Any], number: int) -> str | None:
+    """Return the gid of the card that holds by the latest choice for a sale, a consignor or a lot; None without one."""
+    found = select(rate_cards.c.gid).outerjoin_from(rate_choices, rate_cards, rate_cards.c.id == rate_choices.c.card_id)
+    return tx.execute(found.where(of == number).order_by(rate_choices.c.id.desc()).limit(1)).scalar_one_or_none()
+
+
+_newer = rate_card_versions.alias()
+_IS_LATEST = rate_card_versions.c.number == (
+    select(func.max(_newer.c.number)).where(_newer.c.card_id == rate_card_versions.c.card_id).scalar_subquery()
+)
+
+
+def _versions(tx: Transaction, statement: Select[Any]) -> list[Version]:
+    return [_version(row) for row in tx.execute(statement)]
+
+
+def _version(row: Row[Any]) -> Version:
+    since: datetime = row.since
+    return Version(id=row.id, gid=row.gid, name=row.name, number=row.number, since=since, card=decode_card(row.terms))

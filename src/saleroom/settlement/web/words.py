@@ -1,0 +1,62 @@
+"""The words of the pages for settlement: its refusals, lines, countries and goods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.rates import Item, Payer
+from saleroom.settlement.domain.tax import Country, Goods
+from saleroom.site.language import N_
+from saleroom.site.words import Words
+
+WORDS = Words(
+    refusals={
+        "unknown_rate_card": (N_("There is no such rate card."),),
+        "rate_card_taken": (N_("Another rate card has this name. Choose another name."),),
+        "too_many_rate_cards": (N_("The house has as many rate cards, or versions of one, as it can have."),),
+    },
+    faults={
+        "percent_too_high": (N_("Enter at most 100 per cent."),),
+        "too_many_tiers": (N_("Enter at most 20 tiers."),),
+        "first_tier": (N_("The first tier must be above 0."),),
+        "tiers_rise": (N_("Each tier must be above a higher price than the one before."),),
+        "tier_format": (N_("Write each tier on a line of its own, such as 0: 25 for 25 per cent above 0."),),
+        "gid": (N_("There is no such rate card."),),
+    },
+)
+
+ITEMS: Mapping[Item, str] = {
+    Item.HAMMER: N_("Hammer price"),
+    Item.PREMIUM: N_("Buyer's premium"),
+    Item.SURCHARGE: N_("Surcharge"),
+    Item.RESALE_RIGHT: N_("Artist's resale right"),
+    Item.COMMISSION: N_("Seller's commission"),
+    Item.ENTRY: N_("Entry fee"),
+    Item.PHOTO: N_("Photo fee"),
+    Item.UNSOLD: N_("Fee for an unsold lot"),
+    Item.INSURANCE: N_("Insurance"),
+    Item.DONATION: N_("Donation"),
+}
+SCHEMES: Mapping[TaxScheme, str] = {
+    TaxScheme.STANDARD: N_("Standard rate"),
+    TaxScheme.MARGIN: N_("Margin scheme"),
+    TaxScheme.EXEMPT: N_("Exempt"),
+    TaxScheme.RESALE_RIGHT: N_("With resale right"),
+    TaxScheme.REVERSE_CHARGE: N_("Reverse charge"),
+    TaxScheme.NONE: N_("No tax"),
+}
+COUNTRIES: Mapping[Country, str] = {
+    Country.DE: N_("Germany"),
+    Country.AT: N_("Austria"),
+    Country.CH: N_("Switzerland"),
+    Country.UK: N_("United Kingdom"),
+    Country.NONE: N_("none: the house charges no tax"),
+}
+GOODS: Mapping[Goods, str] = {
+    Goods.SECOND_HAND: N_("second-hand goods"),
+    Goods.ART: N_("works of art"),
+    Goods.COLLECTORS: N_("collectors' items"),
+    Goods.ANTIQUES: N_("antiques"),
+}
+PAYERS: Mapping[Payer, str] = {Payer.BUYER: N_("the buyer"), Payer.CONSIGNOR: N_("the consignor")}
