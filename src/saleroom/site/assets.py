@@ -128,8 +128,11 @@ def choose_coding(accepted: str, available: Container[str]) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield every public file: no symbolic link, nothing hidden, no compressed twin of another file."""
-    for entry in sorted(folder.iterdir()):
+    """Yield every public file: no symbolic link, nothing hidden, no compressed twin of another file.
+
+    An area may have no public files, and then a clone of this repository has no folder for them.
+    """
+    for entry in sorted(folder.iterdir()) if folder.exists() else ():
         if entry.is_symlink() or entry.name.startswith("."):
             continue
         if entry.is_dir():
