@@ -45,6 +45,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/people/{username}/lift": {"reason": "She has paid."},
     "POST /admin/people/{username}/role": {"role": "member"},
     "POST /admin/people/{username}/sanctions": {"kind": "warning", "reason": "Be polite."},
+    "POST /admin/sales/{gid}/book": {"line": "12 1 500"},
     "POST /admin/sales/{gid}/people": {"personName": "Ada Lovelace"},
     "POST /admin/sales/{gid}/people/{participant}/decision": {"admission": "approved"},
     "POST /admin/sales/{gid}/people/{participant}/merger": {"into": "12"},

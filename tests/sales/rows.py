@@ -7,11 +7,12 @@ from sqlalchemy import insert
 from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.storage import photos
 from saleroom.kernel.parties import Party
+from saleroom.sales.domain.book import Entered
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
-from saleroom.sales.storage import consignors, lots, participants, sales
+from saleroom.sales.storage import book, consignors, lots, participants, sales
 from saleroom.sales.storage.tables import lot_photos, lot_prints
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import eur
@@ -49,6 +50,7 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     tx.execute(insert(lot_photos), with_photo)
     printed = {"lot_id": lots.of_sale(tx, sale.id)[0].id, "digest": "5a" * 16, "printed_at": now}
     tx.execute(insert(lot_prints), printed)
+    book.add(tx, next(iter(auctions.values())), Entered(1, eur("500")), owner.id, now)
     return sale
 
 

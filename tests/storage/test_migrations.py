@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0046"
+NEWEST = "0047"
 ADDED = {
     "cleared_at",
     "agent",
@@ -99,6 +99,7 @@ LATER = {
     "lots",
     "lot_photos",
     "sale_events",
+    "book_lines",
     "participants",
     "rate_cards",
     "rate_card_versions",

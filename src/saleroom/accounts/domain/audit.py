@@ -71,6 +71,8 @@ class Act(StrEnum):
     RATES_MADE = "rates.made"
     RATES_CHANGED = "rates.changed"
     RATES_CHOSEN = "rates.chosen"
+    ABSENTEE_BID_ENTERED = "absentee_bid.entered"
+    ABSENTEE_BID_TAKEN_BACK = "absentee_bid.taken_back"
 
 
 ACTS: Mapping[Act, str] = {
@@ -118,6 +120,8 @@ ACTS: Mapping[Act, str] = {
     Act.RATES_MADE: "made a rate card",
     Act.RATES_CHANGED: "changed a rate card",
     Act.RATES_CHOSEN: "chose a rate card",
+    Act.ABSENTEE_BID_ENTERED: "entered an absentee bid",
+    Act.ABSENTEE_BID_TAKEN_BACK: "took an absentee bid back",
 }
 """Each act in words that go after who did it."""
 

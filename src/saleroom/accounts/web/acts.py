@@ -53,6 +53,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.RATES_MADE: N_("made a rate card"),
     Act.RATES_CHANGED: N_("changed a rate card"),
     Act.RATES_CHOSEN: N_("chose a rate card"),
+    Act.ABSENTEE_BID_ENTERED: N_("entered an absentee bid"),
+    Act.ABSENTEE_BID_TAKEN_BACK: N_("took an absentee bid back"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

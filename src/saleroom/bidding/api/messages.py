@@ -60,7 +60,10 @@ _FIELDS: dict[str, tuple[Schema, str]] = {
     "bidder": (BIDDER, "The bidder: a username, or on a lot of a sale perhaps a paddle, such as `#12`."),
     "buyNowPrice": ({}, "The price at which it is sold at once, until the first bid; null if there is none."),
     "cap": ({}, "The end never moves past this; null if nothing bounds it."),
-    "channel": ({}, "How the bid came, if a clerk took it: from the hall or by telephone."),
+    "channel": (
+        {},
+        "How the bid came, if staff took it: from the hall, by telephone, or from the book of absentee bids.",
+    ),
     "currentBid": ({}, "The price; null if no bid stands."),
     "currentBidAt": ({}, "When the bid was decided that leads; null if no bid stands."),
     "currentBidder": (BIDDER, "The leader; null if no bid stands."),

@@ -50,7 +50,7 @@ from saleroom.bidding.domain.errors import (
     OnBlock,
     OwnAuction,
 )
-from saleroom.bidding.domain.events import AuctionClosed, AuctionCreated, BidPlaced, Event, Outcome
+from saleroom.bidding.domain.events import AuctionClosed, AuctionCreated, BidPlaced, Channel, Event, Outcome
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
@@ -285,7 +285,7 @@ def _last_act(log: Sequence[Event]) -> _Act | None:
                 acts = []
             case AskSet() | AuctionWarned() | BidderNamed() | BidRetracted() | AuctionSkipped() | AuctionClosed():
                 acts.append(act)
-            case BidPlaced() if act.event.channel is not None:
+            case BidPlaced() if act.event.channel not in (None, Channel.ABSENTEE):
                 acts.append(act)
             case ActUndone():
                 acts = [each for each in acts if each.version != act.event.undone]

@@ -27,11 +27,12 @@ class Outcome(StrEnum):
 
 
 class Channel(StrEnum):
-    """How somebody bids in a sale: by themselves online, in the hall, or by telephone."""
+    """How somebody bids in a sale: by themselves online, in the hall, by telephone, or absent, by what they have left."""
 
     ONLINE = "online"
     FLOOR = "floor"
     PHONE = "phone"
+    ABSENTEE = "absentee"
 
 
 class Reason(StrEnum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from decimal import Decimal
 
 from msgspec import Struct, structs
 
@@ -77,6 +78,8 @@ class BidBook:
         """The numbers of the bids that were recorded with the bid at a version, its own among them, counted from 1."""
         self.places: dict[int, list[int]] = {}
         """The indexes of all events of the log that go with the bid at a version: its bids, and its raises."""
+        self.own_numbers: dict[int, int] = {}
+        """The number of the bid at a version itself."""
         self._bids: dict[int, BidPlaced] = {}
         self._accepted: list[_Accepted | _Retracted] = []
         self._named: dict[int, int] = {}
@@ -124,6 +127,7 @@ class BidBook:
 
     def _take(self, bid: BidPlaced) -> None:
         self._bids[self._version] = bid
+        self.own_numbers[self._version] = self._number
         self._recorded_with(self._version)
         self._held_off = None if bid.leading else self._version
         party, asked = Party(bid.bidder_id, bid.bidder), bid.asked
@@ -169,6 +173,16 @@ class BidBook:
             if isinstance(each, _Accepted) and each.holder.id == self._leader and each.version not in self.voided:
                 return each
         return None
+
+    def standing_of(self, user_id: int) -> list[tuple[int, Decimal]]:
+        """Return the requests of a user that stand, raises of the maximum among them: the bid's version, and the limit."""
+        found: list[tuple[int, Decimal]] = []
+        for each in self._accepted:
+            if isinstance(each, _Retracted):
+                found = []  # none of before stands then
+            elif each.holder.id == user_id and each.version not in self.voided:
+                found.append((each.version, each.request.limit))
+        return found
 
     @property
     def last_bid(self) -> int:

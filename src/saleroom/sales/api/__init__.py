@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import block, clocks, consignors, importing, lots, paper, participants, sales, streams
+from saleroom.sales.api import block, book, clocks, consignors, importing, lots, paper, participants, sales, streams
 
 ENDPOINTS = (
     *sales.ENDPOINTS,
     *clocks.ENDPOINTS,
     *block.ENDPOINTS,
+    *book.ENDPOINTS,
     *lots.ENDPOINTS,
     *consignors.ENDPOINTS,
     *importing.ENDPOINTS,

@@ -6,6 +6,7 @@ from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.errors import PaddleFixed, PaddleTaken, TooManyParticipants
+from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.participants import Standing
 
 _PADDLE: Schema = {"minimum": 1, "maximum": PADDLE_MAX}
@@ -19,6 +20,12 @@ PEOPLE = Vocabulary(
     members={
         "admission": ({"enum": list(Standing)}, "Whether they may bid; `limited` is approved up to the limit."),
         "bidLimit": (MONEY, "The limit in the sale; null for none."),
+        "book": ({}, "The lines of this page."),
+        "bookMaximum": (MONEY, "The most that they bid on the lot."),
+        "enteredAt": (INSTANT, "When it was entered."),
+        "enteredBy": ({}, "Who entered it."),
+        "leads": ({}, "Whether its bidder leads on the lot."),
+        "stands": ({}, "Whether it was neither taken back nor voided."),
         "bidsBy": ({"enum": list(Channel)}, "How they bid."),
         "checkedInAt": (INSTANT, "When they were checked in at the door; null if they were not."),
         "declinedFor": ({}, "Why they were declined; null if they were not."),
@@ -30,6 +37,10 @@ PEOPLE = Vocabulary(
         "participants": ({}, "The participants of this page."),
         "personName": ({}, "Their name, for staff; empty if that is not known."),
         "registeredAt": (INSTANT, "Since when they take part."),
+    },
+    forms={
+        ("BookLineView", "lot"): {"pattern": GID_PATTERN, "description": "The public identifier of the lot's auction."},
+        ("BookLineView", "label"): {"pattern": f"^{LABEL_PATTERN}$", "description": "The number of the lot."},
     },
     facts={
         PaddleTaken: {"paddle": _number("The paddle."), "free": _number("A paddle that nobody has.")},

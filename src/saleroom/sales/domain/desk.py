@@ -11,7 +11,7 @@ from saleroom.bidding.domain.block_events import AuctionCalled
 from saleroom.bidding.domain.events import BidPlaced, Channel, Event
 from saleroom.sales.domain.views import LotView
 
-ABSENTEE = "absentee"
+ABSENTEE = Channel.ABSENTEE.value
 """How a bid came that was placed before the lot was called, or that the house placed for an earlier maximum."""
 PACE_LOTS = 20
 """The pace is that of the last lots, so many at most: the beginning of an evening is slower than its middle."""

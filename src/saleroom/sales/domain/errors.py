@@ -29,6 +29,12 @@ class UnknownParticipant(Unknown):
     code = "unknown_participant"
 
 
+class NotInBook(Conflict):
+    """The book has no absentee bid of this paddle on this lot that could be taken back; what its bidder has bid stays."""
+
+    code = "not_in_book"
+
+
 class NoRegistration(Conflict):
     """Everybody may bid in this sale, so nobody registers for it."""
 

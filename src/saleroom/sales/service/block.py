@@ -23,7 +23,6 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.events import Channel, Event
 from saleroom.bidding.domain.voiding import BidBook
-from saleroom.bidding.service.admission import Bidders
 from saleroom.bidding.service.recording import advance, record, steps
 from saleroom.bidding.storage import auctions, bids, event_log
 from saleroom.kernel.identifiers import IdempotencyKey
@@ -32,13 +31,14 @@ from saleroom.kernel.parties import Party
 from saleroom.sales.domain import block
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.block_views import BlockView
-from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, UnknownPaddle
+from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
 from saleroom.sales.service.floor import floor
+from saleroom.sales.service.paddles import admitted, with_paddle
 from saleroom.sales.service.reading import views
-from saleroom.sales.storage import lots, participants, sales
+from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction
 
 NEXT_LOTS = 5
@@ -170,7 +170,7 @@ def _bid(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
     request = BidRequest(asked.amount, None, channel=asked.channel)
     if asked.paddle is None:
         return bidding.place_bid(auction, floor(tx), request, now)
-    of_lot, party = _admitted(tx, auction, asked.paddle)
+    of_lot, party = admitted(tx, auction, asked.paddle)
     made = bidding.place_bid(auction, party, request, now)
     of_lot.take(auction, party, request.limit, auction.after_all(made))
     return made
@@ -178,7 +178,7 @@ def _bid(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
 
 def _name(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
     calling.refuse_off_block(auction, tx.now())
-    of_lot, party = _admitted(tx, auction, asked.paddle or 0)
+    of_lot, party = admitted(tx, auction, asked.paddle or 0)
     made = calling.name_bidder(auction, _book(tx, auction), party, tx.now())
     of_lot.take(auction, party, auction.maximum or ZERO, auction.after_all(made))
     return made
@@ -187,23 +187,8 @@ def _name(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
 def _retracting(tx: Transaction, auction: Auction, asked: BlockAct) -> Party:
     """Return who takes a bid back: the bidder with the paddle, without one whoever leads."""
     if asked.paddle is not None:
-        return _with_paddle(tx, auction, asked.paddle)
+        return with_paddle(tx, auction, asked.paddle)
     return auction.leader or Party(0, "")
-
-
-def _admitted(tx: Transaction, auction: Auction, paddle: int) -> tuple[Bidders, Party]:
-    """Return the bidder with a paddle as the lot shows them, once the sale has admitted them."""
-    user = _with_paddle(tx, auction, paddle)
-    of_lot = Bidders(tx, [auction], lambda: [(auction, user)])
-    return of_lot, of_lot.known_as(auction, user)
-
-
-def _with_paddle(tx: Transaction, auction: Auction, paddle: int) -> Party:
-    assert auction.sale_id is not None, "a lot of a sale"
-    found = participants.with_paddle(tx, auction.sale_id, paddle)
-    if found is None:
-        raise UnknownPaddle(paddle=paddle)
-    return found.user
 
 
 def _book(tx: Transaction, auction: Auction) -> BidBook:

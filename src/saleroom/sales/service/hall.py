@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
+from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.block import FLOOR
 from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.photos import Photo
@@ -20,10 +21,10 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import LotView, SaleView, sale_view
 from saleroom.sales.service import block
 from saleroom.sales.service.access import get_one
-from saleroom.sales.storage import participants
+from saleroom.sales.storage import book, participants
 from saleroom.storage.database import Transaction
 
-ABSENTEE = "absentee"
+ABSENTEE = Channel.ABSENTEE.value
 BIDDERS_READ = 20
 """How many of the last bids tell who has bid on the lot."""
 
@@ -88,7 +89,7 @@ def shown(tx: Transaction, gid: str) -> Hall:
         sale=sale_view(sale),
         block=view,
         covers=covers(tx, [one.gid for one in lots]) if lots else {},
-        leads_by=None if leader is None else _way(tx, sale, leader, last),
+        leads_by=None if auction is None or leader is None else _way(tx, sale, auction, leader, last),
         leader_id=None if leader is None else leader.id,
         bidder_ids=frozenset(bid.bidder_id for bid in last),
     )
@@ -113,12 +114,14 @@ def entered(tx: Transaction, token: str | None, gid: str) -> tuple[Hall, Reader]
     return shown(tx, gid), reader(tx, token, gid)
 
 
-def _way(tx: Transaction, sale: Sale, leader: Party, last: Sequence[bids.Bid]) -> str:
-    """Return how the leader bids: a limit that the house bids for, otherwise as they take part in the sale."""
+def _way(tx: Transaction, sale: Sale, auction: Auction, leader: Party, last: Sequence[bids.Bid]) -> str:
+    """Return how the leader bids: a maximum that the house bids for, otherwise as they take part in the sale."""
     if leader.name == FLOOR:
         return Channel.FLOOR
     own = next((bid for bid in last if bid.bidder_id == leader.id and bid.voided is None), None)
     if own is not None and own.automatic:
+        return ABSENTEE
+    if own is not None and book.has(tx, auction.id, own.number):
         return ABSENTEE
     found = participants.find(tx, sale.id, leader.id)
     return Channel.ONLINE if found is None else found.channel

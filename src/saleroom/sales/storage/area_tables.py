@@ -20,7 +20,16 @@ from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
 from saleroom.sales.storage.lots import decode_terms
-from saleroom.sales.storage.tables import consignors, lot_photos, lot_prints, lots, participants, sale_events, sales
+from saleroom.sales.storage.tables import (
+    book_lines,
+    consignors,
+    lot_photos,
+    lot_prints,
+    lots,
+    participants,
+    sale_events,
+    sales,
+)
 from saleroom.storage.areas import AreaTables, TextRule
 
 _DIGEST = re.compile(DIGEST_PATTERN)
@@ -78,9 +87,10 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
 _ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, sale_events),
-    # A sale keeps its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
-    stays=(sales.c.owner_id, consignors.c.user_id),
+    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, book_lines, sale_events),
+    # A line of the book keeps its clerk, and
+    # a sale its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
+    stays=(sales.c.owner_id, consignors.c.user_id, book_lines.c.clerk_id),
     forget=forget,
     text_rules=TEXT_RULES,
     row_rules=_ROW_RULES,

@@ -113,6 +113,20 @@ lot_prints = Table(
 """What the label of a lot showed when it was last printed (`sales/domain/paper.py`)."""
 
 
+book_lines = Table(
+    "book_lines",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("maximum", Money, nullable=False),
+    Column("clerk_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("entered_at", Instant, nullable=False),
+    Index("ix_book_lines_auction_id", "auction_id"),
+)
+"""The absentee bids that staff have entered: the bid with this `number` on the lot has this maximum, or was raised to it."""
+
+
 sale_events = log_table("sale_events", "sale_id", ENDS)
 """The log of sales (`log/tables.py`)."""
 

@@ -12,6 +12,9 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
         N_("The next price must be above the present one."),
     ),
     "on_the_block": (N_("The lot is on the block already."),),
+    "not_in_book": (
+        N_("The book has no absentee bid of this paddle on this lot, or its bidder has raised it themselves since."),
+    ),
     "no_bid_stands": (N_("No bid stands, so the lot cannot be sold. Pass it."),),
     "needs_paddle": (N_("The hall leads, and nobody knows by which paddle. Name the paddle first."),),
     "below_reserve": (N_("The price is below the reserve. Sell conditionally, so that the seller decides, or pass."),),

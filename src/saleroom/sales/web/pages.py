@@ -8,6 +8,7 @@ from pathlib import Path
 from starlette.routing import Route
 
 from saleroom.sales.services import SaleServices
+from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
 from saleroom.sales.web.editor import SALES, EditorPages
@@ -42,7 +43,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     imports, paper = ImportPages(site, services), PaperPages(site, services)
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
-    console = ConsolePages(site, services)
+    console, book = ConsolePages(site, services), BookPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -50,6 +51,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{one}/check-in", Address(POST=people.check_in)),
         Route(f"{one}/decision", Address(POST=people.decide)),
         Route(f"{one}/merger", Address(POST=people.merge)),
+        Route(BOOK, Address(GET=book.show, POST=book.enter)),
         Route("/sales/{gid}/block/live", Address(GET=hall.live)),
         Route("/sales/{gid}/screen", Address(GET=hall.screen)),
         Route("/sales/{gid}/next", Address(GET=hall.next)),

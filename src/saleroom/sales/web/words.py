@@ -76,6 +76,9 @@ WORDS = Words(
         "skip": (N_("Enter 0 to 23."),),
         "digests": (N_("The digests of labels are not those that the house gave."),),
         "digests_length": (N_("A sale can have %(limit)s lots."),),
+        "book_line": (
+            N_("Enter a paddle, a lot and an amount, such as 12 45 500. A hyphen takes the bid back: 12 45 -"),
+        ),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
         "required_by_act": (N_("This is needed for what you want to do."),),
         "required_with_to": (N_("Enter the lower end of the estimate too."),),
@@ -99,4 +102,5 @@ CHANNELS: Mapping[Channel, str] = {
     Channel.FLOOR: N_("in the hall"),
     Channel.PHONE: N_("by telephone"),
     Channel.ONLINE: N_("online"),
+    Channel.ABSENTEE: N_("by absentee bids"),
 }
