@@ -31,6 +31,7 @@ COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "log-o
 COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
 COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
 COMMANDS += [["users", "invite"], ["users", "erase"]]
+COMMANDS += [["keys"], ["keys", "list"], ["keys", "renew"]]
 COMMANDS += [["notices"], ["notices", "test"], ["notices", "list"], ["notices", "retry"]]
 COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")

@@ -223,6 +223,7 @@ async def run(trial: OutboxTrial, folder: Path, where: str, place: TrialDatabase
             group.create_task(storm.run())
             group.create_task(_trouble(trial, storm, postmen, house, stack))
         await _settled(house, storm, postmen)
+        await asyncio.to_thread(postmen.close)  # nothing arrives after the words are read
         words = await database.read(store.listed, [*State], 10**6)
         letters_max = (time.monotonic() - started) / GATHER.total_seconds() + 1
     return judge(house, storm, words, postmen.deaths, letters_max)
@@ -256,13 +257,15 @@ async def _kills(postmen: Postmen, seconds: float) -> None:
 
 
 async def _settled(house: House, storm: Storm, postmen: Postmen) -> None:
-    """Wait until every word is posted and none waits; what is missing after that stays missing."""
+    """Wait until every word is posted and none waits; what has not moved for a minute stays missing."""
     due = sum(one.due.total() for one in house.reached(storm.due, []))
-    until = time.monotonic() + SETTLED_SECONDS_MAX
+    until, before = time.monotonic() + SETTLED_SECONDS_MAX, None
     while time.monotonic() < until:
         counts = await house.database.read(store.counts)
         if sum(counts.values()) >= due and not counts[State.WAITING]:
             return
+        if counts != before:
+            until, before = time.monotonic() + SETTLED_SECONDS_MAX, counts
         postmen.replace()
         await asyncio.sleep(0.1)
 

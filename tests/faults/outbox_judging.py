@@ -7,10 +7,12 @@ from itertools import groupby
 from msgspec import Struct
 
 from saleroom.notices.service.letters import NO_LONGER_SO
-from saleroom.outbox.message import MAIL, PUSH, WEBHOOK, State, Word, tries_max
+from saleroom.outbox.message import MAIL, PUSH, WEBHOOK, State, Word
 
 Cause = tuple[str, int, str]
 """The kind of a word, its receiver, and the lot that it is about."""
+TRIES_MAX = 100
+"""How often a word is tried in the trial: more often than in a house, as the processes die in a try every other second."""
 Arrival = tuple[str, int]
 """Where a letter arrived, and its number."""
 
@@ -44,7 +46,7 @@ def faults_of(one: Reached, words: Sequence[Word], addresses: dict[int, str]) ->
     for letter, number in Counter(one.arrived).items():
         if letter not in tries:
             yield f"{one.channel}: {letter} is no letter of the outbox"
-        elif number > tries[letter] or tries[letter] > tries_max(one.channel):
+        elif number > tries[letter] or tries[letter] > TRIES_MAX:
             yield f"{one.channel}: {letter} came {number} times, and was tried {tries[letter]} times"
     for to, letters in groupby(sorted(one.arrived, key=lambda letter: letter[0]), key=lambda letter: letter[0]):
         numbers = [number for _, number in letters]

@@ -25,6 +25,7 @@ from saleroom.outbox.hooks import HookClient
 from saleroom.outbox.message import MAIL, PUSH
 from saleroom.outbox.web_push import HouseKey
 from saleroom.storage.database import Database, unbound
+from tests.faults.outbox_judging import TRIES_MAX
 from tests.notices.equipment import ORIGIN, Postman
 from tests.outbox.mail_server import Post
 
@@ -133,7 +134,8 @@ def serve(given: Given) -> None:
     hooking.POLL_SECONDS = delivering.POLL_SECONDS = pushing.POLL_SECONDS = duty.IDLE_SECONDS = 0.1
     sending.AWAY_SECONDS_MIN, sending.AWAY_SECONDS_MAX = 0.1, 0.5
     message.PAUSE_MIN = message.PAUSE_MAX = store.CLAIMED_AT_LEAST = timedelta(seconds=1)
-    message.WEBHOOK_PAUSES = (timedelta(seconds=0.3),) * len(message.WEBHOOK_PAUSES)
+    message.WEBHOOK_PAUSES = (timedelta(seconds=0.3),) * (TRIES_MAX - 1)
+    message.TRIES_MAX = TRIES_MAX
     sending.SEND_SECONDS_MAX = hooks.ANSWER_SECONDS_MAX = 0.6
     _let_die_at(given.armed)
     asyncio.run(_serve(given))

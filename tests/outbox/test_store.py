@@ -137,6 +137,19 @@ async def test_a_word_is_given_up_after_the_last_try(clocked_database: Database,
     assert 0 == await clocked_database.write(store.send_again)
 
 
+async def test_a_word_that_ends_its_process_is_not_tried_for_ever(clocked_database: Database, clock: FakeClock) -> None:
+    """If the process ends in each try, the word is given up when it falls due after the last one, and says so."""
+    await clocked_database.write(store.post, lot("a", lasts=timedelta(days=30)))
+    for _ in range(TRIES_MAX):
+        [letter] = await clocked_database.read(store.due, MAIL, 9)
+        assert await clocked_database.write(store.claim, letter, 1.0)
+        clock.advance(hours=1)
+    [letter] = await clocked_database.read(store.due, MAIL, 9)
+    assert not await clocked_database.write(store.claim, letter, 1.0)
+    [given_up] = await clocked_database.read(store.listed, [State.GIVEN_UP], 9)
+    assert (TRIES_MAX, store.CUT_OFF) == (given_up.tries, given_up.last_error)
+
+
 async def test_words_expire_and_are_forgotten(clocked_database: Database, clock: FakeClock) -> None:
     """Where nothing is sent, nothing piles up: a word is dropped when it lasts no longer, and deleted after a month."""
     await clocked_database.write(store.post_all, [lot("1", lasts=timedelta(hours=1)), lot("2"), lot("3", 3)])

@@ -30,7 +30,7 @@ async def webhooks(settings: Settings, _: str | None) -> Sequence[Finding]:
     """No webhook has failed for an hour, and none was switched off in the last week."""
     if settings.webhooks == "off":
         return [off("webhooks", "webhooks is off: none is posted to")]
-    found = await _read(settings, _webhooks)
+    found = await read(settings, _webhooks)
     if found is None:
         return [off("webhooks", _UNKNOWN)]
     failing, ended = found
@@ -48,7 +48,7 @@ async def push(settings: Settings, _: str | None) -> Sequence[Finding]:
     if push_contact(settings) is None:
         what = "no message goes out: push services want to know whom to write to"
         return [warned("push", what, "set mail_sender, or public_url with https; or set web_push to off")]
-    failing = await _read(settings, _failing)
+    failing = await read(settings, _failing)
     if failing is None:
         return [off("push", _UNKNOWN)]
     if failing:
@@ -68,7 +68,7 @@ def _failing(tx: Transaction) -> int:
     return store.failing(tx, PUSH, tx.now() - FAILS_FOR)
 
 
-async def _read(settings: Settings, look: Callable[[Transaction], T]) -> T | None:
+async def read(settings: Settings, look: Callable[[Transaction], T]) -> T | None:
     """Return what is found; None if the database cannot tell, which is a finding of its own."""
     if is_missing(parse_url(settings.database)):
         return None

@@ -36,6 +36,7 @@ LETTER_WORDS_MAX = 50
 """The most words of one letter."""
 CLAIMED_AT_LEAST = timedelta(seconds=45)
 """A try that has begun takes less: until then no other one begins, even if the pause is shorter."""
+CUT_OFF = "The house ended in the last try."
 EXPIRED = "It waited for too long."
 
 Person = tuple[int | None, str | None, bool]
@@ -126,9 +127,13 @@ def waiting_at(tx: Transaction, channel: str) -> float | None:
 def claim(tx: Transaction, words: Sequence[Word], chance: float) -> bool:
     """Begin a try of a letter, and note when the next one follows if this process ends before it settles the letter.
 
-    False if another process has begun one, or a word is settled. `chance` is that of `message.pause`.
+    False if another process has begun one, or a word is settled. `chance` is that of `message.pause`. If the last try has begun
+    already, its process ended in it: the words are given up, so that none is tried for ever whose tries end its process.
     """
     tries = words[0].tries + 1
+    if tries > tries_max(words[0].channel):
+        settle(tx, words, State.GIVEN_UP, words[0].last_error or CUT_OFF)
+        return False
     unchanged = (outbox.c.id.in_([one.id for one in words]), WAITING, outbox.c.tries == words[0].tries)
     begun = update(outbox).where(*unchanged)
     wait = max(pause(tries, chance, words[0].channel), CLAIMED_AT_LEAST)

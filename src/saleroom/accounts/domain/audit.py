@@ -73,6 +73,7 @@ class Act(StrEnum):
     RATES_CHOSEN = "rates.chosen"
     ABSENTEE_BID_ENTERED = "absentee_bid.entered"
     ABSENTEE_BID_TAKEN_BACK = "absentee_bid.taken_back"
+    KEY_RENEWED = "key.renewed"
 
 
 ACTS: Mapping[Act, str] = {
@@ -122,6 +123,7 @@ ACTS: Mapping[Act, str] = {
     Act.RATES_CHOSEN: "chose a rate card",
     Act.ABSENTEE_BID_ENTERED: "entered an absentee bid",
     Act.ABSENTEE_BID_TAKEN_BACK: "took an absentee bid back",
+    Act.KEY_RENEWED: "made a new key to sign receipts with",
 }
 """Each act in words that go after who did it."""
 

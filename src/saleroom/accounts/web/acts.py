@@ -55,6 +55,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.RATES_CHOSEN: N_("chose a rate card"),
     Act.ABSENTEE_BID_ENTERED: N_("entered an absentee bid"),
     Act.ABSENTEE_BID_TAKEN_BACK: N_("took an absentee bid back"),
+    Act.KEY_RENEWED: N_("made a new key to sign receipts with"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

@@ -108,6 +108,18 @@ def make_alone(tx: Transaction, own: Signer) -> None:
         signing_keys.add(tx, KeyRow(own.kid, own.public, None, tx.now()))
 
 
+def renew(tx: Transaction) -> Signer:
+    """Make a new key in the database to sign with, and delete the private halves of those before.
+
+    A process that serves signs with the key that it has until it ends. All that was ever signed can still be checked.
+    """
+    made = Ed25519PrivateKey.generate()
+    own = Signer(made)
+    signing_keys.forget_private(tx)
+    signing_keys.add(tx, KeyRow(own.kid, own.public, _text(made.private_bytes_raw()), tx.now()))
+    return own
+
+
 def public_keys(tx: Transaction) -> list[dict[str, str]]:
     """Return all public keys for receipts, as JSON Web Keys, the newest first."""
     common = {"kty": "OKP", "crv": "Ed25519", "alg": ALGORITHM, "use": "sig"}
