@@ -155,6 +155,18 @@ def test_the_hammer_is_undone_and_taken_back() -> None:
     retrace(night.log)
 
 
+def test_a_cancelled_lot_stays_cancelled() -> None:
+    """Its acts are not undone, and it is not reopened."""
+    night = Night()
+    night.call()
+    night.take(BOB)
+    night.do(moderation.cancel, "Broken.")
+    with pytest.raises(AuctionOver):
+        night.undo()
+    with pytest.raises(NotClosed):
+        night.do(calling.reopen, "Why.")
+
+
 def test_acts_that_are_refused() -> None:
     """Each act names what keeps it from being done."""
     night = Night(buy_now_price="900", reserve_price="150")

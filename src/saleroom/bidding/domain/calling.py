@@ -174,9 +174,11 @@ def undo(auction: Auction, log: Sequence[Event], now: datetime) -> list[Event]:
     """Undo the last act on the lot since it was called, also the hammer; `log` is its whole log.
 
     The price and the leader are decided again without a bid, a name or a retraction. A call, an ask or a warning is not
-    undone once a bid has come. Raises TakenDown, Paused or NothingToUndo.
+    undone once a bid has come. Raises AuctionOver for a lot that was cancelled, TakenDown, Paused or NothingToUndo.
     """
     now = auction.not_before(now)
+    if auction.status is Status.CANCELLED:
+        refuse_if_over(auction, now)
     refuse_if_taken_down(auction)
     refuse_if_paused(auction)
     book = BidBook(log)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import msgspec
 from sqlalchemy import delete, exists, insert, select
 
-from saleroom.bidding.storage.tables import auctions, bidder_names, bids
+from saleroom.bidding.domain.block_events import BidderNamed
+from saleroom.bidding.storage.tables import auctions, bidder_names, bids, events
 from saleroom.storage.bulk import among_pairs
 from saleroom.storage.database import Transaction
 
@@ -25,10 +27,21 @@ def of_user(tx: Transaction, user_id: int) -> dict[int, str]:
 
 
 def has_bid(tx: Transaction, sale_id: int, user_id: int) -> bool:
-    """Return whether a user has bid on a lot of a sale, also if all these bids were voided."""
+    """Return whether a user has bid on a lot of a sale, also if all these bids were voided, or made by the floor."""
     lots = select(auctions.c.id).where(auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None))
     found = exists().where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(lots))
-    return bool(tx.execute(select(found)).scalar_one())
+    return bool(tx.execute(select(found)).scalar_one()) or bool(named_on(tx, sale_id, user_id))
+
+
+def named_on(tx: Transaction, sale_id: int, user_id: int) -> set[str]:
+    """Return the gids of the lots of a sale on which a clerk has named the user as the bidder of a bid of the floor.
+
+    The rows of these bids stay those of the floor, so that the log alone says it.
+    """
+    acts = select(auctions.c.gid, events.c.private).join(events, events.c.auction_id == auctions.c.id)
+    of_sale = (auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)
+    rows = tx.execute(acts.where(*of_sale)).all()
+    return {row.gid for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
 
 
 def put(tx: Transaction, sale_id: int, user_id: int, name: str | None) -> None:

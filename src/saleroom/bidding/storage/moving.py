@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import bindparam, case, select, update
 
+from saleroom.bidding.domain.block_events import ActUndone, BidderNamed
 from saleroom.bidding.domain.events import BidPlaced, BidVoided
+from saleroom.bidding.storage.bidder_names import named_on
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
@@ -22,10 +24,10 @@ _NUMBERS = ("bidderId", "leaderId")
 
 
 def lots_with_bids(tx: Transaction, sale_id: int, user_id: int) -> list[str]:
-    """Return the gids of the lots of a sale on which a user has bid."""
+    """Return the gids of the lots of a sale on which a user has bid, or was named as the bidder of a bid of the floor."""
     found = select(auctions.c.gid).join(bids, bids.c.auction_id == auctions.c.id).distinct()
     mine = (auctions.c.sale_id == sale_id, bids.c.bidder_id == user_id)
-    return sorted(tx.execute(found.where(*mine)).scalars())
+    return sorted({*tx.execute(found.where(*mine)).scalars(), *named_on(tx, sale_id, user_id)})
 
 
 def move(tx: Transaction, auction_ids: Collection[int], source: int, target: int) -> None:
@@ -36,7 +38,7 @@ def move(tx: Transaction, auction_ids: Collection[int], source: int, target: int
     leader = case((auctions.c.current_bidder_id == source, target), else_=auctions.c.current_bidder_id)
     values = {"current_bidder_id": leader, "renamed": auctions.c.renamed + 1}
     tx.execute(update(auctions).where(among(tx, auctions.c.id, auction_ids)).values(values))
-    kinds = events.c.type.in_([BidPlaced.TYPE, BidVoided.TYPE])
+    kinds = events.c.type.in_([BidPlaced.TYPE, BidVoided.TYPE, BidderNamed.TYPE, ActUndone.TYPE])
     logged = select(events.c.id, events.c.private).where(among(tx, events.c.auction_id, auction_ids), kinds)
     changed = [
         {"number": row.id, "moved": msgspec.json.encode(_with_target(private, source, target))}
