@@ -19,8 +19,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tests.simulation.plan import Plan, plan
-from tests.simulation.planted import PLANTS
+from tests.simulation import planted_sales  # noqa: F401  # it adds to PLANTS
+from tests.simulation.plan import plan
+from tests.simulation.plan_entries import Plan
+from tests.simulation.planted import PLANTS, searched
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File, in_memory
@@ -178,7 +180,7 @@ def _all_planted(console: Console) -> int:
     missed = 0
     with _fresh_file() as file:
         for name in PLANTS:
-            hit = found(name, range(1, PLANTED_SEEDS_MAX + 1), file)
+            hit = found(name, searched(name, PLANTED_SEEDS_MAX), file)
             breach = None if hit is None else hit[1].breach
             if hit is None or breach is None:
                 missed += 1

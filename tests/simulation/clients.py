@@ -19,12 +19,14 @@ from saleroom.sales.service import clocks
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
 from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
-from tests.histories import LEADER, Relative
+from tests.histories import LEADER, PEOPLE, Relative
 from tests.histories import Step as Told
 from tests.simulation.broker import PREFIX
+from tests.simulation.evenings import NOBODY
 from tests.simulation.judge import request_key
-from tests.simulation.model import SALE, ModelAuction, micros
-from tests.simulation.plan import NewLot, PlannedRequest, Way, absolute
+from tests.simulation.model import ModelAuction, micros
+from tests.simulation.plan_entries import NewLot, PlannedRequest, Way, absolute
+from tests.simulation.sale_model import SALE
 from tests.simulation.world import Process, World, told
 
 PATIENCE = 2.0
@@ -60,7 +62,7 @@ class PendingRequest:
         if not entry.lot:
             await self._log_out(entry)
             return
-        gid = self._gids.get(entry.lot)
+        gid = self._gids.get(entry.lot) if entry.lot != NOBODY else self._on_block()
         if gid is None:
             return
         await self._wait_for(gid)
@@ -70,6 +72,11 @@ class PendingRequest:
             await self._ask_by_device(gid)
         else:
             await self._ask(self._request(gid))
+
+    def _on_block(self) -> str | None:
+        """Return the lot that was called last."""
+        sale = self._world.judge.model.sale
+        return None if sale is None else sale.last
 
     def _standing(self, gid: str) -> ModelAuction:
         return self._world.judge.model.auctions[gid]
@@ -90,7 +97,7 @@ class PendingRequest:
 
     def _creation(self, entry: NewLot) -> Callable[[Process], Awaitable[Any]]:
         terms = absolute(entry.terms, micros(self._world.clock()))
-        token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(terms))
+        token, once = self._tokens[entry.who], IdempotencyKey(self._key, digest(terms))
         return lambda process: process.database.write(auctions.create, token, draft(terms), once)
 
     async def _log_out(self, entry: PlannedRequest) -> None:
@@ -117,7 +124,7 @@ class PendingRequest:
         if entry.what == "bid":
             command = self._command(gid, entry)
             return lambda process: process.desk.place(_received(command, process))
-        token, once = self._tokens[entry.who], IdempotencyKey(self._key, _digest(entry))
+        token, once = self._tokens[entry.who], IdempotencyKey(self._key, digest(entry))
         changes = tuple((name, _shifted(name, value, now)) for name, value in entry.changes)
         if entry.what == "void":
             standing = [one.version for one in self._standing(gid).oracle.asked]
@@ -146,18 +153,20 @@ class PendingRequest:
     def _command(self, gid: str, entry: PlannedRequest) -> BidCommand:
         standing = self._standing(gid)
         if entry.who == LEADER:
-            leader = standing.oracle.leader
-            self._who = 2 if leader is None else standing.who(leader)
+            leader = None if standing.oracle.leader is None else standing.who(standing.oracle.leader)
+            self._who = 2 if leader is None or leader >= len(PEOPLE) else leader
         bid = Told(Relative("now", 0), "bid", 1, entry.amount, entry.maximum).resolve(standing.oracle, 0)[1]
         assert isinstance(bid, Bid)
         request = BidRequest(*(None if m is None else money(m) for m in (bid.amount, bid.maximum)))
-        return BidCommand(self._tokens[self._who], gid, request, IdempotencyKey(self._key, _digest((self._who, bid))))
+        return BidCommand(self._tokens[self._who], gid, request, IdempotencyKey(self._key, digest((self._who, bid))))
 
     async def _ask(self, request: Callable[[Process], Awaitable[Any]]) -> Any:
         """Send a request until it is answered, and return the answer."""
         way, deadline = self._way(), self._world.loop.time() + ANSWER_SECONDS_MAX
         while self._world.loop.time() < deadline:
             answer = await self._attempt(request, way, self._key)
+            if way.dies:
+                return LOST
             way = _PASSES
             if answer is not LOST and not isinstance(answer, DatabaseUnavailable | Busy):
                 self._world.trace(f"client {self._key[:30]} is told {_said(answer)}")
@@ -258,7 +267,8 @@ def _shifted(name: str, value: Any, now: int) -> Any:
     return now + value if name in ("starts", "ends") and value is not None else value
 
 
-def _digest(what: object) -> bytes:
+def digest(what: object) -> bytes:
+    """Return what stands for a request beside its Idempotency-Key."""
     return hashlib.sha256(repr(what).encode()).digest()
 
 

@@ -25,8 +25,12 @@ from saleroom.storage.database import Transaction
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from tests.bidding.domain.oracle import Row
 from tests.bidding.domain.playing import refusal_code, seen, units
+from tests.histories import PEOPLE
+from tests.simulation.block_oracle import FLOOR, LiveOracle
 from tests.simulation.model import Model, ModelMismatch
 from tests.simulation.properties import AuctionProperties
+from tests.simulation.sale_judge import SaleJudge
+from tests.simulation.sale_model import SALE
 
 _encode = msgspec.json.Encoder().encode
 
@@ -63,9 +67,13 @@ class Judge:
     """See the module. `tell` is called with a `Breach`; `trace` with a line for each decision."""
 
     def __init__(
-        self, begun: Callable[[], Connection], last: Callable[[], int], tell: Callable[[Breach], None]
+        self,
+        begun: Callable[[], Connection],
+        last: Callable[[], int],
+        tell: Callable[[Breach], None],
+        last_of_sale: Callable[[], int] = int,
     ) -> None:
-        """Take the reader of the database, and the number of the last row of its log."""
+        """Take the reader of the database, and the numbers of the last rows of its logs."""
         self.model = Model()
         self.trace: Callable[[str], None] = lambda _: None
         self.commits = 0
@@ -76,8 +84,13 @@ class Judge:
         self.states: dict[str, dict[int, bytes]] = {}
         """The public state of each auction after a transaction, by gid and version."""
         self.known: dict[str, ReplayedAuction] = {}
+        self.tags = ["0"]
+        """The tags of the block of the sale, one after the other."""
+        self.of_sale: SaleJudge | None = None
+        """There is one if the lots are those of a published sale."""
         self._begun = begun
         self._last = last
+        self._last_of_sale = last_of_sale
         self._tell = tell
         self._last_row = 0
         self._answers: dict[str, list[Any]] = {}
@@ -103,6 +116,31 @@ class Judge:
         self._decide(use_case, args, answer, now)
         self._note(use_case, args, answer)
         self._look(use_case, args, now)
+        if use_case == "merge":
+            self._read_again(args, now)
+        if self.of_sale is not None and use_case not in ("mark_delivered", "mark_cleared", "hold", "release"):
+            assert self.model.sale is not None, "it has a sale"
+            with self._begun() as connection:
+                self.of_sale.look(use_case, Transaction(connection, lambda: now), self.model.sale)
+
+    def _read_again(self, args: tuple[Any, ...], now: datetime) -> None:
+        """Read all lots once more: in their logs the bids of one user are now those of another."""
+        with self._begun() as connection:
+            tx = Transaction(connection, lambda: now)
+            for gid, known in self.known.items():
+                log = event_log.read(tx, known.auction.id)
+                before, known.auction = known.auction, replay(known.auction.id, log)
+                if known.auction.chain != before.chain:
+                    self.fail("the ledger holds", f"{gid}: a merge changed its hashes")
+                known.bids = [event for event in log if isinstance(event, BidPlaced)]
+                stored = structs.replace(auctions.by_ids(tx, [known.auction.id])[0], sale_id=None, renamed=0)
+                if known.auction != stored and not stored.withheld:
+                    self.fail("replaying the log gives the stored state", f"{gid}: {known.auction} is not {stored}")
+                self._agrees(known)
+
+    def published(self) -> None:
+        """Take note of a sale that was published before anything else."""
+        self.of_sale = SaleJudge(self, self._last_of_sale)
 
     def _decide(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
         self.trace(f"{use_case} {_short(args)} -> {_short(answer)}")
@@ -162,7 +200,7 @@ class Judge:
             self._payload(state, one)
         known.auction = state
         known.note(history)
-        auction = structs.replace(auction, sale_id=None)  # which is beside the log
+        auction = structs.replace(auction, sale_id=None, renamed=0)  # which are beside the log
         if state != auction:
             self.fail("replaying the log gives the stored state", f"{auction.gid}: {state} is not {auction}")
         for fault in known.watched.after_decision(state, literal):
@@ -181,17 +219,32 @@ class Judge:
         if standing is None:
             self.fail("the oracle agrees", f"nobody was told of {auction.gid}")
             return
-        people = self.model.people
         rows = [
-            Row(standing.who(people[bid.bidder_id]), units(bid.amount), units(bid.maximum), bid.automatic)
+            Row(standing.who(self._person(bid.bidder_id)), units(bid.amount), units(bid.maximum), bid.automatic)
             for bid in known.bids
         ]
         state = seen(auction, rows, known.types)
-        state["leader"] = None if auction.leader is None else standing.who(people[auction.leader.id])
+        state["leader"] = None if auction.leader is None else standing.who(self._person(auction.leader.id))
+        if isinstance(standing.oracle, LiveOracle):
+            state["stage"] = auction.stage
+        self._named_right(auction)
         mine = standing.oracle.seen()
         if mine != state:
             differs = {name: (mine[name], state[name]) for name in mine if mine[name] != state[name]}
             self.fail("the oracle agrees", f"{auction.gid}, (the oracle's, the house's): {differs}")
+
+    def _person(self, user_id: int) -> int:
+        """Return the number of a person; the user whom the house makes for the floor is none of them."""
+        return self.model.people.get(user_id, FLOOR)
+
+    def _named_right(self, auction: Auction) -> None:
+        """The leader has the name by which the sale shows them."""
+        if self.model.sale is None or auction.leader is None:
+            return
+        person = self._person(auction.leader.id)
+        name = self.model.sale.name(person) or (PEOPLE[person] if person < len(PEOPLE) else None)
+        if name != auction.leader.name:
+            self.fail("bidders have their names", f"{auction.gid}: {auction.leader.name}, and it is {name}")
 
     def unfinished(self, now: datetime) -> list[str]:
         """Return the auctions that should have changed by themselves by `now`, and have not."""
@@ -199,8 +252,9 @@ class Judge:
         return [gid for gid, at in due.items() if at is not None and at <= now]
 
     def last_versions(self) -> dict[str, int]:
-        """Return each auction's version."""
-        return {gid: known.auction.version for gid, known in self.known.items()}
+        """Return the version of each auction, and of the sale."""
+        own = {} if self.of_sale is None else {SALE: self.of_sale.version}
+        return {gid: known.auction.version for gid, known in self.known.items()} | own
 
 
 def _event(one: LedgerEvent) -> Event:

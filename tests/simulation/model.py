@@ -5,10 +5,11 @@ It gets the decisions of the real house, in the order of its commits, and says w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -37,15 +38,14 @@ from tests.bidding.domain.oracle import (
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
 from tests.bidding.domain.voids import Clock, Moderate, Void
-from tests.simulation.plan import STAFF
+from tests.simulation import people_model
+from tests.simulation.block_model import OF_A_LOT, act, agrees
+from tests.simulation.plan_entries import CLERKS, STAFF
+from tests.simulation.sale_model import SALE, SaleModel, follow
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)
 Answer = bytes | Refusal | None
-
-
-SALE = "sale"
-"""The gid of the sale to which all lots of some seeds belong."""
 
 
 class ModelMismatch(Exception):
@@ -71,14 +71,27 @@ class ModelAuction:
     """The instant of the last event: the clock of an auction is never set back."""
     was_withheld: bool = False
     """Whether staff have hidden it since it was over: then brokers remove its state."""
+    renamed: int = 0
+    """How often it changed beside its log."""
 
     def do(self, act: Act | Void | Moderate | Clock, now: datetime) -> str | None:
         """Let `act` happen, and return the code of a refusal."""
+        withheld = self.oracle.withheld
         at = micros(now) if isinstance(act, Settle) else max(self.last, micros(now))
-        count = len(self.oracle.events)
-        code = self.oracle.do(act, at)
-        happened = self.oracle.events[count:]
+        code = self._noting(lambda: self.oracle.do(act, at), at)
+        self.renamed += self.oracle.withheld != withheld
         self.was_withheld = self.was_withheld or self.oracle.withheld
+        return code
+
+    def play(self, act: Callable[[Any, int], str | None], now: datetime) -> str | None:
+        """Let something happen that `act` does to the oracle at an instant, and return the code of a refusal."""
+        at = max(self.last, micros(now))
+        return self._noting(lambda: act(self.oracle, at), at)
+
+    def _noting(self, act: Callable[[], str | None], at: int) -> str | None:
+        count = len(self.oracle.events)
+        code = act()
+        happened = self.oracle.events[count:]
         if happened:
             opened = happened == ["auction.opened"] and self.oracle.lot.starts is not None
             self.last = max(self.last, self.oracle.lot.starts or 0) if opened else at
@@ -98,10 +111,8 @@ class Model:
     """By person and key: the request, and the answer."""
     auctions: dict[str, ModelAuction] = field(default_factory=dict)
     heartbeat: datetime | None = None
-    of_a_sale: bool = False
-    """Whether all lots are those of a sale."""
-    paused: bool = False
-    """Whether that sale is paused."""
+    sale: SaleModel | None = None
+    """The sale of all lots, if they are those of one."""
     people: dict[int, int] = field(default_factory=dict)
     """From a user's number in the database to their place in `PEOPLE`."""
     _checked: set[str] = field(default_factory=set)
@@ -129,16 +140,22 @@ class Model:
                 terms = [tuple(_term(name, value) for name, value in some.items()) for some in changes]
                 change = Amend(0, terms[0]) if terms else Cancel(0)
                 self._once(token, None, answer, now, lambda person: self._act(gid, person, change, now))
-            case "log_out" | "end_all", (token,):
-                self._once(token, None, answer, now, lambda person: self._end(use_case, token, person))
-            case "issue_token", (user, *_):
-                self.tokens[answer.value] = Token(self.people[user], answer.expires_at)
             case "settle_due", _:
                 self._settle(now)
-            case "sweep", _:
-                # Expired tokens are gone then, even if the clock is set back afterwards.
-                for token in self.tokens.values():
-                    token.dead = token.dead or now >= token.expires_at
+            case "log_out" | "end_all" | "issue_token" | "sweep", _:
+                self._of_accounts(use_case, args, answer, now)
+            case _ if self.sale is not None:
+                self._of_a_sale(use_case, args, answer, now)
+
+    def _of_accounts(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
+        if use_case == "issue_token":
+            self.tokens[answer.value] = Token(self.people[args[0]], answer.expires_at)
+        elif use_case == "sweep":
+            # Expired tokens are gone then, even if the clock is set back afterwards.
+            for token in self.tokens.values():
+                token.dead = token.dead or now >= token.expires_at
+        else:
+            self._once(args[0], None, answer, now, lambda person: self._end(use_case, args[0], person))
 
     def person(self, token: str, now: datetime) -> int | None:
         """Return whose token it is, or None for a dead one."""
@@ -181,9 +198,11 @@ class Model:
         standing = self.auctions.get(gid)
         if standing is None:
             return "unknown_auction"
-        if self.of_a_sale and isinstance(act, Amend | Announce | Cancel | CloseNow):
+        if self.sale is not None and isinstance(act, Amend | Announce | Cancel | CloseNow):
             return "lot_of_a_sale" if standing.who(person) == AUTHOR else "not_author"
         acting: Act = type(act)(**{**act.__dict__, "who": standing.who(person)})
+        if self.sale is not None and isinstance(act, Bid | Buy):
+            return self.sale.bid(gid, person, lambda lot: lot.do(acting, now))
         return standing.do(acting, now)
 
     def _by_staff(self, use_case: str, gid: str, person: int, said: list[Any], now: datetime) -> str | None:
@@ -201,12 +220,57 @@ class Model:
         return standing.do(Void(said[0]), now)
 
     def _halt(self, what: str, now: datetime) -> str | None:
-        if self.paused == (what == "pause"):
-            return "sale_not_running" if self.paused else "sale_not_paused"
-        self.paused = what == "pause"
-        for standing in self.auctions.values():
-            standing.do(Clock(what), now)
-        return None
+        code = self._of_sale().halt(what)
+        if code is None:
+            for standing in self.auctions.values():
+                standing.do(Clock(what), now)
+        return code
+
+    def _of_sale(self) -> SaleModel:
+        assert self.sale is not None, "all lots are those of a sale"
+        return self.sale
+
+    def _of_a_sale(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
+        """What happens in a sale by itself, what clerks and staff do there, and who registers."""
+        if use_case == "settle":
+            self._of_sale().settle(micros(now))
+        elif use_case == "follow":
+            self._follow(now)
+        elif use_case in _OF_SALES:
+            token, _, *said = args
+            once = said.pop() if use_case in ("act", "withdraw") else None
+            if use_case == "register" or self.person(token, now) in {None, *_allowed(use_case, said)}:
+                self._once(token, once, answer, now, lambda who: self._in_sale(use_case, who, said, answer, now))
+            else:
+                expect("missing_right", answer, use_case)
+
+    def _in_sale(self, use_case: str, person: int, said: list[Any], answer: Any, now: datetime) -> str | None:
+        sale = self._of_sale()
+        match use_case:
+            case "act":
+                code = act(sale, said[0], now)
+                if code is None and isinstance(answer, bytes) and (differs := agrees(sale, answer)):
+                    raise ModelMismatch(f"the block (the model's, the house's): {differs}")
+                return code
+            case "withdraw":
+                return sale.withdraw(said[0], said[1], now)
+            case "set_order":
+                return sale.set_order(said[0], said[1], now)
+            case "change":
+                return people_model.change(sale, said[0], said[1])
+            case "check_in":
+                return people_model.check_in(sale, said[0], said[1])
+            case "merge":
+                return people_model.merge(sale, said[0], said[1])
+        gid = "" if isinstance(answer, Refusal) else answer.participant.gid
+        if use_case == "register":
+            return people_model.register(sale, person, gid)
+        return people_model.admit(sale, self.people[answer.participant.user.id], gid, said[0])
+
+    def _follow(self, now: datetime) -> None:
+        """Move the ends that come too early."""
+        for gid, end in self._of_sale().earliest_ends().items():
+            self.auctions[gid].play(partial(follow, end), now)
 
     def _same_auction(self, command: BidCommand, answer: bytes) -> None:
         """A bid's first answer shows its auction as it is right after it; a repeat is the same, and was compared."""
@@ -232,7 +296,10 @@ class Model:
         if faults is None and isinstance(answer, bytes):
             oracle = Oracle(lot)
             oracle.status = "scheduled" if lot.starts is not None and lot.starts > micros(now) else "open"
-            self.auctions[msgspec.json.decode(answer)["gid"]] = ModelAuction(person, oracle, micros(now))
+            gid = msgspec.json.decode(answer)["gid"]
+            self.auctions[gid] = ModelAuction(person, oracle, micros(now))
+            if self.sale is not None:
+                self.sale.order.append(gid)
         return faults
 
     def _end(self, use_case: str, token: str, person: int) -> None:
@@ -243,10 +310,31 @@ class Model:
     def _settle(self, now: datetime) -> None:
         before = self.heartbeat
         self.heartbeat = now if before is None else max(before, now)
-        for standing in self.auctions.values():
-            if before is not None and now - before > OUTAGE:
+        if before is not None and now - before > OUTAGE:
+            for standing in self.auctions.values():
                 standing.do(Outage(micros(before)), now)
-            standing.do(Settle(), now)
+        earliest = {} if self.sale is None else self.sale.earliest_ends()
+        for gid, standing in self.auctions.items():
+            end = earliest.get(gid, 0)
+            if end > micros(now) and _due(standing.oracle, micros(now)):
+                standing.play(partial(follow, end), now)
+            else:
+                standing.do(Settle(), now)
+
+
+def _due(oracle: Oracle, now: int) -> bool:
+    """Whether the start or the end of a lot has come."""
+    at = oracle.lot.starts if oracle.status == "scheduled" else oracle.lot.ends
+    return at is not None and oracle.paused is None and at <= now
+
+
+def _allowed(use_case: str, said: list[Any]) -> set[int]:
+    """Return who may do something in a sale."""
+    above = use_case in ("withdraw", "set_order") or (use_case == "act" and said[0].act in OF_A_LOT)
+    return {STAFF} if above else {STAFF, *CLERKS}
+
+
+_OF_SALES = ("act", "withdraw", "set_order", "register", "admit", "change", "check_in", "merge")
 
 
 def expect(code: str | None, answer: Answer, what: str) -> None:

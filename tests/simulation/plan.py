@@ -7,125 +7,20 @@ whichever entries before it were left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, SoftCloseRule, Terms
 from tests.histories import LEADER, PEOPLE, Relative
+from tests.simulation.evenings import evening_entries, kind_of
+from tests.simulation.plan_entries import LASTS, STAFF, Entry, NewLot, Plan, PlannedRequest, PlannedTrouble, Way
 from tests.simulation.troubles import WEIGHTS, Trouble
 
 BURSTS = 0.4
 """The share of steps that closely follow the one before, on the same lot."""
 REUSES = 0.06
 """The share of bids that come with the Idempotency-Key of an earlier one."""
-STAFF = 4
-"""Who of `PEOPLE` may void bids. In some seeds they bid as well."""
-LASTS = 36.0
-"""Seconds in which entries begin."""
-
-
-@dataclass(frozen=True)
-class NewLot:
-    """An auction is created; its instants are microseconds from this entry's time. `lot` is its number."""
-
-    number: int
-    at: float
-    lot: int
-    who: int
-    terms: Terms
-
-    def __str__(self) -> str:
-        return f"{PEOPLE[self.who]} creates lot {self.lot}: {_terms(self.terms)}"
-
-
-@dataclass(frozen=True)
-class Way:
-    """How a request fares the first time; from the second on it passes."""
-
-    door: str = "http"
-    delay: float = 0.0
-    lost: bool = False
-    unanswered: bool = False
-    twice: float | None = None
-    """Seconds after which it is sent once more, even if the first copy was answered."""
-
-    def __str__(self) -> str:
-        words = [
-            "" if self.door == "http" else f"over {self.door.upper()}",
-            f"{self.delay} s late" if self.delay else "",
-            "lost at first" if self.lost else "",
-            "its answer lost at first" if self.unanswered else "",
-            "" if self.twice is None else f"twice, {self.twice} s apart",
-        ]
-        return ", ".join(word for word in words if word)
-
-
-@dataclass(frozen=True)
-class PlannedRequest:
-    """A request by somebody. `near`: once it is time, wait for this instant of the lot."""
-
-    number: int
-    at: float
-    what: str
-    who: int
-    lot: int = 0
-    amount: Relative | None = None
-    maximum: Relative | None = None
-    near: Relative | None = None
-    changes: tuple[tuple[str, Any], ...] = ()
-    way: Way = Way()
-    key: int | None = None
-    """The entry whose Idempotency-Key it uses, if not its own."""
-    pick: int = 0
-    """Which of the bids that stand a void names, or by a number below 0 one that does not."""
-
-    def __str__(self) -> str:
-        who = "the leader" if self.who == LEADER else PEOPLE[self.who]
-        details = [f"{name} {_near(at)}" for name, at in (("amount", self.amount), ("maximum", self.maximum)) if at]
-        if self.changes:
-            details.append(", ".join(f"{name}={value}" for name, value in self.changes))
-        on = f" lot {self.lot}" if self.lot else ""
-        when = "" if self.near is None else f" at {_near(self.near)} us"
-        way = f" ({self.way})" if str(self.way) else ""
-        key = "" if self.key is None else f" under the key of {self.key}"
-        return f"{who}: {self.what}{on}{' ' if details else ''}{', '.join(details)}{when}{key}{way}"
-
-
-@dataclass(frozen=True)
-class PlannedTrouble:
-    """A fault; `seconds` is its duration, or its size."""
-
-    number: int
-    at: float
-    what: Trouble
-    process: int
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"FAULT process {self.process}, {self.seconds} s: {self.what.value}"
-
-
-Entry = NewLot | PlannedRequest | PlannedTrouble
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The plan of a seed. `policies` says what kind of bidder each of `PEOPLE` is."""
-
-    seed: int
-    processes: int
-    policies: tuple[str, ...]
-    entries: tuple[Entry, ...]
-
-    def keeping(self, numbers: set[int]) -> Plan:
-        """Return the plan with these entries only."""
-        return replace(self, entries=tuple(entry for entry in self.entries if entry.number in numbers))
-
-    def lines(self) -> list[str]:
-        """Say all of it, an entry a line, in order of time."""
-        ordered = sorted(self.entries, key=lambda entry: (entry.at, entry.number))
-        return [f"{entry.number:4}  {entry.at:6.2f} s  {entry}" for entry in ordered]
 
 
 def plan(seed: int) -> Plan:
@@ -133,6 +28,8 @@ def plan(seed: int) -> Plan:
     chance = Random(f"plan {seed}")
     processes = chance.choice((1, 2, 2, 3))
     policies = tuple(chance.choice(POLICIES) for _ in PEOPLE)
+    if kind_of(seed) in ("live", "timed"):
+        return _evening(chance, seed, processes, policies)
     lots = [_new_lot(chance, lot) for lot in range(1, chance.choice((2, 3, 4)) + 1)]
     entries: list[Entry] = list(lots)
     at, lot = 0.0, lots[0]
@@ -147,6 +44,14 @@ def plan(seed: int) -> Plan:
     if voids := list(_voids(seed, lots)):
         entries = [*(entries if seed % 4 == 0 else map(_not_by_staff, entries)), *voids]
     entries += [*_moderations(seed, lots), *_halts(seed, lots)]
+    numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
+    return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
+
+
+def _evening(chance: Random, seed: int, processes: int, policies: tuple[str, ...]) -> Plan:
+    """Return the plan of a seed whose lots are those of a published sale."""
+    entries: list[Entry] = [*evening_entries(seed)]
+    entries += [_fault(chance, processes) for _ in range(chance.choice((0, 2, 3, 4, 5)))]
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 
@@ -248,7 +153,7 @@ def _halts(seed: int, lots: list[NewLot]) -> Iterator[PlannedRequest]:
     """Yield pauses of all lots, in the seeds whose lots are those of a sale: most go on again, some right before an end."""
     chance = Random(f"halts {seed}")
     acts = (("pause", "resume"), ("pause", "resume"), ("pause", "pause", "resume"), ("resume",))
-    return _by_staff(chance, lots, chance.choice((1, 2, 2)) * of_a_sale(seed), acts, (0.3, 4.0, 9.0, 13.0))
+    return _by_staff(chance, lots, chance.choice((1, 2, 2)) * (kind_of(seed) == "loose"), acts, (0.3, 4.0, 9.0, 13.0))
 
 
 def _by_staff(
@@ -262,11 +167,6 @@ def _by_staff(
         for what in chance.choice(acts):
             yield PlannedRequest(0, at, what, who, lot.lot, near=near, way=_way(chance, mqtt=False))
             at, near = round(at + chance.choice(pauses), 2), None
-
-
-def of_a_sale(seed: int) -> bool:
-    """Return whether the lots of a seed are those of a sale."""
-    return seed % 3 == 1
 
 
 def _bid(chance: Random, policies: tuple[str, ...], at: float, lot: NewLot) -> PlannedRequest:
@@ -338,28 +238,3 @@ def _within(chance: Random, lot: NewLot) -> float:
     """An instant in the life of a lot, or a little after it."""
     ends = LASTS if lot.terms.ends is None else lot.at + lot.terms.ends / SECOND + 3
     return round(lot.at + _moment(chance, max(1.0, ends - lot.at)), 2)
-
-
-def _near(near: Relative) -> str:
-    return near.anchor if not near.delta else f"{near.anchor} {'+' if near.delta > 0 else '-'} {abs(near.delta)}"
-
-
-def _terms(lot: Terms) -> str:
-    def seconds(value: int | None) -> str:
-        return "none" if value is None else f"{value / SECOND:g} s"
-
-    soft, steps = lot.soft_close, "default" if lot.tiers == DEFAULT_TIERS else lot.tiers
-    closes = "none" if soft is None else f"{soft.window} s for {soft.extension} s, cap {seconds(soft.cap)}"
-    return (
-        f"starting {lot.starting}, reserve {lot.reserve}, buy now {lot.buy_now}, soft close {closes}, "
-        f"starts {seconds(lot.starts)}, ends {seconds(lot.ends)}, steps {steps}"
-    )
-
-
-def absolute(terms: Terms, now: int) -> Terms:
-    """Return terms with their instants if they are sent at `now`."""
-    soft = terms.soft_close
-    if soft is not None and soft.cap is not None:
-        soft = replace(soft, cap=now + soft.cap)
-    starts = None if terms.starts is None else now + terms.starts
-    return replace(terms, soft_close=soft, starts=starts, ends=None if terms.ends is None else now + terms.ends)

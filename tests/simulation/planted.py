@@ -23,8 +23,10 @@ from saleroom.bidding.storage import bids as bid_rows
 from saleroom.log.store import LoggedEvent
 from saleroom.mqtt import outbox
 from saleroom.storage import batching
+from tests.simulation.evenings import kind_of
 from tests.simulation.world import PROCESS
 
+_KINDS: dict[str, tuple[str, ...]] = {}
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
 """By name: each plants its fault for as long as its context lasts."""
 
@@ -34,9 +36,24 @@ SEARCHED = 24
 
 def plant(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
     """Add a plant, under its docstring's first line."""
-    planted: Callable[[], AbstractContextManager[Any]] = make
-    PLANTS[(make.__doc__ or "").strip().rstrip(".")] = planted
-    return planted
+    return plant_in("plain", "loose", "timed")(make)
+
+
+def plant_in(*kinds: str) -> Callable[[Callable[[], Any]], Callable[[], AbstractContextManager[Any]]]:
+    """Add a plant whose fault shows in seeds of these kinds first."""
+
+    def add(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
+        planted: Callable[[], AbstractContextManager[Any]] = make
+        name = (make.__doc__ or "").strip().rstrip(".")
+        PLANTS[name], _KINDS[name] = planted, kinds
+        return planted
+
+    return add
+
+
+def searched(name: str, until: int = SEARCHED) -> list[int]:
+    """Return the seeds in which a fault is searched, the likely ones first."""
+    return sorted(range(1, until + 1), key=lambda seed: (kind_of(seed) not in _KINDS[name], seed))
 
 
 @plant
@@ -196,7 +213,7 @@ def hidden_lot_is_sold() -> Iterator[None]:
         yield
 
 
-@plant
+@plant_in("live")
 @contextmanager
 def hidden_after_its_end() -> Iterator[None]:
     """A lot that is over is hidden by an event, after the last line of its ledger."""
@@ -308,11 +325,13 @@ def remembered_before_commit() -> Iterator[None]:
         tx.cache[auctions.AUCTIONS].update({one.id: one for one in changed})
 
     def by_position(tx: Any, places: Any) -> Any:
+        found = []
         for number, position, head, hidden, renamed in places:
             known = tx.cache[auctions.AUCTIONS].get(number)
             chain = known.chain if known is not None and known.position == position else None
             place = (head, hidden) if chain is None else (chain.head, chain.hidden)
-            yield from resolve(tx, [(number, position, *place, renamed)])
+            found += resolve(tx, [(number, position, *place, renamed)])
+        return found
 
     with patch.object(auctions, "save", early), patch.object(auctions, "_resolve", by_position):
         yield
@@ -323,7 +342,7 @@ def remembered_before_commit() -> Iterator[None]:
 def states_not_repeated() -> Iterator[None]:
     """A broker that has lost its memory is not given the states again."""
 
-    def done(self: Any) -> None:
+    def done(self: Any, published: Any) -> None:
         self.done = True
 
     with patch.object(outbox._LostStates, "__init__", done):

@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.block import FLOOR
+from saleroom.bidding.domain.block_events import ActUndone, AuctionCalled, AuctionDecided, AuctionReopened
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -30,6 +32,8 @@ class AuctionProperties:
     """By the version of each bid that stands: the limit, minus the place in the log where it was named, and the bidder."""
     lifts: set[Decimal | None] = field(default_factory=set)
     closes: int = 0
+    live: bool = False
+    """Whether it was on the block: then acts are undone, and asks may fall."""
 
     @property
     def limits(self) -> dict[int, tuple[Decimal, int]]:
@@ -38,8 +42,13 @@ class AuctionProperties:
 
     def faults(self, before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:
         """Yield the properties that `event` breaks; it was decided at `now` and took the auction from `before` to `after`."""
-        if before.over:
+        if before.over and not isinstance(event, ActUndone | AuctionReopened | AuctionDecided):
             yield f"{event.TYPE} after the end"
+        self.live = self.live or isinstance(event, AuctionCalled)
+        if self.live:
+            yield from _on_block(before, event, after)
+            yield from _time(before, event, after, now)
+            return
         self._note(before, event, after)
         yield from self._price(before, event, after)
         yield from _time(before, event, after, now)
@@ -72,6 +81,8 @@ class AuctionProperties:
 
     def after_decision(self, auction: Auction, literal: set[Decimal | None]) -> Iterator[str]:
         """Yield the properties that a complete decision breaks; `literal` are the requested amounts."""
+        if self.live:
+            return
         self.lifts |= literal | {auction.starting_price, auction.reserve_price, auction.buy_now_price}
         if auction.leader is None or auction.current_bid is None:
             return
@@ -96,6 +107,27 @@ class AuctionProperties:
             yield f"closed as {event.outcome} to {event.winner}, and it is {wanted} to {leader}"
         if event.price != (price if sold else None):
             yield f"the hammer price is {event.price}, and the price was {price}"
+
+
+def _on_block(before: Auction, event: Event, after: Auction) -> Iterator[str]:
+    """Yield the properties of the block that `event` breaks (docs/rules.md, "On the block")."""
+    price, leader, maximum = after.current_bid, after.leader, after.maximum
+    if not (price is None) == (leader is None) == (maximum is None):
+        yield f"{leader} leads at {price}, up to {maximum}"
+    if price is not None and maximum is not None and price > maximum:
+        yield f"the price {price} is above the leader's limit {maximum}"
+    if after.ask is not None and price is not None and after.ask <= price:
+        yield f"the ask {after.ask} is not above the price {price}"
+    if isinstance(event, BidPlaced) and not event.automatic and before.block is not None:
+        asked = None if event.asked is None else event.asked.amount
+        if asked is None or asked > event.amount:
+            yield f"a bid of {asked} on the block was recorded at {event.amount}"
+    if isinstance(event, AuctionClosed):
+        names = {Outcome.SOLD, Outcome.CONDITIONAL}
+        if event.outcome in names and (leader is None or leader.name == FLOOR or event.winner != leader.name):
+            yield f"sold to {event.winner}, and {leader} leads"
+        if event.outcome is Outcome.SOLD and after.reserve_met is False:
+            yield f"sold at {price}, below the reserve"
 
 
 def _time(before: Auction, event: Event, after: Auction, now: datetime) -> Iterator[str]:

@@ -7,11 +7,12 @@ from typing import Any
 
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log.store import LoggedEvent
+from tests.simulation.sale_model import SALE
 from tests.simulation.world import Process, World
 
 
 class SimulatedReader:
-    """Follows one lot, or with `lot` None the whole log; there is one for each."""
+    """Follows one lot, or with `lot` None the whole log; there is one for each. The sale is followed as lot 0."""
 
     def __init__(self, world: World, lot: int | None) -> None:
         self._world = world
@@ -24,14 +25,20 @@ class SimulatedReader:
         """Read until the simulated world ends."""
         while not self._world.over:
             serving = self._world.serving()
-            gid = None if self._lot is None else self._world.gids.get(self._lot)
+            gid = self._gid()
             if serving and (self._lot is None or gid is not None):
                 await self._read(self._chance.choice(serving), gid)
             await asyncio.sleep(0.25)
 
+    def _gid(self) -> str | None:
+        """Return what it follows; None for everything, or if it is not there yet."""
+        return SALE if self._lot == 0 else None if self._lot is None else self._world.gids.get(self._lot)
+
     async def _read(self, process: Process, gid: str | None) -> None:
         after = EventId(gid or "", 0) if self._last is BEGINNING and gid is not None else self._last
-        follower = await self._answer(process, lambda one: one.feed.follow(gid, after))
+        follower = await self._answer(
+            process, lambda one: (one.sale_feed if gid == SALE else one.feed).follow(gid, after)
+        )
         if follower is None:
             return
         while not self._world.over and self._chance.random() > 0.04 / (1 + 9 * self._world.calm):
@@ -74,5 +81,5 @@ class SimulatedReader:
         """Return how many events of the log this reader lacks."""
         if self._lot is None:
             return len(self._world.judge.order) - self._count
-        gid = self._world.gids.get(self._lot)
+        gid = self._gid()
         return 0 if gid is None else self._world.judge.last_versions()[gid] - self._count

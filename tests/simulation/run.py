@@ -35,18 +35,23 @@ from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms
+from saleroom.sales.service import participants
 from saleroom.sales.storage import sales
 from saleroom.sales.storage import tables as sale_tables
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
 from tests.simulation.broker import PREFIX
+from tests.simulation.clerks import ENTRIES, ClerkRequest
 from tests.simulation.clients import PendingRequest
+from tests.simulation.evenings import kind_of
+from tests.simulation.holding import hold_evening
 from tests.simulation.judge import Breach
 from tests.simulation.loop import Deadlock, VirtualLoop
-from tests.simulation.model import SALE, Token
-from tests.simulation.plan import STAFF, Entry, Plan, PlannedTrouble, of_a_sale
+from tests.simulation.model import Token
+from tests.simulation.plan_entries import CLERKS, NAMES, STAFF, Entry, Plan, PlannedRequest, PlannedTrouble
 from tests.simulation.readers import SimulatedReader
+from tests.simulation.sale_model import SALE, SaleModel
 from tests.simulation.storage import File
 from tests.simulation.world import World
 from tests.violations import violations
@@ -105,7 +110,7 @@ async def _live(world: World) -> None:
     for number in range(1, world.plan.processes + 1):
         world.start(number)
     loop = asyncio.get_running_loop()
-    readers = [SimulatedReader(world, lot) for lot in (None, 1, 2)]
+    readers = [SimulatedReader(world, lot) for lot in ((None, 1, 0) if world.sells else (None, 1, 2))]
     reading = [loop.create_task(reader.run()) for reader in readers]
     entries = [loop.create_task(_happen(world, entry)) for entry in world.plan.entries]
     await _unless_broken(world, asyncio.gather(*entries))
@@ -137,7 +142,8 @@ async def _happen(world: World, entry: Entry) -> None:
         await asyncio.sleep(entry.seconds + 0.01)
     else:
         world.trace(f"{entry.number} {entry}")
-        await PendingRequest(world, entry).run()
+        made = ClerkRequest if isinstance(entry, PlannedRequest) and entry.what in ENTRIES else PendingRequest
+        await made(world, entry).run()
 
 
 def _populate(world: World) -> None:
@@ -146,19 +152,25 @@ def _populate(world: World) -> None:
     expires = {chance.randrange(1, len(PEOPLE)): T0 + timedelta(seconds=chance.randrange(2, 30))}
     with world.file.writer.begin() as connection:
         tx = Transaction(connection, world.clock)
-        for person, name in enumerate(PEOPLE):
-            account = accounts.register(tx, name, "no digest")
-            if person == STAFF:
-                account_rows.set_role(tx, account.id, Role.AUCTIONEER)
+        for person, name in enumerate(NAMES if world.sells else PEOPLE):
+            account = accounts.register(tx, name.replace(" ", "-"), "no digest")
+            if person in (STAFF, *CLERKS):
+                account_rows.set_role(tx, account.id, Role.AUCTIONEER if person == STAFF else Role.CLERK)
             value, until = f"token of {name}", expires.get(person, T0 + TOKEN_LIFETIME)
             account_rows.add_token(tx, account.id, token_digest(value), until - TOKEN_LIFETIME)
             world.users.append(account.id)
             world.tokens.append(value)
             world.judge.model.people[account.id] = person
             world.judge.model.tokens[value] = Token(person, until)
-        world.judge.model.of_a_sale = of_a_sale(world.plan.seed)
-        owner, terms = Party(world.users[STAFF], PEOPLE[STAFF]), SaleTerms(title="All lots", kind=Kind.TIMED)
-        sales.add(tx, Sale(id=0, gid=SALE, owner=owner, terms=terms, created_at=T0, status=SaleStatus.RUNNING))
+        if kind_of(world.plan.seed) == "loose":
+            owner, terms = Party(world.users[STAFF], PEOPLE[STAFF]), SaleTerms(title="All lots", kind=Kind.TIMED)
+            sales.add(tx, Sale(id=0, gid=SALE, owner=owner, terms=terms, created_at=T0, status=SaleStatus.RUNNING))
+            world.judge.model.sale = SaleModel(world.judge.model, live=False, status="running")
+        if world.sells:
+            hold_evening(world, tx)
+    if world.sells:
+        world.judge.published()
+        world.judge.committed("publish", (), None, world.clock())
 
 
 def _lacking(world: World, readers: list[SimulatedReader]) -> Breach | None:
@@ -172,13 +184,15 @@ def _lacking(world: World, readers: list[SimulatedReader]) -> Breach | None:
     for gid, version in judge.last_versions().items():
         if broker.delivered.get(gid) != version:
             return Breach("everything owed is delivered", f"{gid}: {broker.delivered.get(gid)} of {version} events")
-        state = broker.retained.get(f"{PREFIX}auctions/{gid}/state")
-        if state != judge.states[gid][version] and not judge.model.auctions[gid].was_withheld:
+        topic = f"{PREFIX}sales/{SALE}/state" if gid == SALE else f"{PREFIX}auctions/{gid}/state"
+        state = broker.retained.get(topic)
+        if state != judge.states[gid][version] and (gid == SALE or not judge.model.auctions[gid].was_withheld):
             return Breach("the last state is retained", f"{gid}: {state!r}")
     if broker.retained.get(f"{PREFIX}status") != ONLINE:
         return Breach("the status is online", f"{broker.retained.get(f'{PREFIX}status')!r}")
     with world.file.begun() as connection:
-        owed = event_log.LOG.owed_count(Transaction(connection, world.clock))
+        tx = Transaction(connection, world.clock)
+        owed = event_log.LOG.owed_count(tx) + (sales.LOG.owed_count(tx) if world.sells else 0)
     if owed:
         return Breach("everything owed is delivered", f"{owed} events are not marked")
     lacks = [reader.lacks() for reader in readers]
@@ -235,8 +249,9 @@ def _without_chance(world: World) -> Iterator[None]:
         patch.object(relay, "connect", world.broker.connect),
         patch.object(relay, "secrets", _Secrets(chance)),
         patch.object(auctions, "secrets", _Secrets(chance)),
-        patch.object(auctions, "begin_ledger", _begin_in_sale if of_a_sale(world.plan.seed) else begin_ledger),
+        patch.object(auctions, "begin_ledger", _begin_in_sale if kind_of(world.plan.seed) == "loose" else begin_ledger),
         patch.object(accounts, "secrets", _Secrets(chance)),
+        patch.object(participants, "secrets", _Secrets(chance)),
         _logged(world),
     ):
         yield

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.simulation.plan import Entry, Plan
+from tests.simulation.plan_entries import Entry, Plan
 from tests.simulation.run import Result
 
 SECONDS_MAX = 60.0

@@ -33,6 +33,7 @@ Asked = tuple[Callable[..., Any], tuple[Any, ...]]
 ASKED: ContextVar[Asked] = ContextVar("asked")
 MARKS = ("mark_delivered", "mark_cleared")
 HOUSEKEEPING = ("hold", "release", "sweep")
+OFTEN_IDLE = ("settle_due", "settle", "follow")
 
 
 class File:
@@ -67,6 +68,11 @@ class File:
         """Return the number of the last event of the log, 0 if there is none."""
         assert self._looks is not None
         return int(self._looks.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()[0])
+
+    def last_of_sale(self) -> int:
+        """Return the number of the last event of the log of sales, 0 if there is none."""
+        assert self._looks is not None
+        return int(self._looks.execute("SELECT coalesce(max(id), 0) FROM sale_events").fetchone()[0])
 
     def remove(self) -> None:
         """Remove the file and its folder."""
@@ -142,7 +148,7 @@ class Inline(sqlite.Sqlite):
             slow = (0.3, 1.5, 4.0) if self._world.slow_commits else (0.0, 0.0, 0.0, 0.002, 0.02)
             await self._dawdle(slow)
             told, tx = cast("tuple[Any, Transaction]", answer)
-            matters = use_case not in HOUSEKEEPING and (use_case != "settle_due" or bool(tx.notes))
+            matters = use_case not in HOUSEKEEPING and (use_case not in OFTEN_IDLE or bool(tx.notes))
             await self._before_commit(use_case, matters=matters)
             self._end(commits=True)
             self._world.judge.committed(use_case, args, told, now)

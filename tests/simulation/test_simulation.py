@@ -11,7 +11,8 @@ import pytest
 from tests.simulation import __main__ as program
 from tests.simulation.judge import Breach
 from tests.simulation.loop import STRAND, Deadlock, Strand, VirtualLoop
-from tests.simulation.plan import Plan, plan
+from tests.simulation.plan import plan
+from tests.simulation.plan_entries import Plan
 from tests.simulation.planted import SEARCHED
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk

@@ -15,7 +15,8 @@ from saleroom.accounts.service.throttle import RateLimit
 from saleroom.bidding.api.devices import PUBLICATIONS, RATE_BURST, RATE_PER_SECOND, CommandHandler
 from saleroom.bidding.area import tasks
 from saleroom.bidding.service import reading
-from saleroom.bidding.service.closing import Closer
+from saleroom.bidding.service.admission import GATE
+from saleroom.bidding.service.closing import EARLIEST_ENDS, Closer
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.bidding.storage.event_log import LOG
@@ -23,13 +24,20 @@ from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.presence import Presence
+from saleroom.sales.api import publications as of_sales
+from saleroom.sales.area import tasks as sale_tasks
+from saleroom.sales.service.admission import gate
+from saleroom.sales.service.clocks import Clocks, earliest_ends
+from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.storage.sales import LOG as SALE_LOG
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.playing import T0
 from tests.simulation.broker import PREFIX, Broker
+from tests.simulation.evenings import kind_of
 from tests.simulation.judge import Breach, Judge
 from tests.simulation.loop import STRAND, Strand, VirtualLoop
-from tests.simulation.plan import Plan, PlannedTrouble
+from tests.simulation.plan_entries import Plan, PlannedTrouble
 from tests.simulation.storage import File, SimDatabase
 from tests.simulation.troubles import Trouble
 from tests.simulation.turns import Turns
@@ -67,7 +75,7 @@ class World:
         self.turns = Turns()
         self._traces = traces
         self._offset = timedelta()
-        self.judge = Judge(file.begun, file.last_row, self.fail)
+        self.judge = Judge(file.begun, file.last_row, self.fail, file.last_of_sale)
         self.judge.trace = self.trace
         self.broker = Broker(self)
         self.processes: dict[int, Process] = {}
@@ -78,6 +86,8 @@ class World:
         """The token that each of them has."""
         self.gids: dict[int, str] = {}
         """By lot."""
+        self.sells = kind_of(plan.seed) in ("live", "timed")
+        """Whether all lots are those of a published sale."""
         self._away: dict[str, int] = {}
 
     def clock(self) -> datetime:
@@ -206,7 +216,11 @@ class Process:
         services: Any = SimpleNamespace(desk=self.desk, database=self.database)
         commands = CommandHandler(services, PREFIX)
         commands._rates = RateLimit(RATE_PER_SECOND, RATE_BURST, world.loop.time)
-        self.relay = Relay(self.database, (PUBLICATIONS,), MqttSettings("broker", 1883), commands)
+        published = (PUBLICATIONS, of_sales.PUBLICATIONS) if world.sells else (PUBLICATIONS,)
+        self.relay = Relay(self.database, published, MqttSettings("broker", 1883), commands)
+        self.sale_feed = Feed(self.database, SALE_LOG, 100)
+        self.database.provide(GATE, gate)
+        self.database.provide(EARLIEST_ENDS, earliest_ends)
         self.relay._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []
 
@@ -222,7 +236,10 @@ class Process:
 
     async def _serve(self) -> None:
         """As the lifespan in `saleroom.compose` does, first do the work that fell due while no process served."""
-        running = tasks(self.database, self._closer, self.feed, self.relay)
+        running = dict(tasks(self.database, self._closer, self.feed, self.relay))
+        if self.world.sells:
+            running |= sale_tasks(self.database, Keeper(self.database), Clocks(self.database), self.sale_feed)
+            self.database.after_commit(SALE_LOG.appended, lambda _: self.relay.wake())
         self.database.after_commit(LOG.appended, lambda _: self.relay.wake())
         self.database.after_commit(CHANGED, lambda _: self._tell_others())
         try:
@@ -245,6 +262,7 @@ class Process:
     def look(self) -> None:
         """Hear that another process has committed something."""
         self.feed.wake()
+        self.sale_feed.wake()
         self.relay.wake()
 
     def _watched(self, name: str, run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
