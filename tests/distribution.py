@@ -18,6 +18,7 @@ LONG = (
     "tests/test_matrix.py",
     "tests/test_serving.py",
     "tests/test_configurations.py",
+    "tests/sales/service/test_needs.py",
     "tests/simulation/test_planted.py",
     "tests/tools/watch/test_watch.py",
     "tests/tools/load/test_load.py",

@@ -8,6 +8,7 @@ BID = {"confirmed": "1", "version": "1", "exactAmount": "20.000", "key": "k" * 2
 PASSWORDS = {"currentPassword": "not the password", "newPassword": "battery staple"}
 LOT = {"name": "Clock", "startingPrice": "10", "version": "", "do": "preview"}
 FORMS: dict[str, dict[str, str]] = {
+    "POST /sales/{gid}/live": {"amount": "5"},
     "POST /lots/{gid}/ask": {"amount": "20.000", "key": "k" * 24},
     "POST /lots/{gid}/bid": BID,
     "POST /lots/{gid}/buy": BID | {"price": "500.000"},

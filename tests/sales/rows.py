@@ -1,18 +1,23 @@
 """Sales as rows: a published one and a draft, with lots, a photo and a consignor."""
 
 from datetime import timedelta
+from typing import Any
 
+from msgspec import structs
 from sqlalchemy import insert
 
+from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.service.recording import begin_ledger
 from saleroom.bidding.storage import photos
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.book import Entered
+from saleroom.sales.domain.events import LevelSet, PledgeMade
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.domain.needs import Need, Pledge
 from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
-from saleroom.sales.storage import book, consignors, lots, participants, sales
+from saleroom.sales.storage import book, consignors, lots, participants, pledges, sales
 from saleroom.sales.storage.tables import lot_photos, lot_prints
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import eur
@@ -37,6 +42,7 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     ]
     for sale in made:
         lots.add(tx, [_lot(sale, rank, said, consignor) for rank in (1, 2)])
+        lots.add(tx, [_need(_lot(sale, 3, said, consignor), said)])
     sale, draft = made
     events, plan = publish(sale, lots.of_sale(tx, sale.id), now)
     auctions = {
@@ -48,6 +54,11 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     photos.take_over(tx, [photo.id], owner.id)
     with_photo = {"lot_id": lots.of_sale(tx, draft.id)[0].id, "place": 1, "photo_id": photo.id}
     tx.execute(insert(lot_photos), with_photo)
+    need = lots.needs(tx, sale.id)[0]
+    given = Pledge(number=1, user=owner, amount=eur("50"), channel=Channel.PHONE, at=now)
+    pledges.add(tx, need.id, given)
+    which: dict[str, Any] = {"at": now, "lot": need.gid, "label": need.label, "amount": "50.000"}
+    sale = sales.record(tx, sale, [LevelSet(**which), PledgeMade(**which, pledge=1, total="50.000", pledges=1)])
     printed = {"lot_id": lots.of_sale(tx, sale.id)[0].id, "digest": "5a" * 16, "printed_at": now}
     tx.execute(insert(lot_prints), printed)
     book.add(tx, next(iter(auctions.values())), Entered(1, eur("500")), owner.id, now)
@@ -71,6 +82,13 @@ def admit(tx: Transaction, sale: Sale, user: Party, said: str) -> None:
         checked_in_at=tx.now(),
     )
     participants.add(tx, one)
+
+
+def _need(lot: Lot, said: str) -> Lot:
+    terms = LotTerms(name=said, starting_price=eur("50"), description=f"\r\n\t{said}")
+    return structs.replace(
+        lot, terms=terms, need=Need(levels=(eur("100"), eur("50")), goal=eur("500"), level=eur("50"))
+    )
 
 
 def _lot(sale: Sale, rank: int, said: str, consignor: int) -> Lot:

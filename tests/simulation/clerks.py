@@ -10,11 +10,10 @@ from typing import Any
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.sales.domain.block import Act
+from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.service import block, lots, ordering, participants
-from saleroom.sales.service.block import BlockAct
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import money
 from tests.histories import LEADER

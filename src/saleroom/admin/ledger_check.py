@@ -17,6 +17,7 @@ from sqlalchemy.types import NullType
 from saleroom.accounts.domain.accounts import name_digest
 from saleroom.accounts.storage.tables import users
 from saleroom.admin.photo_check import picture_faults
+from saleroom.admin.pledge_check import pledge_faults
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.block_events import BidderNamed
 from saleroom.bidding.domain.events import AuctionCreated, BidPlaced, Event
@@ -94,6 +95,7 @@ def _faults(
         orphans = select(table.c.auction_id).where(table.c.auction_id.not_in(select(auctions.c.id))).distinct()
         for number in tx.execute(orphans.limit(FAULTS_MAX)).scalars():
             yield f"{table.name}: there are rows of an auction number {_shown(number)}, which does not exist"
+    yield from pledge_faults(tx)
 
 
 def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, row: RowMapping) -> Iterator[str]:

@@ -30,7 +30,7 @@ from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.kernel.errors import MissingRight, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
-from saleroom.sales.domain.block import Act
+from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.errors import (
     BidsStay,
     BidsUncalled,
@@ -43,7 +43,6 @@ from saleroom.sales.domain.errors import (
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.service import block, participants
 from saleroom.sales.service import lots as lot_cases
-from saleroom.sales.service.block import BlockAct
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import sales
 from saleroom.storage.database import Database, Transaction

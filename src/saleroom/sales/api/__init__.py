@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from saleroom.sales.api import block, book, clocks, consignors, importing, lots, paper, participants, sales, streams
+from saleroom.sales.api import (
+    block,
+    book,
+    clocks,
+    consignors,
+    importing,
+    lots,
+    paper,
+    participants,
+    pledges,
+    sales,
+    streams,
+)
 
 ENDPOINTS = (
     *sales.ENDPOINTS,
@@ -10,6 +22,7 @@ ENDPOINTS = (
     *block.ENDPOINTS,
     *book.ENDPOINTS,
     *lots.ENDPOINTS,
+    *pledges.ENDPOINTS,
     *consignors.ENDPOINTS,
     *importing.ENDPOINTS,
     *participants.ENDPOINTS,

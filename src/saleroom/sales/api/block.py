@@ -17,10 +17,10 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import LABEL, REASON_MAX, SALE, words_field
 from saleroom.sales.domain import errors as sales
-from saleroom.sales.domain.block import UNSEEN, Act
+from saleroom.sales.domain.block import UNSEEN, Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
+from saleroom.sales.domain.needs import PLEDGES_MAX
 from saleroom.sales.service import block
-from saleroom.sales.service.block import BlockAct
 from saleroom.sales.services import SaleServices
 
 TAG_MAX = 100
@@ -30,6 +30,8 @@ _NEEDED: Mapping[Act, tuple[str, ...]] = {
     Act.NAME: ("paddle",),
     Act.REOPEN: ("label", "reason"),
     Act.DECIDE: ("label", "accepted"),
+    Act.PLEDGE: ("amount", "paddle"),
+    Act.UNDO_PLEDGE: ("pledge",),
 }
 """The members that an act needs beside `seen`."""
 
@@ -58,11 +60,16 @@ ACT = Form(
             "seen",
             "seen",
             TAG_MAX,
-            "The tag of the block as you see it. All acts need it but `bid`, `reopen` and `decide`.",
+            "The tag of the block as you see it. All acts need it but `bid`, `pledge`, `undo_pledge`, `reopen` and `decide`.",
             least=1,
         ),
         LABEL,
-        money_field("amount", "amount", "The ask that a floor or telephone bid takes, or the next ask."),
+        money_field(
+            "amount",
+            "amount",
+            "The ask that a floor or telephone bid takes, the next ask, the present level that a pledge is of, or the next "
+            "level; without it `level` goes to the next lower one.",
+        ),
         Field(
             name="paddle",
             to="paddle",
@@ -84,6 +91,20 @@ ACT = Form(
             parse=boolean,
             schema={"type": "boolean"},
             about="Whether the seller accepts the bid below the reserve.",
+        ),
+        Field(
+            name="pledge",
+            to="pledge",
+            parse=json_whole(1, PLEDGES_MAX),
+            schema={"type": "integer", "minimum": 1, "maximum": PLEDGES_MAX},
+            about="The number of the pledge to undo. With a `label` it is one of that lot, otherwise of the last one called.",
+        ),
+        Field(
+            name="again",
+            to="again",
+            parse=boolean,
+            schema={"type": "boolean", "default": False},
+            about="Whether the paddle gives this amount once more.",
         ),
     ),
     check=_missing,
@@ -122,7 +143,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         method="POST",
         path="/sales/{gid}/block",
         name="actOnBlock",
-        summary="Act on the block of a live sale: call, bid, ask, warn, sell, pass, skip, undo",
+        summary="Act on the block of a live sale: call, bid, ask, warn, sell, pass, skip, undo; levels and pledges",
         handler=act,
         tag="sales",
         identifier=SALE,
@@ -168,6 +189,16 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             lots.NothingToUndo,
             lots.NotConditional,
             lots.NotClosed,
+            sales.WithdrawnAlready,
+            sales.NeedClosed,
+            sales.OfAuctions,
+            sales.OfNeeds,
+            sales.LevelChanged,
+            sales.NoLevelLeft,
+            sales.PledgedAlready,
+            sales.UnknownPledge,
+            sales.PledgeUndone,
+            sales.TooManyPledges,
             IdempotencyMismatch,
         ),
         once=True,

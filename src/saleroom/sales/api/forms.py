@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -11,11 +12,12 @@ from saleroom.bidding.api.fields import instant_or_null, money_field
 from saleroom.bidding.api.photos import PHOTOS
 from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX, SoftClose
-from saleroom.http.forms import Field, Form, boolean, json_whole, one_of, text
+from saleroom.http.forms import MONEY_SCHEMA, Field, Form, Value, boolean, json_whole, money, one_of, text
 from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import CODE_FIELD, LABEL, LABEL_SCHEMA, amount_or_null, words_field
 from saleroom.sales.domain.labels import LABEL_DIGITS_MAX, parse_label
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.needs import LEVELS_MAX
 from saleroom.sales.domain.sale import (
     DESCRIPTION_MAX,
     LOTS_MAX,
@@ -52,6 +54,29 @@ def labels(raw: bytes) -> list[str] | Fault:
     return fault or [one for one in found if isinstance(one, str)]
 
 
+def levels(raw: bytes) -> tuple[Decimal, ...] | Fault | list[Fault]:
+    """Read the levels of a fund-a-need: amounts; the rules say how many, and in which order."""
+    try:
+        sent = _decode_raws(raw)
+    except msgspec.MsgspecError:
+        return Fault("not_a_list_of_amounts", "must be a list of amounts")
+    found = [money(bytes(one)) for one in sent[: LEVELS_MAX + 1]]
+    fault = next((one for one in found if isinstance(one, Fault)), None)
+    return fault or tuple(one for one in found if isinstance(one, Decimal))
+
+
+def _one_kind(values: dict[str, Value]) -> dict[str, list[Fault]]:
+    """Return the faults of a new lot that is neither an auction nor a fund-a-need, or both."""
+    if "levels" not in values:
+        faults = {} if "starting_price" in values else {"startingPrice": [Fault("required", "is required")]}
+        return faults | ({"goal": [_NOT_OF_AUCTIONS]} if values.get("goal") is not None else {})
+    named = {"startingPrice": "starting_price", "reservePrice": "reserve_price"}
+    return {name: [_OF_AUCTIONS] for name, value in named.items() if values.get(value) is not None}
+
+
+_OF_AUCTIONS = Fault("of_auctions", "must be left out, as a fund-a-need has levels")
+_NOT_OF_AUCTIONS = Fault("of_needs", "must be left out, as only a fund-a-need has a goal; give its levels too")
+_decode_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 _SECONDS = {"type": "integer", "minimum": 1, "maximum": SOFT_CLOSE_SECONDS_MAX}
 _INCREMENT = next(field for field in auction_terms.CREATE.fields if field.name == "increment")
@@ -125,7 +150,7 @@ CHANGE_SALE = Form(name="SaleChanges", example={"venue": "The town hall"}, field
 _LOT = (
     LABEL,
     words_field("name", "name", auction_terms.NAME_MAX, "The name of the lot.", least=1),
-    money_field("startingPrice", "starting_price", "The least first bid."),
+    money_field("startingPrice", "starting_price", "The least first bid. Every lot needs it but a fund-a-need."),
     words_field(
         "description", "description", auction_terms.DESCRIPTION_MAX, "What is sold. Line breaks are kept.", lines=True
     ),
@@ -138,6 +163,14 @@ _LOT = (
         nullable=True,
         about="One of the house's categories, by its name.",
     ),
+    Field(
+        name="levels",
+        to="levels",
+        parse=levels,
+        schema={"type": "array", "items": MONEY_SCHEMA, "minItems": 1, "maxItems": LEVELS_MAX},
+        about="The levels of a fund-a-need, from high to low. Such a lot has no auction.",
+    ),
+    amount_or_null("goal", "goal", "What a fund-a-need is to raise."),
     CODE_FIELD,
     amount_or_null("estimateFrom", "estimate_from", "The lower end of the estimate."),
     amount_or_null("estimateTo", "estimate_to", "The upper end of the estimate."),
@@ -148,11 +181,12 @@ _LOT = (
         PHOTOS.fields[0], required=False, about="The ids of all photos of the lot, in their order."
     ),
 )
-_MUST = frozenset({"name", "startingPrice"})
+_MUST = frozenset({"name"})
 ADD_LOT = Form(
     name="NewLot",
     example={"name": "Longcase clock", "startingPrice": "100", "estimateFrom": "200", "estimateTo": "300"},
     fields=tuple(_required(field) if field.name in _MUST else field for field in _LOT),
+    check=_one_kind,
 )
 CHANGE_LOT = Form(name="LotChanges", example={"estimateTo": "400"}, fields=_LOT)
 ORDER = Form(

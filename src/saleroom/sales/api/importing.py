@@ -12,6 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.api.uploads import while_connected
 from saleroom.http.endpoints import Access, Call, Endpoint, Upload
 from saleroom.http.forms import Field, boolean, one_of
@@ -23,6 +24,7 @@ from saleroom.sales.api.fields import SALE
 from saleroom.sales.domain.errors import SaleOver, StandsStill, TooManyLots, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.domain.importing import CellFault, Effect, RowPlan
+from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.domain.photo_files import PhotoEffect
 from saleroom.sales.service import exporting, sheets
 from saleroom.sales.service.archives import PHOTOS
@@ -33,7 +35,7 @@ from saleroom.sales.services import SaleServices
 
 BYTES_MAX = sheets.BYTES_MAX + ARCHIVE_BYTES_MAX + 64 * 1024
 NDJSON = "application/x-ndjson"
-_READ = {"catalogue": exporting.catalogue, "results": exporting.results}
+_READ = {"catalogue": exporting.catalogue, "results": exporting.results, "pledges": exporting.given}
 _PHOTOS_SHOWN = (PhotoEffect.NEW, PhotoEffect.REPLACED)
 
 
@@ -210,6 +212,8 @@ def _fault(one: CellFault) -> CellFaultView:
 
 
 def _text(value: object) -> str | None:
+    if isinstance(value, tuple):
+        return " / ".join(str(one) for one in value)
     return None if value is None else str(value)
 
 
@@ -253,7 +257,9 @@ _FILES = Upload(
 _REFUSALS = (Invalid, UnknownSale, SaleOver, StandsStill, TooManyLots, Busy)
 
 
-def _download(which: str, name: str, summary: str, about: str) -> Endpoint[SaleServices]:
+def _download(
+    which: str, name: str, summary: str, about: str, needed: Right = Right.CATALOGUE
+) -> Endpoint[SaleServices]:
     return Endpoint(
         method="GET",
         path=f"/sales/{{gid}}/{which}",
@@ -266,11 +272,12 @@ def _download(which: str, name: str, summary: str, about: str) -> Endpoint[SaleS
         query=(_LANGUAGE,),
         file="text/csv" if which.endswith("csv") else XLSX_TYPE,
         errors=(UnknownSale,),
-        about=f"Needs the right `catalogue`. {about}",
+        about=f"Needs the right `{needed}`. {about}",
     )
 
 
 _SAME, _PRICES = "An import of it changes nothing.", "A lot has a price and a winner once it is sold."
+_GIVERS = "It tells who has given what on each fund-a-need."
 ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
     Endpoint(
         method="POST",
@@ -315,4 +322,6 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
     _download("catalogue.xlsx", "exportCatalogueXlsx", "Export the catalogue of a sale as XLSX", _SAME),
     _download("results.csv", "exportResultsCsv", "Export the results of a sale as CSV", _PRICES),
     _download("results.xlsx", "exportResultsXlsx", "Export the results of a sale as XLSX", _PRICES),
+    _download("pledges.csv", "exportPledgesCsv", "Export the pledges of a sale as CSV", _GIVERS, BUYERS_NEED),
+    _download("pledges.xlsx", "exportPledgesXlsx", "Export the pledges of a sale as XLSX", _GIVERS, BUYERS_NEED),
 )

@@ -9,18 +9,22 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.domain.errors import AuctionOver, HasBids, Paused, TooManyPhotos
+from saleroom.bidding.domain.errors import AuctionOver, HasBids, OnBlock, Paused, TooManyPhotos
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Form
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.kernel.money import ZERO
 from saleroom.sales.api.fields import LOT, SALE, reason
 from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, ORDER
 from saleroom.sales.domain.errors import (
     BegunAlready,
     BidOnLots,
     LabelTaken,
+    NeedClosed,
+    OfNeeds,
+    PledgesStand,
     SaleOver,
     StandsStill,
     TooManyLots,
@@ -30,6 +34,7 @@ from saleroom.sales.domain.errors import (
     WithdrawnAlready,
 )
 from saleroom.sales.domain.lots import LotTerms
+from saleroom.sales.domain.needs import Need
 from saleroom.sales.domain.views import LotView
 from saleroom.sales.service import lots, ordering, reading
 from saleroom.sales.service.lots import NewLot
@@ -75,9 +80,14 @@ async def add(call: Call[SaleServices]) -> Response:
 
 def new_lot(values: dict[str, object]) -> NewLot:
     """Return the lot that the values of the form describe."""
+    need = {name: value for name, value in values.items() if name in ("levels", "goal")}
     terms = {name: value for name, value in values.items() if name in LotTerms.__struct_fields__}
     beside = {name: value for name, value in values.items() if name in ("label", "consignor", "photos")}
-    entry = {name: value for name, value in values.items() if name not in terms and name not in beside}
+    entry = {name: value for name, value in values.items() if name not in terms | beside | need}
+    if "levels" in need:
+        asked = Need(**need)  # type: ignore[arg-type]  # the form has read them
+        terms["starting_price"] = min(asked.levels, default=ZERO)
+        beside["need"] = asked
     return NewLot(terms=LotTerms(**terms), entry=entry, **beside)  # type: ignore[arg-type]  # the form has read them
 
 
@@ -138,7 +148,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         errors=(*_CHANGED, StandsStill, TooManyLots, IdempotencyMismatch),
         once=True,
         about="Needs the right `catalogue`. Without a `label` it gets the next number. In a published sale it becomes an "
-        "auction at once. The audit log notes it.",
+        "auction at once. With `levels` it is a fund-a-need, which is never an auction. The audit log notes it.",
     ),
     Endpoint(
         method="GET",
@@ -166,7 +176,18 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         access=Access.TOKEN,
         form=CHANGE_LOT,
         answer=LotView,
-        errors=(*_CHANGED, UnknownLot, WithdrawnAlready, BegunAlready, HasBids, AuctionOver, Paused),
+        errors=(
+            *_CHANGED,
+            UnknownLot,
+            WithdrawnAlready,
+            BegunAlready,
+            HasBids,
+            AuctionOver,
+            Paused,
+            OfNeeds,
+            NeedClosed,
+            PledgesStand,
+        ),
         about="Needs the right `catalogue`. The terms of its auction can change before the first bid, its number before the "
         "sale begins. The audit log notes it.",
     ),
@@ -182,9 +203,19 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         access=Access.TOKEN,
         form=_WITHDRAW,
         answer=LotView,
-        errors=(UnknownSale, UnknownLot, SaleOver, WithdrawnAlready, AuctionOver, IdempotencyMismatch),
+        errors=(
+            UnknownSale,
+            UnknownLot,
+            SaleOver,
+            WithdrawnAlready,
+            AuctionOver,
+            OnBlock,
+            PledgesStand,
+            IdempotencyMismatch,
+        ),
         once=True,
-        about="Needs the right `catalogue`. Its auction is cancelled, also with bids. The audit log notes it.",
+        about="Needs the right `catalogue`. Its auction is cancelled, also with bids. A fund-a-need is withdrawn only while no "
+        "pledge stands. The audit log notes it.",
     ),
     Endpoint(
         method="PUT",

@@ -36,6 +36,7 @@ _ENVELOPE: dict[str, tuple[Schema, str]] = {
     "data": ({}, "The facts."),
 }
 _FIELDS: dict[str, tuple[Schema, str, Any]] = {
+    "amount": (MONEY, "The level, or the amount of the pledge.", "500.000"),
     "description": ({}, "What the sale is about.", "Clocks and instruments from two estates."),
     "kind": ({"enum": list(Kind)}, "Whether clocks or an auctioneer close the lots.", "live"),
     "label": ({"pattern": f"^{LABEL_PATTERN}$"}, "The number of the lot in the catalogue.", "12A"),
@@ -44,12 +45,15 @@ _FIELDS: dict[str, tuple[Schema, str, Any]] = {
     "lots": ({"minimum": 1}, "How many lots there are.", 42),
     "opensAt": ({}, "When bidding opens; null for at publication.", None),
     "outcome": ({}, "How it ended.", "sold"),
-    "price": (MONEY, "The hammer price; null if it was not sold.", "120.000"),
+    "pledge": ({"minimum": 1}, "The number of the pledge.", 17),
+    "pledges": ({"minimum": 0}, "How many pledges stand on the lot.", 16),
+    "price": (MONEY, "The hammer price; null if it was not sold. The total of a fund-a-need.", "120.000"),
     "reason": ({}, "Why; null if nobody has said.", "The wrong paddle was written down."),
     "registration": ({"enum": list(Registration)}, "Who may bid.", "open"),
     "renumbered": ({}, "Whether lots got other numbers.", False),
     "startsAt": ({}, "When a live sale begins, and the first lot of a timed one ends.", _AT),
     "title": ({}, "The title.", "Autumn evening"),
+    "total": (MONEY, "The sum of the pledges that stand on the lot.", "21500.000"),
     "venue": ({}, "Where it takes place; empty if that is not said.", "Town hall"),
 }
 """The members of events' `data`: the schema beyond their type, their meaning, and an example."""

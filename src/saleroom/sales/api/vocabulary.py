@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from saleroom.bidding.domain.events import Channel
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.api import import_words
 from saleroom.sales.domain.consignors import CODE_PATTERN
@@ -11,17 +12,22 @@ from saleroom.sales.domain.errors import (
     BidsUncalled,
     BlockChanged,
     LabelTaken,
+    LevelChanged,
     LotOnBlock,
+    PledgedAlready,
+    PledgeUndone,
     PublishedAlready,
     SaleNotPaused,
     SaleNotRunning,
     SaleOver,
     TooManyLots,
+    TooManyPledges,
     UnknownPaddle,
     WithdrawnAlready,
 )
 from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.needs import Stage
 from saleroom.sales.domain.paper import DIGEST_PATTERN
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 
@@ -35,6 +41,8 @@ _WHICH: dict[str, Schema] = {"label": {"type": "string", **_LABEL, "description"
 VOCABULARY = Vocabulary(
     members={
         **import_words.MEMBERS,
+        "byLevel": ({}, "How many pledges stand at each amount, from high to low."),
+        "channel": ({}, "How it came."),
         "called": ({"pattern": GID_PATTERN}, "The lot that was called last in a live sale; null before the first."),
         "consignor": (_CODE, "The code of the one who brings it; for staff."),
         "consignors": ({}, "The consignors, by code."),
@@ -42,6 +50,12 @@ VOCABULARY = Vocabulary(
         "estimateFrom": (MONEY, "The lower end of the estimate; null without one."),
         "estimateTo": (MONEY, "The upper end of the estimate; null if it is one amount, or without one."),
         "following": ({}, "Whether a soft close moves the ends of all later lots too."),
+        "given": ({}, "The pledges."),
+        "goal": (MONEY, "What it is to raise; null if nobody has said."),
+        "lastPledges": ({}, "The newest pledges, the newest first; for staff those too that were undone."),
+        "level": (MONEY, "The present level; null before the first call."),
+        "levels": ({}, "The levels, from high to low."),
+        "need": ({}, "What a fund-a-need asks for and has come to; null for an auction."),
         "digest": ({"pattern": f"^{DIGEST_PATTERN}$"}, "The digest of what the label shows."),
         "isChanged": ({}, "Whether the label shows something else than when it was last printed, or never was."),
         "labels": ({}, "The numbers of all lots, in the order of calling."),
@@ -54,6 +68,8 @@ VOCABULARY = Vocabulary(
         "nextLots": ({}, "The next lots, in the order of calling."),
         "onBlock": ({}, "The lot on the block; null if none is."),
         "opensAt": (INSTANT, "When bidding opens; null for at publication."),
+        "pledge": ({"minimum": 1}, "The number of the pledge on its lot, from 1."),
+        "pledges": (COUNT, "How many pledges stand."),
         "printed": (COUNT, "How many labels were noted as printed."),
         "printedAt": (INSTANT, "When the label was last noted as printed; null if it was not."),
         "rank": ({"minimum": 1}, "The place in the order of calling."),
@@ -64,6 +80,8 @@ VOCABULARY = Vocabulary(
         "tag": ({}, "The identifier of this state of the block."),
         "taxScheme": ({"enum": list(TaxScheme)}, "How its sale is taxed; null if nobody has said."),
         "title": ({}, "The title."),
+        "total": (MONEY, "The sum of the pledges that stand."),
+        "undone": ({}, "Whether the clerk has undone it, so that it does not count."),
         "venue": ({}, "Where it takes place; empty if that is not said."),
         "withdrawnFor": ({}, "Why it was withdrawn; null if it was not."),
     },
@@ -80,6 +98,19 @@ VOCABULARY = Vocabulary(
         ("SaleView", "cancelledFor"): {"description": "Why it was cancelled; null if it was not."},
         ("SaleView", "version"): {**COUNT, "description": "The number of its latest event; 0 before publication."},
         ("BlockView", "status"): {"enum": list(SaleStatus), "description": "The state of the sale."},
+        ("NeedView", "stage"): {
+            "enum": list(Stage),
+            "description": "Where it is: `waiting` to be called, `on_block`, or `closed`.",
+        },
+        ("PledgeView", "at"): {**INSTANT, "description": "When it was noted."},
+        ("PledgeView", "channel"): {
+            "enum": list(Channel),
+            "description": "Whether it came from the hall, by telephone or online.",
+        },
+        ("PledgeView", "amount"): {**MONEY, "description": "What is promised."},
+        ("PledgeView", "bidder"): {"description": "The giver by the name in the sale; null where it is not public."},
+        ("LevelView", "amount"): {**MONEY, "description": "The level."},
+        ("GivenView", "pledge"): {"description": "The pledge."},
         ("LotLabelView", "label"): {**_LABEL, "description": "The number of the lot."},
         ("LotView", "label"): {**_LABEL, "description": "The number in the catalogue."},
         ("LotView", "gid"): {"pattern": GID_PATTERN, "description": "The public identifier of its auction."},
@@ -102,6 +133,10 @@ VOCABULARY = Vocabulary(
         LotOnBlock: {"lot": {"type": "string", "pattern": GID_PATTERN, "description": "The lot on the block."}},
         BidsUncalled: {"lots": {"type": "string", "description": "The numbers of these lots."}},
         UnknownPaddle: {"paddle": {"type": "integer", "minimum": 1, "description": "The paddle."}},
+        LevelChanged: {"level": {**MONEY, "description": "The present level."}},
+        PledgedAlready: {"amount": {**MONEY, "description": "What was given already."}},
+        PledgeUndone: {"pledge": {"type": "integer", "minimum": 1, "description": "The number of the pledge."}},
+        TooManyPledges: {"limit": {"type": "integer", "minimum": 1, "description": "How many pledges a lot can have."}},
         BidOnLots: {"lots": {"type": "string", "description": "The numbers of these lots."}},
     },
     tags={"sales": "Sales of many lots, and their catalogues."},

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import Outcome
+from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.sales.domain import events
 from saleroom.sales.domain.errors import (
     BidsUncalled,
@@ -46,20 +50,54 @@ class Act(StrEnum):
     REOPEN = "reopen"
     DECIDE = "decide"
     END = "end"
+    LEVEL = "level"
+    PLEDGE = "pledge"
+    UNDO_PLEDGE = "undo_pledge"
+
+
+class BlockAct(Struct, frozen=True, kw_only=True):
+    """An act as it arrived. `seen` is the tag of the block that its sender saw; the other members are those of some acts."""
+
+    act: Act
+    seen: str | None = None
+    label: str | None = None
+    amount: Decimal | None = None
+    paddle: int | None = None
+    channel: Channel = Channel.FLOOR
+    reason: str = ""
+    accepted: bool = False
+    pledge: int | None = None
+    again: bool = False
 
 
 OF_A_LOT = frozenset({Act.REOPEN, Act.DECIDE})
 """The acts on a lot that is not on the block, for those above the clerk."""
-UNSEEN = OF_A_LOT | {Act.BID}
-"""The acts that do not rest on the state of the block: a bid rests on the ask."""
+UNSEEN = OF_A_LOT | {Act.BID, Act.PLEDGE, Act.UNDO_PLEDGE}
+"""The acts that do not rest on the state of the block: a bid rests on the ask, a pledge on the level, an undoing on the row."""
 
 
-def tag(last: Auction | None) -> str:
+class Called(Protocol):
+    """A lot that was called: an auction, or a fund-a-need."""
+
+    @property
+    def gid(self) -> str:
+        """The public identifier."""
+
+    @property
+    def tag(self) -> str:
+        """The identifier of its state."""
+
+    @property
+    def block(self) -> object | None:
+        """Its state on the block, None if it is not there."""
+
+
+def tag(last: Called | None) -> str:
     """Return the identifier of the state of a block on which `last` was called last."""
     return NOBODY_CALLED if last is None else f"{last.gid}-{last.tag}"
 
 
-def refuse_unless_seen(last: Auction | None, seen: str | None) -> None:
+def refuse_unless_seen(last: Called | None, seen: str | None) -> None:
     """Raise BlockChanged unless `seen` is the present state of the block: somebody else has acted, or somebody has bid."""
     if seen != tag(last):
         raise BlockChanged(tag=tag(last))
@@ -76,7 +114,7 @@ def refuse_unless_live(sale: Sale) -> None:
         raise StandsStill
 
 
-def called(sale: Sale, last: Auction | None, lot: Lot, now: datetime) -> list[SaleEvent]:
+def called(sale: Sale, last: Called | None, lot: Lot, now: datetime) -> list[SaleEvent]:
     """Return what the call of a lot means for the sale: the first one begins it. Raises LotOnBlock."""
     if last is not None and last.block is not None:
         raise LotOnBlock(lot=last.gid)
@@ -101,7 +139,7 @@ def moved(lot: Lot, before: Auction, after: Auction, now: datetime, reason: str 
     return [events.LotSkipped(at=now, **which)]
 
 
-def ended(sale: Sale, last: Auction | None, left: Collection[tuple[Lot, Auction]], now: datetime) -> list[SaleEvent]:
+def ended(sale: Sale, last: Called | None, left: Collection[tuple[Lot, Auction]], now: datetime) -> list[SaleEvent]:
     """Return the end of a live sale; `left` are the lots that still run, with their auctions.
 
     Raises SaleNotRunning before the first call, LotOnBlock, or BidsUncalled.

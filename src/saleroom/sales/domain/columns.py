@@ -28,9 +28,13 @@ class Column(StrEnum):
     CONSIGNOR = "consignor"
     TAX = "taxScheme"
     CATEGORY = "category"
+    LEVELS = "levels"
+    GOAL = "goal"
 
 
-AMOUNTS = frozenset({Column.STARTING_PRICE, Column.RESERVE, Column.ESTIMATE_FROM, Column.ESTIMATE_TO})
+AMOUNTS = frozenset({Column.STARTING_PRICE, Column.RESERVE, Column.ESTIMATE_FROM, Column.ESTIMATE_TO, Column.GOAL})
+OF_NEEDS = (Column.LEVELS, Column.GOAL)
+"""The columns of a fund-a-need; an export without one leaves them out."""
 
 HEADINGS: Mapping[Column, Mapping[str, tuple[str, ...]]] = {
     Column.LABEL: {
@@ -73,6 +77,8 @@ HEADINGS: Mapping[Column, Mapping[str, tuple[str, ...]]] = {
         "en": ("Category", "Department", "Section"),
         "de": ("Kategorie", "Rubrik", "Abteilung", "Warengruppe"),
     },
+    Column.LEVELS: {"en": ("Levels", "Giving levels"), "de": ("Stufen", "Spendenstufen")},
+    Column.GOAL: {"en": ("Goal", "Fundraising goal"), "de": ("Ziel", "Spendenziel")},
 }
 """All headings of a column by language; the first one of each language is the one that exports write."""
 
@@ -112,6 +118,7 @@ class Result(StrEnum):
     PASSED = "passed"
     WITHDRAWN = "withdrawn"
     OPEN = "open"
+    FUNDED = "funded"
 
 
 RESULTS: tuple[Mapping[str, str], ...] = (
@@ -121,11 +128,22 @@ RESULTS: tuple[Mapping[str, str], ...] = (
     {"en": "Bids", "de": "Gebote"},
 )
 """The headings that only the export of results has, by language. An import never reads these columns."""
+PLEDGES: tuple[Mapping[str, str], ...] = (
+    {"en": "Lot", "de": "Los"},
+    {"en": "No", "de": "Nr."},
+    {"en": "Bidder", "de": "Bieternummer"},
+    {"en": "Name", "de": "Name"},
+    {"en": "Amount", "de": "Betrag"},
+    {"en": "Noted at", "de": "Erfasst am"},
+    {"en": "Undone", "de": "Gestrichen"},
+)
+"""The headings of the export of pledges, by language. Nothing imports it."""
 OUTCOMES: Mapping[Result, Mapping[str, str]] = {
     Result.SOLD: {"en": "sold", "de": "verkauft"},
     Result.PASSED: {"en": "passed", "de": "unverkauft"},
     Result.WITHDRAWN: {"en": "withdrawn", "de": "zurückgezogen"},
     Result.OPEN: {"en": "open", "de": "offen"},
+    Result.FUNDED: {"en": "funded", "de": "zugesagt"},
 }
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})

@@ -185,6 +185,66 @@ class UnknownPaddle(Conflict):
     code = "unknown_paddle"
 
 
+class NeedClosed(Conflict):
+    """The fund-a-need is closed; undo the hammer or reopen the lot first."""
+
+    code = "need_closed"
+
+
+class OfAuctions(Conflict):
+    """This is a fund-a-need: nobody bids on it and nobody wins it. Note pledges, set the level, close or skip it."""
+
+    code = "of_auctions"
+
+
+class OfNeeds(Conflict):
+    """The lot is an auction; only a fund-a-need takes levels and pledges."""
+
+    code = "of_needs"
+
+
+class LevelChanged(Conflict):
+    """The auctioneer calls another level now, and nothing was noted; `level` is the present one."""
+
+    code = "level_changed"
+
+
+class NoLevelLeft(Conflict):
+    """This is the lowest level; set another amount, or close the lot."""
+
+    code = "no_level_left"
+
+
+class PledgedAlready(Conflict):
+    """This bidder has given this amount already; send it with `again` if they give it once more."""
+
+    code = "pledged_already"
+
+
+class UnknownPledge(Unknown):
+    """The lot has no pledge with this number."""
+
+    code = "unknown_pledge"
+
+
+class PledgeUndone(Conflict):
+    """This pledge was undone already."""
+
+    code = "pledge_undone"
+
+
+class PledgesStand(Conflict):
+    """Pledges stand on this lot; undo them first."""
+
+    code = "pledges_stand"
+
+
+class TooManyPledges(Conflict):
+    """The lot has as many pledges as a lot can have."""
+
+    code = "too_many_pledges"
+
+
 class CodeTaken(Conflict):
     """Another consignor has this code; choose another."""
 

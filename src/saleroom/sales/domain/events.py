@@ -121,7 +121,10 @@ class LotCalled(SaleEvent, frozen=True, kw_only=True):
 
 
 class LotClosed(SaleEvent, frozen=True, kw_only=True):
-    """A lot left the block with this `outcome`; `price` is the hammer price, null if it was passed."""
+    """A lot left the block with this `outcome`; `price` is the hammer price, null if it was passed.
+
+    A fund-a-need is `funded`, and its price is the total of its pledges.
+    """
 
     TYPE: ClassVar[str] = "lot.closed"
 
@@ -161,6 +164,42 @@ class LotDecided(SaleEvent, frozen=True, kw_only=True):
     price: str | None
 
 
+class LevelSet(SaleEvent, frozen=True, kw_only=True):
+    """Pledges of a fund-a-need are asked for at this `amount` from here on."""
+
+    TYPE: ClassVar[str] = "level.set"
+
+    lot: str
+    label: str
+    amount: str
+
+
+class PledgeMade(SaleEvent, frozen=True, kw_only=True):
+    """Somebody promised this `amount`; `total` of so many `pledges` stands now. Who it was is not told."""
+
+    TYPE: ClassVar[str] = "pledge.made"
+
+    lot: str
+    label: str
+    pledge: int
+    amount: str
+    total: str
+    pledges: int
+
+
+class PledgeUndone(SaleEvent, frozen=True, kw_only=True):
+    """The clerk undid a pledge of this `amount`; `total` of so many `pledges` stands now."""
+
+    TYPE: ClassVar[str] = "pledge.undone"
+
+    lot: str
+    label: str
+    pledge: int
+    amount: str
+    total: str
+    pledges: int
+
+
 EVENTS: dict[str, type[SaleEvent]] = {
     kind.TYPE: kind
     for kind in (
@@ -180,6 +219,9 @@ EVENTS: dict[str, type[SaleEvent]] = {
         LotSkipped,
         LotReopened,
         LotDecided,
+        LevelSet,
+        PledgeMade,
+        PledgeUndone,
     )
 }
 """Every event of a sale by its type."""

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.sales.domain.cells import Cell, plain_text
-from saleroom.sales.domain.columns import HEADINGS, OUTCOMES, RESULTS, TAX_WORDS, Column, Result
+from saleroom.sales.domain.cells import Cell, plain_text, written_amount
+from saleroom.sales.domain.columns import HEADINGS, OF_NEEDS, OUTCOMES, PLEDGES, RESULTS, TAX_WORDS, Column, Result
 from saleroom.sales.domain.importing import Value, Values
 from saleroom.sales.domain.lots import TaxScheme
 
@@ -29,9 +29,19 @@ class LotResult(Struct, frozen=True):
 
 def catalogue_rows(lots: Iterable[tuple[str, Values]], language: str) -> list[list[Cell]]:
     """Return the headings and a row for each lot by its label, in this order."""
-    headings: list[Cell] = [words[language][0] for words in HEADINGS.values()]
-    others = [column for column in Column if column is not Column.LABEL]
-    return [headings, *([label, *(_cell(values.get(one), language) for one in others)] for label, values in lots)]
+    rows = list(lots)
+    has_needs = any(values.get(Column.LEVELS) is not None for _, values in rows)
+    shown = [column for column in HEADINGS if has_needs or column not in OF_NEEDS]
+    headings: list[Cell] = [HEADINGS[column][language][0] for column in shown]
+    others = [column for column in shown if column is not Column.LABEL]
+    return [headings, *([label, *(_cell(values.get(one), language) for one in others)] for label, values in rows)]
+
+
+def pledge_rows(pledges: Iterable[tuple[str, int, str, str, Decimal, str, bool]], language: str) -> list[list[Cell]]:
+    """Return the headings and a row for each pledge: label, number, bidder, name, amount, instant, whether it was undone."""
+    undone = {"en": "undone", "de": "gestrichen"}[language]
+    headings: list[Cell] = [words[language] for words in PLEDGES]
+    return [headings, *([*one[:-1], undone if one[-1] else None] for one in pledges)]
 
 
 def result_rows(results: Sequence[LotResult], language: str) -> list[list[Cell]]:
@@ -46,4 +56,6 @@ def result_rows(results: Sequence[LotResult], language: str) -> list[list[Cell]]
 def _cell(value: Value, language: str) -> Cell:
     if isinstance(value, TaxScheme):
         return TAX_WORDS[value][language][0]
+    if isinstance(value, tuple):
+        return " / ".join(written_amount(one, "," if language == "de" else ".") for one in value)
     return (plain_text(value) or None) if isinstance(value, str) else value

@@ -6,7 +6,8 @@ All faults of all rows are found at once, and a file with a fault changes nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 
@@ -27,10 +28,13 @@ NAME_MAX, DESCRIPTION_MAX = 200, 10_000
 TERMS = frozenset({Column.TITLE, Column.DESCRIPTION, Column.STARTING_PRICE, Column.RESERVE, Column.CATEGORY})
 """The columns that are terms of the auction; bids rest on them. The others are the house's own notes."""
 _REQUIRED = (Column.TITLE, Column.STARTING_PRICE)
+_AUCTION_ONLY = (Column.STARTING_PRICE, Column.RESERVE)
+_BETWEEN = re.compile(r"\s*[/;\n]\s*")
+"""What stands between two levels."""
 
-Value = str | TaxScheme | Decimal | None
+Value = str | TaxScheme | Decimal | tuple[Decimal, ...] | None
 Values = Mapping[Column, Value]
-"""What a lot has in each column but the label: a text, an amount, or None for nothing."""
+"""What a lot has in each column but the label: a text, an amount, the levels of a fund-a-need, or None for nothing."""
 
 
 class Effect(StrEnum):
@@ -140,6 +144,7 @@ class _Reader:
                 "unknown_category",
                 f"must be one of: {known}",
             ),
+            Column.LEVELS: lambda cell: _levels(cell, house.currency),
             **{column: lambda cell: parse_amount(cell, house.currency) for column in AMOUNTS},
         }
 
@@ -159,9 +164,14 @@ class _Reader:
             seen[label] = number
         was = present.get(label)
         before: Values = {} if was is None else was.values
-        values = self._values(row, before, faults)
+        is_need = self._is_need(row, before)
+        values = self._values(row, before, faults, is_need=is_need)
+        if was is not None and is_need != (before.get(Column.LEVELS) is not None):
+            stays = Fault("kind_stays", "must stay an auction or a fund-a-need; withdraw the lot and add another one")
+            faults.append(self._fault(Column.LEVELS, stays))
         if label and was is None:
-            missing = [column for column in _REQUIRED if column not in self._headings.places]
+            needed = [column for column in _REQUIRED if not (is_need and column in _AUCTION_ONLY)]
+            missing = [column for column in needed if column not in self._headings.places]
             faults += [self._fault(column, Fault("required", "is required for a new lot")) for column in missing]
         if not faults:
             faults += self._contradictions({**before, **values})
@@ -170,14 +180,26 @@ class _Reader:
             faults += self._fixed(was, changes)
         return RowPlan(number, label, values, changes, tuple(faults), is_new=was is None)
 
-    def _values(self, row: Sequence[Cell], before: Values, faults: list[CellFault]) -> dict[Column, Value]:
+    def _is_need(self, row: Sequence[Cell], before: Values) -> bool:
+        """Return whether a row is a fund-a-need: by its levels, or by those that it has if the file says nothing of any."""
+        if Column.LEVELS not in self._headings.places:
+            return before.get(Column.LEVELS) is not None
+        return bool(text_of(self._cell(row, Column.LEVELS)))
+
+    def _values(
+        self, row: Sequence[Cell], before: Values, faults: list[CellFault], *, is_need: bool
+    ) -> dict[Column, Value]:
         values: dict[Column, Value] = {}
         for column in self._headings.places:
             if column is Column.LABEL:
                 continue
             cell = self._cell(row, column)
             value: Value | Fault
-            if text_of(cell) and text_of(cell) == before.get(column):
+            if is_need and column in _AUCTION_ONLY:
+                value = Fault("of_auctions", "must be empty, as a fund-a-need has levels") if text_of(cell) else None
+            elif not is_need and column is Column.GOAL and text_of(cell):
+                value = Fault("of_needs", "must be empty, as only a fund-a-need has a goal; give its levels too")
+            elif text_of(cell) and text_of(cell) == before.get(column):
                 value = before[column]  # such as a category that the house no longer has
             elif text_of(cell):
                 value = self._parse[column](cell)
@@ -202,7 +224,7 @@ class _Reader:
         """Return the faults of changes to what is fixed."""
         found = []
         for change in changes:
-            fault = was.fixed or (was.locked if change.column in TERMS else None)
+            fault = was.fixed or (was.locked if change.column in TERMS or change.column is Column.LEVELS else None)
             found += [] if fault is None else [self._fault(change.column, fault)]
         return found
 
@@ -233,6 +255,12 @@ def _text(text: str, most: int, *, lines: bool) -> str | Fault:
     if not lines and "\n" in text:
         return Fault("text_lines", "must be one line")
     return hidden_fault(text, lines=lines) or shown_fault(text) or text
+
+
+def _levels(cell: Cell, currency: Collection[str]) -> Value | Fault:
+    amounts = [parse_amount(one, currency) for one in _BETWEEN.split(text_of(cell)) if one]
+    fault = next((one for one in amounts if isinstance(one, Fault)), None)
+    return fault or tuple(one for one in amounts if isinstance(one, Decimal))
 
 
 def _tax(cell: Cell) -> Value | Fault:

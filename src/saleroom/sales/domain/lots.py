@@ -9,7 +9,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from saleroom.kernel.errors import Contradiction, Fault
-from saleroom.sales.domain.errors import WithdrawnAlready
+from saleroom.sales.domain.errors import OfNeeds, WithdrawnAlready
+from saleroom.sales.domain.needs import Need
 
 
 class TaxScheme(StrEnum):
@@ -46,7 +47,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 class Lot(Struct, frozen=True, kw_only=True):
     """A lot of a sale. `rank` is its place in the order of calling. `gid` is that of its auction.
 
-    `terms` are those of its auction to come; None once there is one, whose number is `auction_id`.
+    `terms` are those of its auction to come; None once there is one, whose number is `auction_id`. A lot with a `need` is a
+    fund-a-need: it keeps its terms, and never gets an auction.
     """
 
     id: int
@@ -58,6 +60,7 @@ class Lot(Struct, frozen=True, kw_only=True):
     terms: LotTerms | None
     withdrawn_for: str | None
     created_at: datetime
+    need: Need | None = None
 
     @property
     def label(self) -> str:
@@ -68,6 +71,23 @@ class Lot(Struct, frozen=True, kw_only=True):
     def is_withdrawn(self) -> bool:
         """Whether it is no longer for sale."""
         return self.withdrawn_for is not None
+
+    @property
+    def tag(self) -> str:
+        """The identifier of the state of a fund-a-need."""
+        return self.asked.tag
+
+    @property
+    def block(self) -> Need | None:
+        """The state of a fund-a-need that is on the block."""
+        return self.need if self.need is not None and self.need.on_block else None
+
+    @property
+    def asked(self) -> Need:
+        """What a fund-a-need asks for. Raises OfNeeds for an auction."""
+        if self.need is None:
+            raise OfNeeds
+        return self.need
 
 
 def refuse_if_withdrawn(lot: Lot) -> None:

@@ -69,7 +69,10 @@ class Participant(Struct, frozen=True, kw_only=True):
 
 
 class Exposure(Struct, frozen=True):
-    """What a participant owes and may come to owe in the sale: by lot, the hammer price or the maximum by which they lead."""
+    """What a participant owes and may come to owe in the sale, by lot.
+
+    It is the hammer price, the maximum by which they lead, or what they have pledged.
+    """
 
     by_lot: Mapping[int, Decimal]
 
@@ -139,6 +142,13 @@ def refuse_beyond(limit: Decimal, exposure: Exposure, lot_id: int, asked: Decima
     elsewhere = exposure.beside(lot_id)
     if elsewhere + max(asked, exposure.on(lot_id)) > limit:
         raise BeyondLimit(limit=limit, exposure=exposure.total, asked=asked, left=max(limit - elsewhere, ZERO))
+
+
+def refuse_pledge_beyond(limit: Decimal, exposure: Exposure, amount: Decimal) -> None:
+    """Raise BeyondLimit if a pledge of `amount`, on top of all others, would take a participant beyond their limit."""
+    total = exposure.total
+    if total + amount > limit:
+        raise BeyondLimit(limit=limit, exposure=total, asked=amount, left=max(limit - total, ZERO))
 
 
 def free_paddle(taken: Collection[int]) -> int:

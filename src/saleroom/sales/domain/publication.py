@@ -88,7 +88,8 @@ def publish(
 ) -> tuple[list[SaleEvent], list[tuple[Lot, datetime | None]]]:
     """Return the events of publication, and the lots that get an auction with the end of each, in the order of calling.
 
-    A timed sale without a later opening runs at once. Raises SaleOver, PublishedAlready, NoLots or Contradiction.
+    A fund-a-need gets none. A timed sale without a later opening runs at once. Raises SaleOver, PublishedAlready, NoLots or
+    Contradiction.
     """
     refuse_unless_draft(sale)
     terms = sale.terms
@@ -96,6 +97,8 @@ def publish(
     offered = [lot for lot in sorted(lots, key=lambda lot: lot.rank) if not lot.is_withdrawn]
     if not offered:
         raise NoLots
+    if terms.kind is not Kind.LIVE and any(lot.need is not None for lot in offered):
+        raise Contradiction.one("kind", "needs_live", "must be live, as a lot is a fund-a-need; or withdraw that")
     published = events.SalePublished(
         at=now,
         title=terms.title,
@@ -104,7 +107,7 @@ def publish(
         starts_at=terms.starts_at,
         lots=len(offered),
     )
-    plan = [(lot, end_at_place(terms, place)) for place, lot in enumerate(offered)]
+    plan = [(lot, end_at_place(terms, place)) for place, lot in enumerate(offered) if lot.need is None]
     return [published, *begin_if_due(sale.after(published), now)], plan
 
 

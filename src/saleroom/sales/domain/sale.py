@@ -181,4 +181,7 @@ _CHANGES: dict[type[SaleEvent], Callable[[Sale, Any], dict[str, Any]]] = {
     events.LotSkipped: _same,
     events.LotReopened: _same,
     events.LotDecided: _same,
+    events.LevelSet: _same,
+    events.PledgeMade: _same,
+    events.PledgeUndone: _same,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -17,6 +17,7 @@ from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.sales.domain.events import SaleEvent
 from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.needs import Need, Pledge, Tally
 from saleroom.sales.domain.sale import Sale
 
 
@@ -55,8 +56,44 @@ class SaleView(Struct, frozen=True, kw_only=True, rename="camel"):
     limit_default: str | UnsetType | None = UNSET
 
 
+class LevelView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """So many `pledges` of this `amount` stand."""
+
+    amount: str
+    pledges: int
+
+
+class PledgeView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pledge. `bidder` is the name of the giver in the sale, null where that is not public; `undone`: it does not count."""
+
+    pledge: int
+    amount: str
+    bidder: str | None
+    channel: str
+    at: str
+    undone: bool
+
+
+class NeedView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a fund-a-need asks for and has: `level` is the present one, null before the first call.
+
+    `total` of so many `pledges` stands, counted by amount; `last_pledges` are the newest ones.
+    """
+
+    levels: list[str]
+    goal: str | None
+    stage: str
+    level: str | None
+    total: str
+    pledges: int
+    by_level: list[LevelView]
+    last_pledges: list[PledgeView]
+
+
 class LotView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A lot of a sale. `auction` is null in a draft; then `name` and what follows it are the terms of the auction to come.
+
+    A fund-a-need has a `need` and never an auction; its `starting_price` is the lowest level.
 
     `consignor` is its code, and `reserve_price` the reserve; both are for staff only.
     """
@@ -73,6 +110,7 @@ class LotView(Struct, frozen=True, kw_only=True, rename="camel"):
     tax_scheme: str | None
     withdrawn_for: str | None
     auction: AuctionView | None
+    need: NeedView | None
     consignor: str | UnsetType | None = UNSET
     reserve_price: str | UnsetType | None = UNSET
 
@@ -120,8 +158,12 @@ def lot_view(
     consignor: str | None = None,
     staff: bool = False,
     shown: Callable[[Auction], AuctionView] = auction_view,
+    given: Given | None = None,
 ) -> LotView:
-    """Return a lot with its auction, if it has one, as `shown` shows that; `consignor` is the code, for staff."""
+    """Return a lot with its auction, if it has one, as `shown` shows that; `consignor` is the code, for staff.
+
+    `given` is what a fund-a-need has come to.
+    """
     entry, terms = lot.entry, lot.terms
     view = None if auction is None else shown(auction)
     assert view is not None or terms is not None, "a lot has an auction or its terms"
@@ -139,8 +181,43 @@ def lot_view(
         tax_scheme=entry.tax_scheme,
         withdrawn_for=lot.withdrawn_for,
         auction=view,
+        need=None if lot.need is None else need_view(lot.need, given or Given(Tally())),
         consignor=consignor if staff else UNSET,
         reserve_price=_money(reserve) if staff else UNSET,
+    )
+
+
+class Given(Struct, frozen=True):
+    """What a fund-a-need has come to: its tally, and its last pledges with the names of the givers, by number of the user."""
+
+    tally: Tally
+    newest: Sequence[Pledge] = ()
+    names: Mapping[int, str] = {}
+
+
+def need_view(need: Need, given: Given) -> NeedView:
+    """Return what a fund-a-need asks for, and what it has come to."""
+    return NeedView(
+        levels=[str(level) for level in need.levels],
+        goal=_money(need.goal),
+        stage=need.stage.value,
+        level=_money(need.level),
+        total=str(given.tally.total),
+        pledges=given.tally.count,
+        by_level=[LevelView(amount=str(amount), pledges=count) for amount, count in given.tally.by_level.items()],
+        last_pledges=[pledge_view(one, given.names.get(one.user.id)) for one in given.newest],
+    )
+
+
+def pledge_view(pledge: Pledge, bidder: str | None) -> PledgeView:
+    """Return a pledge; `bidder` is the name of the giver, None if it is not shown."""
+    return PledgeView(
+        pledge=pledge.number,
+        amount=str(pledge.amount),
+        bidder=bidder,
+        channel=pledge.channel.value,
+        at=instant(pledge.at),
+        undone=not pledge.stands,
     )
 
 

@@ -7,10 +7,8 @@ the first has done.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 
 import msgspec
-from msgspec import Struct
 
 from saleroom.accounts.domain import audit as audit_words
 from saleroom.accounts.domain.accounts import Holder
@@ -21,7 +19,7 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain import bidding, calling, selling
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import BidRequest
-from saleroom.bidding.domain.events import Channel, Event
+from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.recording import advance, record, steps
 from saleroom.bidding.storage import auctions, bids, event_log
@@ -29,11 +27,12 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import block
-from saleroom.sales.domain.block import Act
+from saleroom.sales.domain.block import Act, BlockAct, Called
 from saleroom.sales.domain.block_views import BlockView
-from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock
-from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, OfAuctions, OfNeeds
+from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service import needs
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
 from saleroom.sales.service.floor import floor
 from saleroom.sales.service.paddles import admitted, with_paddle
@@ -44,19 +43,6 @@ from saleroom.storage.database import Transaction
 NEXT_LOTS = 5
 """How many lots the block shows beside its own."""
 _encode = msgspec.json.Encoder().encode
-
-
-class BlockAct(Struct, frozen=True, kw_only=True):
-    """An act as it arrived. `seen` is the tag of the block that its sender saw; the other members are those of some acts."""
-
-    act: Act
-    seen: str | None = None
-    label: str | None = None
-    amount: Decimal | None = None
-    paddle: int | None = None
-    channel: Channel = Channel.FLOOR
-    reason: str = ""
-    accepted: bool = False
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> BlockView:
@@ -100,12 +86,18 @@ def _call(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
         lot = found
     now = tx.now()
     events = block.called(sale, last, lot, now)
+    if lot.need is not None:
+        refuse_if_withdrawn(lot)
+        return needs.call(tx, sale, lot, events)
     auction = _lock(tx, lot)
     advance(tx, auction, calling.call(auction, now))
     return sales.record(tx, sale, events)
 
 
 def _reopen(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
+    lot = get_lot(tx, sale, asked.label or "")
+    if lot.need is not None:
+        return needs.reopen(tx, sale, lot, asked.reason)
     return _of_a_lot(tx, sale, asked, lambda auction: calling.reopen(auction, asked.reason, tx.now()))
 
 
@@ -115,6 +107,8 @@ def _decide(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
 
 def _of_a_lot(tx: Transaction, sale: Sale, asked: BlockAct, decide: Callable[[Auction], list[Event]]) -> Sale:
     lot = get_lot(tx, sale, asked.label or "")
+    if lot.need is not None:
+        raise OfAuctions
     auction = _lock(tx, lot)
     after = advance(tx, auction, decide(auction))
     _keep_state(tx, auction, after)
@@ -128,7 +122,8 @@ def _end(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     running = lots.to_be_called(tx, sale.id, 0, lots.count_to_be_called(tx, sale.id))
     locked = lots.lock_auctions(tx, running)
     now = tx.now()
-    events = block.ended(sale, last, [(lot, locked[lot.gid]) for lot in running], now)
+    events = block.ended(sale, last, [(lot, locked[lot.gid]) for lot in running if lot.need is None], now)
+    events = [*needs.end(tx, [lot for lot in running if lot.need is not None]), *events]
     record(tx, [step for one in locked.values() for step in steps(one, selling.close_now(one, one.author, now))])
     return sales.record(tx, sale, events)
 
@@ -137,6 +132,12 @@ def _on_lot(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     lot = None if sale.block is None else lots.by_gid(tx, sale.id, sale.block)
     if lot is None:
         raise NoLotOnBlock
+    if asked.act is Act.UNDO_PLEDGE and asked.label is not None:
+        lot = get_lot(tx, sale, asked.label)
+    if lot.need is not None:
+        return needs.act(tx, sale, lot, asked)
+    if asked.act in needs.ON_NEED:
+        raise OfNeeds
     auction = _lock(tx, lot)
     if asked.act not in block.UNSEEN:
         block.refuse_unless_seen(auction, asked.seen)
@@ -195,9 +196,9 @@ def _book(tx: Transaction, auction: Auction) -> BidBook:
     return BidBook(event_log.read(tx, auction.id))
 
 
-def _last(tx: Transaction, sale: Sale) -> Auction | None:
-    """Return the auction that was called last, not locked: only acts on the locked sale take it off the block."""
-    return None if sale.block is None else auctions.get(tx, sale.block)
+def _last(tx: Transaction, sale: Sale) -> Called | None:
+    """Return what was called last, not locked: only acts on the locked sale take it off the block."""
+    return None if sale.block is None else auctions.get(tx, sale.block) or lots.by_gid(tx, sale.id, sale.block)
 
 
 def _lock(tx: Transaction, lot: Lot) -> Auction:
@@ -214,16 +215,16 @@ def _keep_state(tx: Transaction, before: Auction, after: Auction) -> None:
 
 def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     last = None if sale.block is None else lots.by_gid(tx, sale.id, sale.block)
-    auction = None if last is None else auctions.get(tx, last.gid)
+    called: Called | None = last if last is None or last.need is not None else auctions.get(tx, last.gid)
     waiting = lots.to_be_called(tx, sale.id, 0 if last is None else last.rank, NEXT_LOTS + 1) if sale.is_public else []
-    on_block = auction is not None and auction.block is not None
+    on_block = called is not None and called.block is not None
     following = [one for one in waiting if not (on_block and last is not None and one.gid == last.gid)][:NEXT_LOTS]
     shown_lots = views(tx, viewer, [*([] if last is None else [last]), *following])
     first = shown_lots[0] if last is not None else None
     return BlockView(
         sale=sale.gid,
         status=sale.status,
-        tag=block.tag(auction),
+        tag=block.tag(called),
         on_block=first if on_block else None,
         last_lot=None if on_block else first,
         next_lots=shown_lots[0 if last is None else 1 :],
@@ -233,7 +234,7 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
 
 def _facts(asked: BlockAct) -> Mapping[str, str | int | bool | None]:
     """Return what the audit log says of an act."""
-    told = {"act": asked.act.value, "lot": asked.label, "paddle": asked.paddle}
+    told = {"act": asked.act.value, "lot": asked.label, "paddle": asked.paddle, "pledge": asked.pledge}
     amount = None if asked.amount is None else str(asked.amount)
     facts = {**told, "amount": amount, "reason": asked.reason or None}
     return {name: value for name, value in facts.items() if value is not None}

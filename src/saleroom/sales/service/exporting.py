@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.events import Outcome
+from saleroom.kernel.instants import instant
 from saleroom.sales.domain.cells import Cell
 from saleroom.sales.domain.columns import Result
-from saleroom.sales.domain.exporting import LotResult, catalogue_rows, result_rows
+from saleroom.sales.domain.exporting import LotResult, catalogue_rows, pledge_rows, result_rows
+from saleroom.sales.domain.needs import Stage, Tally
+from saleroom.sales.domain.paper import BUYERS_NEED
+from saleroom.sales.service.access import get_one
 from saleroom.sales.service.import_writing import values_of
 from saleroom.sales.service.importing import sale_to_read
-from saleroom.sales.storage import importing, lots
+from saleroom.sales.service.needs import with_givers
+from saleroom.sales.storage import importing, lots, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
 
@@ -23,13 +30,30 @@ def catalogue(tx: Transaction, token: str | None, gid: str, language: str) -> li
 
 def results(tx: Transaction, token: str | None, gid: str, language: str) -> list[list[Cell]]:
     """Return how all lots of a sale ended, or stand, in the order of calling. Raises as `catalogue`."""
-    return result_rows([_result(one) for one in lots.offered(tx, sale_to_read(tx, token, gid).id)], language)
+    found = lots.offered(tx, sale_to_read(tx, token, gid).id)
+    raised = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
+    return result_rows([_result(one, raised.get(one.lot.id)) for one in found], language)
 
 
-def _result(one: OfferedLot) -> LotResult:
+def given(tx: Transaction, token: str | None, gid: str, language: str) -> list[list[Cell]]:
+    """Return all pledges of a sale in the order of calling. Raises Unauthenticated, MissingRight or UnknownSale."""
+    authenticate(tx, token, Right.READ).refuse_without(BUYERS_NEED)
+    sale = get_one(tx, gid, staff=True)
+    rows = [
+        (lot.label, one.number, bidder, name, one.amount, instant(one.at), not one.stands)
+        for lot in lots.needs(tx, sale.id)
+        for one, bidder, name in with_givers(tx, sale, pledges.of_lot(tx, lot.id))
+    ]
+    return pledge_rows(rows, language)
+
+
+def _result(one: OfferedLot, raised: Tally | None) -> LotResult:
     lot, auction = one.lot, one.auction
     terms = auction or lot.terms
     assert terms is not None, "a lot has an auction or its terms"
+    if lot.need is not None and raised is not None and not lot.is_withdrawn:
+        result = Result.FUNDED if lot.need.stage is Stage.CLOSED else Result.OPEN
+        return LotResult(lot.label, terms.name, result, raised.total, None, raised.count)
     sold = auction is not None and auction.outcome is Outcome.SOLD
     if sold:
         result = Result.SOLD

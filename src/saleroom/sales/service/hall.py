@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -21,7 +22,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import LotView, SaleView, sale_view
 from saleroom.sales.service import block
 from saleroom.sales.service.access import get_one
-from saleroom.sales.storage import book, participants
+from saleroom.sales.storage import book, lots, participants, pledges
 from saleroom.storage.database import Transaction
 
 ABSENTEE = Channel.ABSENTEE.value
@@ -33,8 +34,8 @@ class Hall(Struct, frozen=True, kw_only=True):
     """The block as anyone may see it, with the first photos of its lots by gid.
 
     `leads_by` says how the leader bids: `absentee`, `floor`, `phone` or `online`. `sale_id`, `leader_id` and `bidder_ids` are
-    the numbers of the sale, of the leader and of those with one of the last bids on the lot that was called last. The numbers
-    are for the house alone: no page shows them.
+    the numbers of the sale, of the leader and of those with one of the last bids on the lot that was called last. `given` is
+    what users have pledged on it, by number, if it is a fund-a-need. The numbers are for the house alone: no page shows them.
     """
 
     sale_id: int
@@ -44,6 +45,7 @@ class Hall(Struct, frozen=True, kw_only=True):
     leads_by: str | None
     leader_id: int | None
     bidder_ids: frozenset[int]
+    given: Mapping[int, Decimal] = {}
 
     @property
     def lot(self) -> LotView | None:
@@ -79,7 +81,7 @@ class Reader(Struct, frozen=True, kw_only=True):
 def shown(tx: Transaction, gid: str) -> Hall:
     """Return the block of a live sale with all that its pages show. Raises UnknownSale."""
     view, sale = block.shown(tx, None, gid), get_one(tx, gid, staff=False)
-    lots = [one for one in (view.on_block, view.last_lot, *view.next_lots) if one is not None]
+    shown_lots = [one for one in (view.on_block, view.last_lot, *view.next_lots) if one is not None]
     called = view.on_block or view.last_lot
     auction = None if called is None else auctions.get(tx, called.gid)
     leader = None if auction is None else auction.leader
@@ -88,10 +90,11 @@ def shown(tx: Transaction, gid: str) -> Hall:
         sale_id=sale.id,
         sale=sale_view(sale),
         block=view,
-        covers=covers(tx, [one.gid for one in lots]) if lots else {},
+        covers=covers(tx, [one.gid for one in shown_lots]) if shown_lots else {},
         leads_by=None if auction is None or leader is None else _way(tx, sale, auction, leader, last),
         leader_id=None if leader is None else leader.id,
         bidder_ids=frozenset(bid.bidder_id for bid in last),
+        given={} if called is None or called.need is None else _given(tx, sale, called.gid),
     )
 
 
@@ -112,6 +115,11 @@ def reader(tx: Transaction, token: str | None, gid: str) -> Reader:
 def entered(tx: Transaction, token: str | None, gid: str) -> tuple[Hall, Reader]:
     """Return both, for a page. Raises as `reader`."""
     return shown(tx, gid), reader(tx, token, gid)
+
+
+def _given(tx: Transaction, sale: Sale, gid: str) -> Mapping[int, Decimal]:
+    lot = lots.by_gid(tx, sale.id, gid)
+    return {} if lot is None else pledges.given(tx, lot.id)
 
 
 def _way(tx: Transaction, sale: Sale, auction: Auction, leader: Party, last: Sequence[bids.Bid]) -> str:

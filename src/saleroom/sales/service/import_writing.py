@@ -18,10 +18,11 @@ from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import record, steps
 from saleroom.bidding.storage.photos import OwnPhoto
 from saleroom.kernel.identifiers import GID_BYTES
-from saleroom.sales.domain.columns import Column
+from saleroom.sales.domain.columns import OF_NEEDS, Column
 from saleroom.sales.domain.events import LotAmended, SaleEvent
 from saleroom.sales.domain.importing import TERMS, Effect, RowPlan, Value, Values
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.domain.needs import Need, amended
 from saleroom.sales.domain.photo_files import PhotoEffect, PhotoName, PhotoPlan, SentPhoto
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.lots import NewLot, put_in
@@ -87,9 +88,16 @@ def write(
 
 
 def terms_of(values: Values) -> LotTerms:
-    """Return the terms of a lot with these values."""
+    """Return the terms of a lot with these values; those of a fund-a-need begin at the lowest level."""
     terms: dict[str, Any] = {name: values[column] for column, name in _TERMS.items() if values.get(column) is not None}
-    return LotTerms(**terms)
+    need = need_of(values)
+    return LotTerms(**terms) if need is None else LotTerms(**{**terms, "starting_price": min(need.levels)})
+
+
+def need_of(values: Values) -> Need | None:
+    """Return what a fund-a-need with these values asks for; None for an auction."""
+    levels = values.get(Column.LEVELS)
+    return Need(levels=levels, goal=_amount(values.get(Column.GOAL))) if isinstance(levels, tuple) else None
 
 
 def values_of(one: OfferedLot, codes: Mapping[int, str]) -> Values:
@@ -98,6 +106,9 @@ def values_of(one: OfferedLot, codes: Mapping[int, str]) -> Values:
     assert terms is not None, "a lot has an auction or its terms"
     return {
         **{column: getattr(terms, name) for column, name in _TERMS.items()},
+        **({} if one.lot.need is None else {Column.STARTING_PRICE: None}),
+        Column.LEVELS: None if one.lot.need is None else one.lot.need.levels,
+        Column.GOAL: None if one.lot.need is None else one.lot.need.goal,
         **_said(one.lot),
         Column.CONSIGNOR: None if entry.consignor_id is None else codes[entry.consignor_id],
     }
@@ -124,7 +135,8 @@ def _add(tx: Transaction, staff: Holder, sale: Sale, found: Catalogue, rows: Seq
         said = [{name: getattr(entry, name) for name in own} for entry in entries]
         terms = [terms_of(row.values) for row in rows]
         new = [
-            NewLot(terms=one, label=row.label, entry=entry) for one, row, entry in zip(terms, rows, said, strict=True)
+            NewLot(terms=one, need=need_of(row.values), label=row.label, entry=entry)
+            for one, row, entry in zip(terms, rows, said, strict=True)
         ]
         put_in(tx, staff, sale, new, {one.category for one in terms if one.category is not None})
         return
@@ -140,6 +152,7 @@ def _add(tx: Transaction, staff: Holder, sale: Sale, found: Catalogue, rows: Seq
             terms=terms_of(row.values),
             withdrawn_for=None,
             created_at=now,
+            need=need_of(row.values),
         )
         for place, (row, entry) in enumerate(zip(rows, entries, strict=True), 1)
     ]
@@ -156,13 +169,19 @@ def _change(tx: Transaction, found: Catalogue, rows: Mapping[str, RowPlan]) -> l
         values = {**_said(lot), **{change.column: change.now for change in row.changes}}
         consignor = _consignor(found, values) if Column.CONSIGNOR in values else lot.entry.consignor_id
         entry = entry_of(label, consignor, values)
-        terms = lot.terms
+        terms, need = lot.terms, lot.need
+        if need is not None:
+            asked = {one.column.value: one.now for one in row.changes if one.column in OF_NEEDS}
+            need = amended(need, asked, pledged=False)  # a row that changes levels after a pledge is a fault
         if terms is not None:
             terms = structs.replace(terms, **_changes_of_terms(row))
+            terms = terms if need is None else structs.replace(terms, starting_price=min(need.levels))
         elif auction is not None and (changes := _changes_of_terms(row)):
             taken.append((auction, changes))
-        if entry != lot.entry or terms != lot.terms:
-            saved.append(structs.replace(lot, entry=entry, terms=terms))
+        if entry != lot.entry or terms != lot.terms or need != lot.need:
+            saved.append(structs.replace(lot, entry=entry, terms=terms, need=need))
+        if need is not None and not found.sale.is_draft:
+            noted.append(LotAmended(at=tx.now(), lot=lot.gid, label=label))
         if auction is not None and structs.replace(entry, consignor_id=lot.entry.consignor_id) != lot.entry:
             noted.append(LotAmended(at=tx.now(), lot=lot.gid, label=label))
     lots.save(tx, saved)

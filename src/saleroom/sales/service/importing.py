@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -25,13 +25,15 @@ from saleroom.sales.domain.columns import Column, Headings
 from saleroom.sales.domain.errors import TooManyLots, UnknownSale
 from saleroom.sales.domain.importing import CellFault, Effect, House, Present, RowPlan, Values, plan
 from saleroom.sales.domain.lots import Lot, refuse_contradictory_estimate
+from saleroom.sales.domain.needs import Stage, refuse_need_in
 from saleroom.sales.domain.photo_files import PhotoEffect, PhotoName, PhotoPlan, SentPhoto, plan_photos
 from saleroom.sales.domain.publication import refuse_contradictory_lot
 from saleroom.sales.domain.sale import LOTS_MAX, Sale, refuse_if_over
 from saleroom.sales.service import import_writing as writing
-from saleroom.sales.service.import_writing import Catalogue, entry_of, terms_of, values_of
+from saleroom.sales.service.import_writing import Catalogue, entry_of, need_of, terms_of, values_of
 from saleroom.sales.storage import importing, lots, sales
 from saleroom.sales.storage.lots import OfferedLot
+from saleroom.sales.storage.pledges import tallies
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -44,6 +46,8 @@ _COLUMNS = {
     "reserve_price": Column.RESERVE,
     "estimate_from": Column.ESTIMATE_FROM,
     "estimate_to": Column.ESTIMATE_TO,
+    "levels": Column.LEVELS,
+    "goal": Column.GOAL,
 }
 """The columns by the names of terms in refusals."""
 
@@ -210,7 +214,9 @@ def _catalogue(tx: Transaction, sale: Sale) -> Catalogue:
 def _report(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) -> Report:
     codes = {number: code for code, number in found.consignors.items()}
     now = tx.now()
-    present = {label: _present(one, codes, now) for label, one in found.by_label.items()}
+    standing = tallies(tx, [one.lot.id for one in found.by_label.values() if one.lot.need is not None])
+    pledged = {number for number, tally in standing.items() if tally.count}
+    present = {label: _present(one, codes, now, pledged) for label, one in found.by_label.items()}
     house = House(partial(_check, found.sale, now), rules.currency, rules.categories, found.consignors)
     rows = [] if sent.headings is None else plan(sent.rows, sent.headings, present, house)
     new = [row.label for row in rows if row.effect is Effect.NEW]
@@ -222,8 +228,12 @@ def _report(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) ->
     return Report(rows, photos, faults, () if sent.headings is None else sent.headings.ignored)
 
 
-def _present(one: OfferedLot, codes: Mapping[int, str], now: datetime) -> Present:
-    return Present(values_of(one, codes), locked=_lock(one.auction), fixed=_fixed(one.lot, one.auction, now))
+def _present(one: OfferedLot, codes: Mapping[int, str], now: datetime, pledged: Collection[int]) -> Present:
+    locked = _PLEDGED if one.lot.id in pledged else _lock(one.auction)
+    return Present(values_of(one, codes), locked=locked, fixed=_fixed(one.lot, one.auction, now))
+
+
+_PLEDGED = Fault("has_pledges", "cannot change any more, as pledges stand on the lot; leave it as it is")
 
 
 def _lock(auction: Auction | None) -> Fault | None:
@@ -235,7 +245,8 @@ def _lock(auction: Auction | None) -> Fault | None:
 def _fixed(lot: Lot, auction: Auction | None, now: datetime) -> Fault | None:
     if lot.is_withdrawn:
         return Fault("lot_withdrawn", "cannot change any more, as the lot is withdrawn; leave it as it is")
-    if auction is not None and (auction.over or (auction.ends_at is not None and auction.ends_at <= now)):
+    closed = lot.need is not None and lot.need.stage is Stage.CLOSED
+    if closed or (auction is not None and (auction.over or (auction.ends_at is not None and auction.ends_at <= now))):
         return Fault("auction_over", "cannot change any more, as the lot is over; leave it as it is")
     return None
 
@@ -243,6 +254,12 @@ def _fixed(lot: Lot, auction: Auction | None, now: datetime) -> Fault | None:
 def _check(sale: Sale, now: datetime, values: Values) -> None:
     """Raise Contradiction, with the fields as columns, if no lot can have these values together."""
     faults: dict[str, list[Fault]] = {}
+    need = need_of(values)
+    if need is not None:
+        try:
+            refuse_need_in(sale, need)
+        except Contradiction as refused:
+            raise Contradiction({_COLUMNS[field]: one for field, one in refused.faults.items()}) from None
     checks: tuple[Callable[[], None], ...] = (
         partial(refuse_contradictory_lot, sale, terms_of(values), now),
         partial(refuse_contradictory_estimate, entry_of("1", None, values)),

@@ -43,8 +43,12 @@ def listed(
 
 
 def labels_of(tx: Transaction, sale: Sale, spans: Spans, origin: str, *, changed: bool = False) -> list[LotLabel]:
-    """Return the labels of the lots in `spans` that are not withdrawn; only those that have changed if `changed`."""
+    """Return the labels of the lots in `spans` that are not withdrawn; only those that have changed if `changed`.
+
+    A fund-a-need is no object, so it has no label.
+    """
     found = [one for one in lots.of_sale(tx, sale.id) if chosen(one.label, spans) and not one.is_withdrawn]
+    found = [one for one in found if one.need is None]
     before = prints.of_lots(tx, [one.id for one in found])
     labels = []
     for one in lots.with_auctions(tx, found):

@@ -35,13 +35,15 @@ from saleroom.sales.domain.lots import (
     refuse_contradictory_estimate,
     refuse_if_withdrawn,
 )
+from saleroom.sales.domain.needs import Need, amended, refuse_need_in, refuse_terms_of_auctions, refuse_to_withdraw
 from saleroom.sales.domain.order import refuse_to_renumber
 from saleroom.sales.domain.publication import end_of_another, refuse_contradictory_lot, refuse_to_add
 from saleroom.sales.domain.sale import Sale, refuse_if_over
 from saleroom.sales.domain.views import LotView, lot_view
 from saleroom.sales.service.access import get_lot, lock_one
 from saleroom.sales.service.managing import put_up
-from saleroom.sales.storage import consignors, lots, sales
+from saleroom.sales.service.needs import given
+from saleroom.sales.storage import consignors, lots, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -52,6 +54,7 @@ class NewLot(Struct, frozen=True, kw_only=True):
     """A lot to be added; without a label it gets the next number. `consignor` is a code, `photos` are ids."""
 
     terms: LotTerms
+    need: Need | None = None
     label: str | None = None
     consignor: str | None = None
     entry: dict[str, Any] = {}
@@ -97,6 +100,8 @@ def put_in(tx: Transaction, staff: Holder, sale: Sale, new: Sequence[NewLot], ca
         refuse_contradictory_estimate(entry)
         refuse_unknown(one.terms.category, categories)
         refuse_contradictory_lot(sale, one.terms, now)
+        if one.need is not None:
+            refuse_need_in(sale, one.need)
         made.append(
             Lot(
                 id=0,
@@ -108,6 +113,7 @@ def put_in(tx: Transaction, staff: Holder, sale: Sale, new: Sequence[NewLot], ca
                 terms=one.terms,
                 withdrawn_for=None,
                 created_at=now,
+                need=one.need,
             )
         )
     try:
@@ -160,7 +166,12 @@ def change_lot(
             raise LabelTaken(label=entry.label)
     terms = {name: value for name, value in changes.items() if name in LotTerms.__struct_fields__}
     after = structs.replace(lot, entry=entry)
+    if asked := {name: value for name, value in changes.items() if name in ("levels", "goal")}:
+        after = structs.replace(after, need=amended(lot.asked, asked, pledged=bool(pledges.of_lot(tx, lot.id))))
+        terms["starting_price"] = min(after.asked.levels)
     if lot.terms is not None:
+        if lot.need is not None:
+            refuse_terms_of_auctions(changes)
         after = structs.replace(after, terms=structs.replace(lot.terms, **terms))
         refuse_unknown(terms.get("category"), categories, was=lot.terms.category)
         refuse_contradictory_lot(sale, structs.replace(lot.terms, **terms), tx.now())
@@ -171,7 +182,9 @@ def change_lot(
     if after != lot:
         lots.save(tx, [after])
     public = structs.replace(after.entry, consignor_id=None) != structs.replace(lot.entry, consignor_id=None)
-    if public and lot.auction_id is not None:
+    if lot.need is not None:
+        public = (after.need, after.terms) != (lot.need, lot.terms) or public
+    if public and not sale.is_draft:
         sales.record(tx, sale, [events.LotAmended(at=tx.now(), lot=lot.gid, label=after.label)])
     return after
 
@@ -194,9 +207,11 @@ def withdraw(
         refuse_if_withdrawn(lot)
         for auction in lots.lock_auctions(tx, [lot]).values():
             advance(tx, auction, moderation.cancel(auction, reason, now))
+        if lot.need is not None:
+            refuse_to_withdraw(lot.need, pledges.tallies(tx, [lot.id])[lot.id])
         after = structs.replace(lot, withdrawn_for=reason)
         lots.save(tx, [after])
-        if lot.auction_id is not None:
+        if not sale.is_draft:
             said = events.LotWithdrawn(at=now, lot=lot.gid, label=label, reason=reason)
             sales.record(tx, sale, [said])
         audit.note(tx, staff, Act.LOT_WITHDRAWN, gid, {"label": label}, {"label": label}, reason)
@@ -250,7 +265,7 @@ def _offer(tx: Transaction, sale: Sale, added: Sequence[Lot]) -> list[Lot]:
     """Make auctions of lots that were added to a published sale, and tell of them."""
     ends = [one.auction.ends_at for one in lots.offered(tx, sale.id) if one.auction is not None]
     plan, now = [], tx.now()
-    for lot in added:
+    for lot in (one for one in added if one.need is None):
         end = end_of_another(sale, ends)
         ends.append(end)
         plan.append((lot, end))
@@ -285,7 +300,7 @@ def _view(tx: Transaction, lot: Lot) -> LotView:
     one = lots.with_auctions(tx, [lot])[0]
     number = lot.entry.consignor_id
     code = None if number is None else consignors.codes(tx, [number])[number]
-    return lot_view(lot, one.auction, consignor=code, staff=True)
+    return lot_view(lot, one.auction, consignor=code, staff=True, given=given(tx, [lot], staff=True).get(lot.id))
 
 
 _ENTRY = frozenset({"label", "estimate_from", "estimate_to", "tax_scheme"})

@@ -20,7 +20,7 @@ from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.service.photos import covers
 from saleroom.kernel.currency import with_currency
 from saleroom.kernel.money import ZERO
-from saleroom.sales.domain.lots import LotTerms
+from saleroom.sales.domain.lots import Lot, LotTerms
 from saleroom.sales.domain.paper import BUYERS_NEED, LABEL_FORMS, LAYOUTS, NEEDED, PaperKind, on_label
 from saleroom.sales.domain.paper_words import TITLES, words
 from saleroom.sales.domain.participants import Participant
@@ -28,7 +28,8 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.selections import Spans, chosen
 from saleroom.sales.service.access import get_one, is_staff, viewer_of
 from saleroom.sales.service.labelling import labels_of
-from saleroom.sales.storage import consignors, lots, participants
+from saleroom.sales.service.needs import with_givers
+from saleroom.sales.storage import consignors, lots, participants, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
 
@@ -174,7 +175,7 @@ def _catalogue(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
                 "lines": lines,
                 "long": len(terms.description) > LONG_LETTERS or len(lines) > LONG_LINES,
                 "estimate": f"{said['estimate']} {estimate}" if estimate else "",
-                "starting": f"{said['starting']} {writer.money(terms.starting_price)}",
+                "starting": _starting(one, writer, said),
                 "withdrawn": said["withdrawn"] if one.lot.is_withdrawn else "",
                 "photo": picture,
             }
@@ -223,7 +224,7 @@ def _run_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
                 "name": terms.name,
                 "consignor": codes.get(entry.consignor_id or 0, ""),
                 "estimate": writer.estimate(entry.estimate_from, entry.estimate_to),
-                "starting": writer.money(terms.starting_price),
+                "starting": _levels(one, writer) or writer.money(terms.starting_price),
                 "reserve": writer.money(terms.reserve_price),
                 "absentee": absentee,
                 "withdrawn": said["withdrawn"] if one.lot.is_withdrawn else "",
@@ -246,6 +247,7 @@ def _clerk_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer
 def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, head: Letterhead) -> Shown:
     found = _all(tx, sale, order.lots) if order.buyers else _public(tx, sale, order.lots)
     buyers = _paddles(tx, sale, found) if order.buyers else {}
+    raised = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
     said, shown, prices = words(order.language), [], []
     for one in found:
         auction, buyer = one.auction, ""
@@ -255,9 +257,13 @@ def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, he
             price = writer.money(prices[-1])
             if order.buyers and auction.leader is not None:
                 buyer = buyers.get(auction.leader.id, auction.leader.name)
+        if one.lot.need is not None and not one.lot.is_withdrawn:
+            tally = raised[one.lot.id]
+            price = said["raised"].format(total=writer.money(tally.total), count=tally.count)
+            buyer = _givers(tx, sale, one.lot, writer) if order.buyers else ""
         shown.append({"number": one.lot.label, "name": _terms(one).name, "price": price, "buyer": buyer})
     total = writer.money(sum(prices, ZERO))
-    summary = said["sold"].format(count=len(prices), all=len(found), total=total)
+    summary = said["sold"].format(count=len(prices), all=sum(one.lot.need is None for one in found), total=total)
     return {"lots": shown, "buyers": order.buyers, "summary": summary}, {}
 
 
@@ -283,7 +289,28 @@ def _public(tx: Transaction, sale: Sale, spans: Spans) -> list[OfferedLot]:
 
 
 def _is_shown(sale: Sale, one: OfferedLot) -> bool:
+    if one.lot.need is not None:
+        return True
     return one.auction.taken_down is None if one.auction is not None else not sale.is_public
+
+
+def _levels(one: OfferedLot, writer: _Writer) -> str:
+    """Return the levels of a fund-a-need; nothing for an auction."""
+    return "" if one.lot.need is None else " / ".join(writer.money(level) for level in one.lot.need.levels)
+
+
+def _starting(one: OfferedLot, writer: _Writer, said: dict[str, str]) -> str:
+    levels = _levels(one, writer)
+    return f"{said['levels']} {levels}" if levels else f"{said['starting']} {writer.money(_terms(one).starting_price)}"
+
+
+def _givers(tx: Transaction, sale: Sale, lot: Lot, writer: _Writer) -> str:
+    """Return who has given how much in all, one after the other."""
+    given: dict[str, Decimal] = {}
+    for one, bidder, _ in with_givers(tx, sale, pledges.of_lot(tx, lot.id)):
+        if one.stands:
+            given[bidder] = given.get(bidder, ZERO) + one.amount
+    return ", ".join(f"{bidder} {writer.money(amount)}" for bidder, amount in given.items())
 
 
 def _terms(one: OfferedLot) -> LotTerms | Auction:

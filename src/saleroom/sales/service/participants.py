@@ -44,7 +44,7 @@ from saleroom.sales.domain.participants import (
 )
 from saleroom.sales.domain.sale import Names, Sale, refuse_if_over
 from saleroom.sales.service.people_mails import tell_of_decision
-from saleroom.sales.storage import participants, sales
+from saleroom.sales.storage import participants, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -223,8 +223,9 @@ def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) ->
     source, target = _pair(tx, sale, participant, into, locked=True)
     if gids != moving.lots_with_bids(tx, sale.id, source.user.id):
         raise TryAgain("a bid came in between")
-    has_bid = bidder_names.has_bid(tx, sale.id, target.user.id)
-    one = merged(source, target, source_has_bid=bool(gids), target_has_bid=has_bid)
+    has_bid = _has_bid(tx, sale, target)
+    gives = pledges.has_pledged(tx, sale.id, source.user.id)
+    one = merged(source, target, source_has_bid=bool(gids) or gives, target_has_bid=has_bid)
     consigned = participants.consigned(tx, [lot.id for lot in lots])
     if any(lot.author.id == target.user.id or (lot.id, target.user.id) in consigned for lot in lots):
         raise OwnAuction
@@ -232,6 +233,7 @@ def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) ->
     bidder_names.put(tx, sale.id, source.user.id, None)
     if lots:
         moving.move(tx, [lot.id for lot in lots], source.user.id, target.user.id)
+    pledges.move(tx, sale.id, source.user.id, target.user.id)
     if not has_bid:
         name = name_of(one.paddle) if gids and one.paddle is not None else second_name(sale, one)
         bidder_names.put(tx, sale.id, one.user.id, name)
@@ -324,8 +326,13 @@ def _with_paddle(tx: Transaction, sale: Sale, one: Participant, asked: int | Non
         paddle = free_paddle(taken) if asked is None else choose_paddle(asked, None, taken, has_bid=False)
         return structs.replace(one, paddle=paddle)
     shown = bidder_names.of_pairs(tx, [(sale.id, one.user.id)])
-    has_bid = bool(shown) and bidder_names.has_bid(tx, sale.id, one.user.id)
+    has_bid = bool(shown) and _has_bid(tx, sale, one)
     return structs.replace(one, paddle=choose_paddle(asked, one.paddle, taken, has_bid=has_bid))
+
+
+def _has_bid(tx: Transaction, sale: Sale, one: Participant) -> bool:
+    """Return whether somebody has bid or pledged in the sale, so that others may know them by their paddle."""
+    return bidder_names.has_bid(tx, sale.id, one.user.id) or pledges.has_pledged(tx, sale.id, one.user.id)
 
 
 def _add(tx: Transaction, sale: Sale, one: Participant) -> Participant:

@@ -13,6 +13,7 @@ from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.views import LotView, SaleView, lot_view, sale_view
 from saleroom.sales.service.access import get_lot, get_one, is_staff, viewer_of
+from saleroom.sales.service.needs import given
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
@@ -66,13 +67,21 @@ def shown_as(tx: Transaction, viewer: Holder | None, some: Sequence[OfferedLot])
     numbers = {one.lot.entry.consignor_id for one in some} - {None} if staff else ()
     codes = consignors.codes(tx, [number for number in numbers if number is not None])
     look = partial(view_for, viewer=viewer, staff=staff)
+    found = given(tx, [one.lot for one in some], staff=staff)
     return [
-        lot_view(one.lot, one.auction, consignor=codes.get(one.lot.entry.consignor_id or 0), staff=staff, shown=look)
+        lot_view(
+            one.lot,
+            one.auction,
+            consignor=codes.get(one.lot.entry.consignor_id or 0),
+            staff=staff,
+            shown=look,
+            given=found.get(one.lot.id),
+        )
         for one in some
     ]
 
 
 def refuse_unless_shown(lot: Lot, viewer: Holder | None) -> None:
     """Raise UnknownLot for a lot that was never offered, unless staff asks."""
-    if lot.auction_id is None and not is_staff(viewer):
+    if lot.auction_id is None and lot.need is None and not is_staff(viewer):
         raise UnknownLot

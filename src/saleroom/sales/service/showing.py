@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right
@@ -11,6 +13,7 @@ from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service.catalogue import InSale, Neighbour
 from saleroom.bidding.service.photos import covers
 from saleroom.kernel.folding import fold
+from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import LotView, SaleView, sale_view
 from saleroom.sales.service.access import get_lot, get_one, is_staff, viewer_of
@@ -45,7 +48,9 @@ def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -
     sale = get_one(tx, gid, staff=False)
     words = fold(text).split()[:WORDS_MAX]
     if words:
-        found = lots.found(tx, sale.id, words, after=after, limit=limit + 1)
+        hits = [lot for lot in lots.needs(tx, sale.id) if lot.rank > after and _has(lot, words)]
+        hits += lots.found(tx, sale.id, words, after=after, limit=limit + 1)
+        found = sorted(hits, key=lambda lot: lot.rank)[: limit + 1]
     else:
         found = lots.page(tx, sale.id, after=after, limit=limit + 1, public_only=True)
     shown = [one for one in lots.with_auctions(tx, found[:limit]) if _is_shown(one)]
@@ -59,10 +64,15 @@ def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -
     )
 
 
-def gid_of(tx: Transaction, gid: str, label: str) -> str | None:
-    """Return the gid of the auction of the lot with this number; None if anyone may see no such lot. Raises UnknownSale."""
+def path_of(tx: Transaction, gid: str, label: str) -> str | None:
+    """Return where the lot with this number is shown; None if anyone may see no such lot. Raises UnknownSale.
+
+    A fund-a-need has no page of its own: it is shown in the catalogue.
+    """
     found = lots.find(tx, get_one(tx, gid, staff=False).id, label)
-    return None if found is None or found.auction_id is None else found.gid
+    if found is None or (found.auction_id is None and found.need is None):
+        return None
+    return f"/lots/{found.gid}" if found.need is None else f"/catalogues/{gid}?after={found.rank - 1}#lot-{found.label}"
 
 
 def public(tx: Transaction) -> list[SaleLine]:
@@ -125,6 +135,12 @@ def _lines(tx: Transaction, found: list[Sale], *, staff: bool) -> list[SaleLine]
     return [SaleLine(sale_view(sale, staff=staff), counts[sale.id]) for sale in found]
 
 
+def _has(lot: Lot, words: Sequence[str]) -> bool:
+    """Return whether a fund-a-need has all of these folded words."""
+    text = "" if lot.terms is None else fold(f"{lot.terms.name} {lot.terms.description}")
+    return all(word in text for word in words)
+
+
 def _is_shown(one: OfferedLot) -> bool:
-    """Return whether anyone may see a lot: it has an auction that staff does not hide."""
-    return one.auction is not None and one.auction.taken_down is None
+    """Return whether anyone may see a lot: it is a fund-a-need, or has an auction that staff does not hide."""
+    return one.lot.need is not None or (one.auction is not None and one.auction.taken_down is None)

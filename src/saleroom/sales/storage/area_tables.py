@@ -10,16 +10,17 @@ import msgspec
 from sqlalchemy import Column, Table
 
 from saleroom.bidding.domain.events import Channel
-from saleroom.kernel.errors import Fault
+from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
 from saleroom.sales.domain.labels import label_order, parse_label
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.domain.needs import Stage, refuse_contradictory_need
 from saleroom.sales.domain.paper import DIGEST_PATTERN
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
-from saleroom.sales.storage.lots import decode_terms
+from saleroom.sales.storage.lots import decode_need, decode_terms
 from saleroom.sales.storage.tables import (
     book_lines,
     consignors,
@@ -27,6 +28,7 @@ from saleroom.sales.storage.tables import (
     lot_prints,
     lots,
     participants,
+    pledges,
     sale_events,
     sales,
 )
@@ -59,6 +61,13 @@ def _lot_fault(row: Mapping[str, Any]) -> str | None:
             decode_terms(row["terms"])
     except msgspec.MsgspecError:
         return "the terms of a lot are not those of an auction"
+    if (row["need"] is None) != (row["stage"] is None) or (row["need"] is not None and row["terms"] is None):
+        return "a lot is an auction, or it has a need and the stage of that"
+    try:
+        if row["need"] is not None:
+            refuse_contradictory_need(decode_need(row["need"]))
+    except (msgspec.MsgspecError, Contradiction):
+        return "the need of a lot is not that of a fund-a-need"
     return None
 
 
@@ -83,14 +92,18 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
         None if _DIGEST.fullmatch(value) else Fault("digest", "must be 32 hexadecimal digits")
     ),
     lots.c.terms: lambda value: None,  # JSON, which escapes control characters
+    lots.c.need: lambda value: None,
+    lots.c.stage: _one_of(*Stage),
+    pledges.c.channel: _one_of(*Channel),
 }
 _ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, book_lines, sale_events),
+    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, pledges, book_lines, sale_events),
     # A line of the book keeps its clerk, and
     # a sale its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
-    stays=(sales.c.owner_id, consignors.c.user_id, book_lines.c.clerk_id),
+    # A pledge stays as a bid does: what was raised stays true, and its user is a pseudonym then.
+    stays=(sales.c.owner_id, consignors.c.user_id, book_lines.c.clerk_id, pledges.c.user_id),
     forget=forget,
     text_rules=TEXT_RULES,
     row_rules=_ROW_RULES,

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
-from sqlalchemy import Row, Select, and_, case, delete, func, insert, literal, select, update
+from msgspec import Struct, structs
+from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, insert, literal, or_, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import WIDTHS, Photo, made_widths
@@ -16,6 +16,7 @@ from saleroom.bidding.storage.photos import OwnPhoto
 from saleroom.bidding.storage.tables import RUNNING, auctions, photo_files, photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
+from saleroom.sales.domain.needs import Need, Stage
 from saleroom.sales.storage.tables import lot_photos, lots
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
@@ -24,6 +25,8 @@ from saleroom.storage.database import Transaction
 _encode = msgspec.json.Encoder(order="sorted").encode
 decode_terms = msgspec.json.Decoder(LotTerms).decode
 """Return the terms of a lot from their JSON. Raises msgspec.MsgspecError."""
+decode_need = msgspec.json.Decoder(Need).decode
+"""Return what a fund-a-need asks for and its state, from their JSON. Raises msgspec.MsgspecError."""
 
 
 class OfferedLot(Struct, frozen=True):
@@ -59,14 +62,20 @@ def to_be_called(tx: Transaction, sale_id: int, after: int, limit: int) -> list[
 
     First those after the rank `after`, then those that were skipped before it. A lot on the block is among them.
     """
-    waiting = select(lots).join(auctions, auctions.c.id == lots.c.auction_id).where(lots.c.sale_id == sale_id, RUNNING)
+    waiting = select(lots).outerjoin(auctions, auctions.c.id == lots.c.auction_id).where(_waits(sale_id))
     return [_lot(row) for row in tx.execute(waiting.order_by(lots.c.rank <= after, lots.c.rank).limit(limit))]
 
 
 def count_to_be_called(tx: Transaction, sale_id: int) -> int:
     """Return how many lots of a live sale were not closed, one on the block among them."""
-    waiting = select(func.count()).select_from(lots.join(auctions, auctions.c.id == lots.c.auction_id))
-    return int(tx.execute(waiting.where(lots.c.sale_id == sale_id, RUNNING)).scalar_one())
+    waiting = select(func.count()).select_from(lots.outerjoin(auctions, auctions.c.id == lots.c.auction_id))
+    return int(tx.execute(waiting.where(_waits(sale_id))).scalar_one())
+
+
+def _waits(sale_id: int) -> ColumnElement[bool]:
+    """Return which lots of a sale were not closed: auctions that run, and each fund-a-need that is still for sale."""
+    is_need = and_(lots.c.need.is_not(None), lots.c.stage != Stage.CLOSED.value, lots.c.withdrawn_for.is_(None))
+    return and_(lots.c.sale_id == sale_id, or_(RUNNING, is_need))
 
 
 def of_auction(tx: Transaction, auction_id: int) -> Lot | None:
@@ -95,7 +104,14 @@ def offered(tx: Transaction, sale_id: int) -> list[OfferedLot]:
 def page(tx: Transaction, sale_id: int, *, after: int, limit: int, public_only: bool = False) -> list[Lot]:
     """Return up to `limit` lots of a sale with a rank above `after`, in the order of calling."""
     found = select(lots).where(lots.c.sale_id == sale_id, lots.c.rank > after).order_by(lots.c.rank).limit(limit)
-    return [_lot(row) for row in tx.execute(found.where(lots.c.auction_id.is_not(None)) if public_only else found)]
+    is_offered = or_(lots.c.auction_id.is_not(None), lots.c.need.is_not(None))
+    return [_lot(row) for row in tx.execute(found.where(is_offered) if public_only else found)]
+
+
+def needs(tx: Transaction, sale_id: int) -> list[Lot]:
+    """Return each fund-a-need of a sale, in the order of calling."""
+    found = select(lots).where(lots.c.sale_id == sale_id, lots.c.need.is_not(None)).order_by(lots.c.rank)
+    return [_lot(row) for row in tx.execute(found)]
 
 
 def with_auctions(tx: Transaction, some: Sequence[Lot]) -> list[OfferedLot]:
@@ -225,6 +241,8 @@ def _columns(lot: Lot) -> dict[str, Any]:
         "estimate_to": entry.estimate_to,
         "tax_scheme": None if entry.tax_scheme is None else entry.tax_scheme.value,
         "terms": None if lot.terms is None else _encode(lot.terms).decode(),
+        "need": None if lot.need is None else _encode(structs.replace(lot.need, stage=Stage.WAITING)).decode(),
+        "stage": None if lot.need is None else lot.need.stage.value,
         "withdrawn_for": lot.withdrawn_for,
     }
 
@@ -246,4 +264,5 @@ def _lot(row: Row[Any]) -> Lot:
         terms=None if row.terms is None else decode_terms(row.terms),
         withdrawn_for=row.withdrawn_for,
         created_at=row.created_at,
+        need=None if row.need is None else structs.replace(decode_need(row.need), stage=Stage(row.stage)),
     )

@@ -6,15 +6,16 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, func, insert, or_, select, update
+from sqlalchemy import Row, Select, case, delete, func, insert, literal, or_, select, union_all, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.storage.tables import auctions
+from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.participants import Participant, Standing
-from saleroom.sales.storage.tables import consignors, lots, participants
+from saleroom.sales.storage.tables import consignors, lots, participants, pledges
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
@@ -122,18 +123,24 @@ def paddles(tx: Transaction, sale_id: int, but: int | None = None) -> set[int]:
 def commitments(
     tx: Transaction, sale_ids: Collection[int], user_ids: Collection[int]
 ) -> dict[tuple[int, int], dict[int, Decimal]]:
-    """Return what users owe and may come to owe in sales, by the numbers of sale and user, and then by that of the lot."""
-    led = select(auctions).where(
-        auctions.c.sale_id.is_not(None),
-        among(tx, auctions.c.sale_id, sale_ids),
-        among(tx, auctions.c.current_bidder_id, user_ids),
+    """Return what users owe and may come to owe in sales, by the numbers of sale and user, and then by that of the lot.
+
+    A lot counts by the number of its auction, a fund-a-need by its own one, negative.
+    """
+    a, runs = auctions.c, auctions.c.status.in_((Status.SCHEDULED, Status.OPEN))
+    amount = case((runs, a.maximum), (a.outcome.in_(_OWED), a.current_bid)).label("amount")
+    led = select(a.sale_id, a.current_bidder_id.label("user_id"), a.id.label("lot"), amount, literal(1).label("times"))
+    led = led.where(a.sale_id.is_not(None), among(tx, a.sale_id, sale_ids), among(tx, a.current_bidder_id, user_ids))
+    promised = select(lots.c.sale_id, pledges.c.user_id, -lots.c.id, pledges.c.amount, func.count())
+    promised = promised.join_from(pledges, lots, lots.c.id == pledges.c.lot_id).where(
+        pledges.c.undone_at.is_(None), among(tx, pledges.c.user_id, user_ids), among(tx, lots.c.sale_id, sale_ids)
     )
+    promised = promised.group_by(lots.c.sale_id, pledges.c.user_id, lots.c.id, pledges.c.amount)
     found: dict[tuple[int, int], dict[int, Decimal]] = {}
-    for row in tx.execute(led):
-        runs = row.status in (Status.SCHEDULED, Status.OPEN)
-        amount = row.maximum if runs else row.current_bid if row.outcome in _OWED else None
-        if amount is not None:
-            found.setdefault((row.sale_id, row.current_bidder_id), {})[row.id] = amount
+    for row in tx.execute(union_all(led, promised)):
+        if row.amount is not None:
+            by_lot = found.setdefault((row.sale_id, row.user_id), {})
+            by_lot[row.lot] = by_lot.get(row.lot, ZERO) + row.amount * row.times
     return found
 
 

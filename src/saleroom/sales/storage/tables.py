@@ -82,6 +82,8 @@ lots = Table(
     Column("estimate_to", Money),
     Column("tax_scheme", String),
     Column("terms", Text),
+    Column("need", Text),
+    Column("stage", String),
     Column("withdrawn_for", Text),
     Column("created_at", Instant, nullable=False),
     UniqueConstraint("sale_id", "label"),
@@ -90,7 +92,26 @@ lots = Table(
     Index("ix_lots_consignor_id", "consignor_id"),
 )
 """`gid` is that of its auction. `auction_id` is null until the sale is published; until then `terms` are JSON
-(`sales/domain/lots.py`), afterwards the auction has them and `terms` is null. `label_order` sorts as labels do."""
+(`sales/domain/lots.py`), afterwards the auction has them and `terms` is null. `label_order` sorts as labels do.
+A fund-a-need keeps `terms` and has no auction: its levels are JSON in `need`, beside its `stage` (`sales/domain/needs.py`)."""
+
+
+pledges = Table(
+    "pledges",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("lot_id", BigInteger, ForeignKey(lots.c.id), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("amount", Money, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("undone_at", Instant),
+    UniqueConstraint("lot_id", "number"),
+    Index("ix_pledges_lot_id_user_id", "lot_id", "user_id"),
+    Index("ix_pledges_user_id", "user_id"),
+)
+"""The pledges of each fund-a-need, numbered from 1. Those with an `undone_at` do not count."""
 
 
 lot_photos = Table(

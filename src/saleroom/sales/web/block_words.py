@@ -34,6 +34,22 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
         N_("These lots have bids and were not called: %(lots)s. Call or withdraw them."),
         N_("Some lots have bids and were not called. Call or withdraw them."),
     ),
+    "need_closed": (N_("The fund-a-need is closed. Undo the hammer, or reopen the lot first."),),
+    "of_auctions": (N_("This is a fund-a-need: nobody bids on it. Note paddles, set the level, close it or skip it."),),
+    "of_needs": (N_("This lot is an auction. Only a fund-a-need takes levels and pledges."),),
+    "level_changed": (
+        N_("The level is %(level)s now. Nothing was noted."),
+        N_("The level has changed. Nothing was noted."),
+    ),
+    "no_level_left": (N_("This is the lowest level. Set another amount, or close the lot."),),
+    "pledged_already": (
+        N_("This bidder has given %(amount)s already."),
+        N_("This bidder has given this amount already."),
+    ),
+    "unknown_pledge": (N_("There is no pledge with this number on the lot."),),
+    "pledge_undone": (N_("This pledge was undone already."),),
+    "pledges_stand": (N_("Pledges stand on this lot. Undo them first."),),
+    "too_many_pledges": (N_("The lot has as many pledges as a lot can have."),),
     "unknown_paddle": (
         N_("Nobody has the paddle %(paddle)s in this sale. Admit somebody with it first."),
         N_("Nobody has this paddle in the sale. Admit somebody with it first."),

@@ -45,9 +45,9 @@ class CataloguePages:
             label = parse_label(number)
             found = None
             if not isinstance(label, Fault):
-                found = await self._services.database.read(showing.gid_of, gid, label)
+                found = await self._services.database.read(showing.path_of, gid, label)
             if found is not None:
-                return go_to(f"/lots/{found}")
+                return go_to(found)
             missing = True
         view = asked.get("view", "") if asked.get("view", "") in VIEWS else "cards"
         text, after = asked.get("q", "").strip()[:QUERY_MAX], rank(asked.get("after", ""))

@@ -20,9 +20,8 @@ from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.api.block import ACT
 from saleroom.sales.api.fields import REASON_MAX
-from saleroom.sales.domain.block import Act
+from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.service import block, desk
-from saleroom.sales.service.block import BlockAct
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.site.site import Site, fields
@@ -108,8 +107,11 @@ def _read(sent: dict[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {name: value for name, value in sent.items() if name != "csrfToken" and value.strip()}
     if _PADDLE.fullmatch(said.get("paddle", "")):
         said["paddle"] = int(said["paddle"])
-    if "accepted" in said:
-        said["accepted"] = said["accepted"] == "true"
+    if _PADDLE.fullmatch(said.get("pledge", "")):
+        said["pledge"] = int(said["pledge"])
+    for name in ("accepted", "again"):
+        if name in said:
+            said[name] = said[name] == "true"
     return ACT.read(_encode(said))
 
 

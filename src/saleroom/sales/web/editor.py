@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -31,7 +32,7 @@ from saleroom.site.site import Section, Site, fields, go_to
 
 SALES = Section("/admin/sales", N_("Sales"), Right.CATALOGUE)
 LOTS_PER_PAGE = 200
-_AMOUNTS = ("limitDefault", "startingPrice", "reservePrice", "estimateFrom", "estimateTo")
+_AMOUNTS = ("limitDefault", "startingPrice", "reservePrice", "estimateFrom", "estimateTo", "goal")
 _MAY_BE_EMPTY = frozenset({"description", "venue", "contact"})
 _NUMBERS = ("spacing",)
 _SALE = ("title", "kind", "venue", "description", "spacing", "names", "registration", "limitDefault")
@@ -39,7 +40,10 @@ _LOT = (
     "label", "name", "startingPrice", "description", "reservePrice", "category", "consignor", "estimateFrom",
     "estimateTo", "taxScheme",
 )  # fmt: skip
+_NEED = ("label", "name", "levels", "goal", "description")
 _TIMES = ("opensAt", "startsAt")
+_BETWEEN = re.compile(r"[\s/;]+")
+"""What stands between two levels: a comma may be in an amount."""
 Sent = dict[str, str]
 
 
@@ -109,7 +113,7 @@ class EditorPages:
         """POST /admin/sales/{gid}/lots: add a lot."""
         sent, gid = await fields(request), sale_gid(request)
         try:
-            new = new_lot(self._read(request, ADD_LOT, sent, _LOT))
+            new = new_lot(self._read(request, ADD_LOT, sent, _NEED if "levels" in sent else _LOT))
             body = await self._write(request, lots.add, gid, new, None, self._services.categories)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{SALES.path}/{gid}")
@@ -147,7 +151,7 @@ class EditorPages:
         sent = await fields(request)
 
         async def act(gid: str) -> None:
-            values = self._read(request, CHANGE_LOT, sent, tuple(name for name in _LOT if name in sent))
+            values = self._read(request, CHANGE_LOT, sent, tuple(name for name in {*_LOT, *_NEED} if name in sent))
             await self._write(request, lots.change, gid, _label(request), values, self._services.categories)
 
         return await self._done(request, act, sent, place="#lots", lot=True)
@@ -247,6 +251,7 @@ class EditorPages:
                 name: getattr(page.sale, field) for name, field in (("opensAt", "opens_at"), ("startsAt", "starts_at"))
             },
             "new": sent if sent is not None and "startingPrice" in sent else {},
+            "need": sent if sent is not None and "levels" in sent else {},
             "manages": manages,
             "after": after,
             "added": request.query_params.get("added", "")[:8],
@@ -328,11 +333,15 @@ def label_of(text: str) -> str:
     return found
 
 
-def _value(language: Language, name: str, text: str) -> str | int | Fault | None:
+def _value(language: Language, name: str, text: str) -> str | int | list[str] | Fault | None:
     """Return the value of a field as the API takes it; None for an empty one that may be left out."""
     if name in _MAY_BE_EMPTY:
         return text.replace("\r\n", "\n")
     text = text.strip()
+    if name == "levels":
+        amounts = [language.parse_money(one) for one in _BETWEEN.split(text) if one]
+        fault = next((one for one in amounts if isinstance(one, Fault)), None)
+        return fault or [str(one) for one in amounts]
     if not text:
         return None
     if name in _AMOUNTS:
@@ -372,6 +381,9 @@ def _texts(language: Language, lot: LotView) -> dict[str, str]:
         "estimateFrom": lot.estimate_from,
         "estimateTo": lot.estimate_to,
     }
+    need = None if lot.need is None else [_amount(language, level) for level in lot.need.levels]
+    amounts["goal"] = None if lot.need is None else lot.need.goal
+    known = {**known, "levels": None if need is None else " / ".join(need)}
     texts = {name: value if isinstance(value, str) else "" for name, value in known.items()}
     return texts | {
         name: _amount(language, value if isinstance(value, str) else None) for name, value in amounts.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Hashable
 from enum import StrEnum
 from typing import Any
@@ -11,16 +12,21 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.kernel.errors import Invalid
+from saleroom.http.endpoints import KEY_LENGTH_MAX, digest
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.sales.api.pledges import PLEDGE
+from saleroom.sales.domain.errors import PledgedAlready
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import hall
+from saleroom.sales.service import hall, needs
 from saleroom.sales.service.blocks import State
 from saleroom.sales.service.hall import Hall, Reader
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_stream import BlockStream, Make
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.site.language import Language
-from saleroom.site.site import Site, is_local
+from saleroom.site.site import Site, fields, go_to, is_local
 
 REFRESH_SECONDS = 5
 """How often a page without scripts reloads."""
@@ -49,6 +55,8 @@ class Part(Struct, frozen=True):
     role: str
     """`leading`, `outbid` or `visitor`."""
     may_bid: bool
+    given: str | None = None
+    """What they have pledged on it, if it is a fund-a-need."""
 
 
 class HallPages:
@@ -80,9 +88,31 @@ class HallPages:
         """GET /sales/{gid}/live: the block for a bidder, with one button that takes the ask."""
         return await self._show(request, "hall_bidder.html")
 
-    async def _show(self, request: Request, template: str) -> Response:
+    async def pledge(self, request: Request) -> Response:
+        """POST /sales/{gid}/live: give the present level; who has given it already is asked."""
+        gid, sent = sale_gid(request), await fields(request)
+        try:
+            values = PLEDGE.read(_encode({"amount": sent.get("amount", ""), "again": sent.get("again") == "true"}))
+            key = sent.get("key", "")[:KEY_LENGTH_MAX]
+            once = IdempotencyKey(key, digest("POST", "/sales/{gid}/pledges", gid, values)) if key else None
+            write = self._services.tokens.write
+            await write(needs.give, session_token(request) or "", gid, values["amount"], once, again=values["again"])
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"/sales/{gid}/live")
+        except PledgedAlready as refused:
+            return await self._show(request, "hall_bidder.html", again=str(refused.facts["amount"]))
+        except Refusal as refused:
+            return await self._show(request, "hall_bidder.html", refused=refused)
+        return go_to(f"/sales/{gid}/live")
+
+    async def _show(
+        self, request: Request, template: str, again: str | None = None, refused: Refusal | None = None
+    ) -> Response:
         gid = sale_gid(request)
-        viewer, (found, reader) = await self._site.read(request, hall.entered, gid)
+        try:
+            viewer, (found, reader) = await self._site.read(request, hall.entered, gid)
+        except Refusal as other:
+            raise refused or other from None
         origin = self._site.origin(request)
         context = {
             **_context(found, part_of(found, reader)),
@@ -93,8 +123,14 @@ class HallPages:
             "local": is_local(origin),
             "refresh": REFRESH_SECONDS,
             "oob": False,
+            "asked_again": again,
+            "pledge_key": secrets.token_urlsafe(16),
+            "problem_words": None
+            if refused is None
+            else self._site.words.refusal(self._site.language(request), refused),
         }
-        return self._site.page(request, template, viewer, context, headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        return self._site.page(request, template, viewer, context, headers=headers, refused=refused)
 
     def _maker(self, view: View, language: Language, reader: Reader) -> Make:
         def make(state: State) -> bytes:
@@ -115,6 +151,8 @@ def part_of(found: Hall, reader: Reader) -> Part:
     """Return the reader's part in the lot that was called last."""
     if reader.id is None:
         return Part("visitor", may_bid=False)
+    if reader.id in found.given:
+        return Part("giver", reader.may_bid, str(found.given[reader.id]))
     if reader.id == found.leader_id:
         return Part("leading", reader.may_bid)
     return Part("outbid" if reader.id in found.bidder_ids else "visitor", reader.may_bid)

@@ -30,7 +30,7 @@ ROWS_SHOWN_MAX = 500
 TEXT_SHOWN_MAX = 80
 _ORDER = (Effect.FAULT, Effect.CHANGED, Effect.NEW, Effect.UNCHANGED)
 _ROW = re.compile(r"row ([0-9]+), (.*)")
-DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx")
+DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx", "pledges.csv", "pledges.xlsx")
 
 
 class ShownRow(Struct, frozen=True):
@@ -159,5 +159,5 @@ def _sale(tx: Transaction, token: str | None, gid: str) -> Sale:
 
 
 def _text(value: Value) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return text if len(text) <= TEXT_SHOWN_MAX else f"{text[: TEXT_SHOWN_MAX - 1]}…"

@@ -16,6 +16,7 @@ from saleroom.sales.web.hall import HallPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
 from saleroom.sales.web.paper import PAPER, PaperPages
 from saleroom.sales.web.people import PeoplePages
+from saleroom.sales.web.pledges import PLEDGES, PledgePages
 from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
@@ -55,7 +56,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route("/sales/{gid}/block/live", Address(GET=hall.live)),
         Route("/sales/{gid}/screen", Address(GET=hall.screen)),
         Route("/sales/{gid}/next", Address(GET=hall.next)),
-        Route("/sales/{gid}/live", Address(GET=hall.bidder)),
+        Route("/sales/{gid}/live", Address(GET=hall.bidder, POST=hall.pledge)),
         Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
         Route(EXPORT, Address(GET=imports.download)),
         Route(PAPER, Address(GET=paper.show)),
@@ -77,5 +78,6 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(f"{SALES.path}/{{gid}}/lots", Address(POST=editor.add)),
         Route(f"{SALES.path}/{{gid}}/order", Address(POST=editor.order)),
         Route(f"{SALES.path}/{{gid}}/lots/{{label}}", Address(GET=editor.lot, POST=editor.change)),
+        Route(PLEDGES, Address(GET=PledgePages(site, services).show)),
         Route(f"{SALES.path}/{{gid}}/lots/{{label}}/withdraw", Address(POST=editor.withdraw)),
     ]

@@ -84,6 +84,9 @@ def _on_the_block(event: LotEvent, texts: Mapping[str, str]) -> str:
         "sale.published": f"the sale {get('title')} is published, {event.data.get('lots')} lots",
         "sale.amended": f"the sale has other words: {get('title')}",
         "sale.cancelled": f"the sale is cancelled ({get('reason')})",
+        "level.set": f"{lot}: the level is {get('amount')}",
+        "pledge.made": f"{lot}: {get('amount')} is pledged; {get('total')} are raised by {event.data.get('pledges')} pledges",
+        "pledge.undone": f"{lot}: a pledge of {get('amount')} is undone; {get('total')} are raised",
         "lot.added": f"{lot} is added",
         "lot.amended": f"{lot} has other words",
         "lot.withdrawn": f"{lot} is withdrawn ({get('reason')})",
@@ -138,6 +141,7 @@ def _result(outcome: str | None, winner: str | None, price: str | None) -> str:
         return f"sold{to} for {printable(price or '')}"
     known = {
         "no_bids": "closed without a bid",
+        "funded": f"closed, {printable(price or '')} are raised",
         "reserve_not_met": "closed, the reserve was not met",
         "conditional": f"closed at {printable(price or '')} below the reserve, the seller decides",
     }

@@ -4,6 +4,7 @@ const words = JSON.parse(document.getElementById("console-words").textContent);
 const main = document.getElementById("main");
 const stored = `acts of ${desk.sale}`;
 const retryMs = [500, 1000, 2000, 4000];
+const { needs } = window;
 const by = (id) => document.getElementById(id);
 
 // ---- The acts that wait. They survive a reload of this tab: their keys keep them from being done twice.
@@ -101,9 +102,16 @@ function ahead(state, one) {
   const change = (facts, more) => { block.onBlock = { ...lot, ...more, auction: { ...lot.auction, ...facts } }; };
   if (one.act === "call" && !one.label && !lot && block.nextLots.length) {
     const [following, ...rest] = block.nextLots;
-    Object.assign(block, { onBlock: { ...following, auction: { ...following.auction, stage: "called" } }, nextLots: rest });
+    const called = following.need ? { need: needs.ahead(following.need, one, desk) } : { auction: { ...following.auction, stage: "called" } };
+    Object.assign(block, { onBlock: { ...following, ...called }, nextLots: rest });
   }
   if (lot === null) return { ...state, block };
+  if (lot.need) {
+    const need = needs.ahead(lot.need, one, desk);
+    const off = { sell: { ...need, stage: "closed" }, skip: { ...need, stage: "waiting" } }[one.act];
+    Object.assign(block, off ? { onBlock: null, lastLot: { ...lot, need: off } } : { onBlock: { ...lot, need } });
+    return { ...state, block };
+  }
   const { auction } = lot;
   if (one.act === "bid") {
     const price = desk.mills(one.amount);
@@ -138,7 +146,23 @@ function loggedOut() {
   keep();
 }
 
+// Pledges do not rest on one another: those that wait go on, and a paddle that gives twice is asked for beside them.
+const slips = needs.slips((one, more) => {
+  by("repeat").hidden = one === undefined;
+  if (one) by("repeat-words").textContent = desk.fill(words.twice, { paddle: one.paddle, amount: desk.money(one.amount), more });
+}, ({ paddle: given, amount, channel }) => act("pledge", { paddle: given, amount, channel, again: true }));
+
+async function refusedPledge(one, { code, message }) {
+  const state = await present();
+  if (state) desk.answer(state);
+  if (queue.length) queue[0].seen = desk.confirmed.block.tag;
+  if (code === "pledged_already") return slips.add(one);
+  const what = one.paddle ? desk.fill(words.pledgeOf, { paddle: one.paddle, amount: desk.money(one.amount) }) : desk.fill(words.undoOf, { number: one.pledge });
+  return tell(desk.fill(words.notDone, { act: what }), message);
+}
+
 async function refused(one, { code, message }) {
+  if (["pledge", "undo_pledge"].includes(one.act)) return refusedPledge(one, { code, message });
   const before = desk.confirmed;
   const followed = queue.map((each) => words.acts[each.act]).join(", ");
   queue = [];
@@ -193,16 +217,33 @@ function onBlock() {
 }
 function bid(facts) {
   const lot = onBlock();
+  if (lot?.need) {
+    if (facts.paddle) act("pledge", { amount: lot.need.level, ...facts });
+    else tell(words.digitsFirst);
+    return;
+  }
   if (lot?.auction.minimumBid) act("bid", { amount: lot.auction.minimumBid, ...facts });
 }
 function ask(amount) {
   const lot = onBlock();
   if (!lot) return;
+  if (lot.need) {
+    if (desk.mills(amount) > 0n) act("level", { amount });
+    return;
+  }
   const price = lot.auction.currentBid;
   if (price && desk.mills(amount) <= desk.mills(price)) tell(desk.fill(words.tooLow, { amount: desk.money(price) }));
   else if (desk.mills(amount) > 0n) act("ask", { amount });
 }
 function stepped(up) {
+  const need = desk.shown.block.onBlock?.need;
+  if (need) {
+    const now = desk.mills(need.level);
+    const next = up ? need.levels.findLast((level) => desk.mills(level) > now) : need.levels.find((level) => desk.mills(level) < now);
+    if (next) act("level", { amount: next });
+    else tell(words.noLevel);
+    return;
+  }
   const auction = onBlock()?.auction;
   if (!auction?.minimumBid) return;
   const now = desk.mills(auction.minimumBid);
@@ -211,7 +252,7 @@ function stepped(up) {
   ask(desk.decimal(up ? now + size : lower > 0n ? lower : now / 2n));
 }
 function named(then) {
-  const lot = onBlock();
+  const lot = onAuction();
   if (!lot) return;
   if (lot.auction.currentBidder !== desk.floor) {
     tell(lot.auction.currentBidder ? desk.fill(words.notFloor, { leader: desk.bidder(lot.auction.currentBidder) }) : words.noBid);
@@ -225,6 +266,11 @@ function named(then) {
 function sell() {
   const lot = onBlock();
   if (!lot) return;
+  if (lot.need) {
+    if (entry) tell(desk.fill(words.notTaken, { text: entry }));
+    else act("sell");
+    return;
+  }
   if (entry) return named(sell);
   const { currentBid, currentBidder, reserveMet } = lot.auction;
   if (!currentBid) tell(words.noBid);
@@ -232,12 +278,25 @@ function sell() {
   else if (reserveMet === false) openDialog("below");
   else act("sell");
 }
-const simple = (name) => () => { if (onBlock()) act(name); };
+function onAuction() {
+  const lot = onBlock();
+  if (!lot?.need) return lot;
+  tell(words.notOnNeed);
+  return null;
+}
+function undo() {
+  const need = desk.shown.block.onBlock?.need;
+  const last = need?.lastPledges.find((one) => !one.undone);
+  if (!last) act("undo");
+  else if (last.pledge) act("undo_pledge", { pledge: last.pledge });
+  else tell(words.stillSent);
+}
+const simple = (name) => () => { if (onAuction()) act(name); };
 const acts = {
   call() {
     const lot = desk.shown.block.onBlock;
     if (entry) acts.paddle();
-    else if (lot) tell(desk.fill(words.onBlock, { label: lot.label }));
+    else if (lot) tell(desk.fill(lot.need ? words.needOnBlock : words.onBlock, { label: lot.label }));
     else act("call");
   },
   bid() { bid({}); },
@@ -248,11 +307,17 @@ const acts = {
     else tell(desk.fill(words.noAmount, { text: entry }));
   },
   name() { if (entry) named(); else tell(words.digitsFirst); },
-  sell, warn: simple("warn"), pass: simple("pass"), skip: simple("skip"),
-  undo() { act("undo"); },
+  sell, warn: simple("warn"), pass: simple("pass"), skip() { if (onBlock()) act("skip"); },
+  undo,
+  unpledge() {
+    if (/^[1-9]\d{0,4}$/.test(entry)) act("undo_pledge", { pledge: entry });
+    else tell(words.rowFirst);
+  },
+  take() { slips.settle(true); },
+  leave() { slips.settle(false); },
   raise() { stepped(true); },
   lower() { stepped(false); },
-  retract() { if (onBlock()) openDialog("retract"); },
+  retract() { if (onAuction()) openDialog("retract"); },
   summon() { openDialog("summon"); },
   reopen() { openDialog("reopen"); },
   decide() { openDialog("decide"); },
@@ -260,7 +325,7 @@ const acts = {
 };
 
 // ---- Keys. A key that stands on a button or in a field is that part's own.
-const keys = { Enter: "call", " ": "bid", f: "warn", h: "sell", p: "pass", s: "skip", n: "name", t: "phone", r: "retract", l: "summon", o: "reopen", c: "decide", e: "end", "+": "raise", "-": "lower", "*": "ask" };
+const keys = { Enter: "call", " ": "bid", f: "warn", h: "sell", p: "pass", s: "skip", n: "name", t: "phone", r: "retract", l: "summon", o: "reopen", c: "decide", e: "end", "+": "raise", "-": "lower", "*": "ask", u: "unpledge", y: "take", x: "leave" };
 document.addEventListener("keydown", (event) => {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (document.querySelector("dialog[open]") || event.target.closest("input, select, textarea")) return;
@@ -286,8 +351,9 @@ document.addEventListener("keydown", (event) => {
   else acts[name]();
 });
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-act], [data-digit]");
+  const button = event.target.closest("[data-act], [data-digit], [data-pledge]");
   if (!button) return;
+  if (button.dataset.pledge) return act("undo_pledge", { pledge: button.dataset.pledge });
   const name = button.dataset.act ?? button.dataset.digit;
   if (acts[name]) acts[name]();
   else typed(name);

@@ -14,6 +14,8 @@ const mills = (amount) => { const [whole, part = ""] = String(amount).split(".")
 const decimal = (count) => { const text = String(count).padStart(4, "0"); return `${text.slice(0, -3)}.${text.slice(-3)}`; };
 const money = (amount) => figures.format(amount);
 const bidder = (name) => name === floor ? words.floor : /^#\d+$/.test(name) ? fill(words.paddle, { number: name.slice(1) }) : name;
+const needs = window.needs;
+const tools = { words, fill, mills, decimal, money, bidder };
 const lotOf = (state) => state.block.onBlock ?? state.block.lastLot;
 
 function channelOf(state) {
@@ -54,6 +56,15 @@ function showLot(state) {
   set("label", lot?.label ?? "");
   set("name", lot ? lot.name : nextLots.length ? words.nothing : words.nothingLeft);
   set("description", lot?.description ?? "");
+  document.getElementById("main").dataset.kind = lot?.need ? "need" : "auction";
+  const block = document.getElementById("block");
+  block.dataset.stage = !onBlock ? "off" : lot.need ? "called" : auction.stage;
+  block.dataset.reserve = auction?.reserveMet === false ? "short" : "met";
+  showPhoto(lot);
+  if (lot?.need) {
+    for (const [slot, text] of Object.entries(needs.slots(lot, onBlock !== null, tools))) set(slot, text);
+    return;
+  }
   set("estimate", lot ? range(lot) : "");
   set("consignor", lot?.consignor ? fill(words.consignor, { code: lot.consignor }) : "");
   set("reserve", lot ? reserve(lot) : "");
@@ -64,9 +75,9 @@ function showLot(state) {
   set("leader", onBlock && auction.currentBidder ? bidder(auction.currentBidder) : "");
   set("channel", onBlock && auction.currentBid ? words.channels[channelOf(state)] ?? "" : "");
   set("stage", onBlock ? words.stages[auction.stage] ?? "" : "");
-  const block = document.getElementById("block");
-  block.dataset.stage = onBlock ? auction.stage : "off";
-  block.dataset.reserve = auction?.reserveMet === false ? "short" : "met";
+}
+
+function showPhoto(lot) {
   const photo = lot && lot.gid === lotOf(confirmed)?.gid ? confirmed.lots.photo : null;
   const image = document.getElementById("photo");
   if (photo && image.getAttribute("src") !== photo.url) Object.assign(image, { src: photo.url, width: photo.width, height: photo.height });
@@ -98,11 +109,22 @@ function show() {
   set("status", words.statuses[status] ?? status);
   set("left", fill(words.left, { count: lotsLeft }));
   set("pace", confirmed.lots.perHour === null ? "" : fill(words.pace, { count: confirmed.lots.perHour }));
-  list("bids", () => state.lots.bids.map((bid) => line([bid.voided === null ? "figure" : "voided", money(bid.amount)], ["name", bidder(bid.bidder)],
+  const need = lotOf(state)?.need ? lotOf(state) : null;
+  if (need) list("bids", () => needs.rows(need, tools).map(({ parts, undo }) => withUndo(line(...parts), undo)));
+  else list("bids", () => state.lots.bids.map((bid) => line([bid.voided === null ? "figure" : "voided", money(bid.amount)], ["name", bidder(bid.bidder)],
     ["quiet", words.channels[bid.channel]], ["quiet", bid.voided === null ? "" : words.voided[bid.voided] ?? bid.voided])));
   list("next", () => nextLots.map((lot) => line(["lot-label", lot.label], ["name", lot.name], ["quiet", range(lot)],
     ["figure", lot.auction?.currentBid ? money(lot.auction.currentBid) : ""])));
-  list("results", () => state.lots.results.map((lot) => line(["lot-label", lot.label], ["name", lot.name], ["figure", result(lot.auction)])));
+  list("results", () => state.lots.results.map((lot) => line(["lot-label", lot.label], ["name", lot.name], ["figure", lot.need ? needs.result(lot, tools) : result(lot.auction)])));
+}
+
+function withUndo(item, undo) {
+  if (undo && document.querySelector("[data-act]")) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "secondary", textContent: "×", ariaLabel: undo.label, title: undo.label });
+    button.dataset.pledge = undo.pledge;
+    item.append(" ", button);
+  }
+  return item;
 }
 
 // What has happened between two states, in words.
@@ -110,9 +132,11 @@ function news(before, after) {
   const told = [];
   const [was, is] = [before.block.onBlock, after.block.onBlock];
   if (was && was.gid !== is?.gid) {
-    const over = [after.block.lastLot, ...after.lots.results].find((lot) => lot?.gid === was.gid)?.auction;
+    const left = [after.block.lastLot, ...after.lots.results].find((lot) => lot?.gid === was.gid);
+    const over = left?.auction;
     const facts = { label: was.label, outcome: words.outcomes[over?.outcome] };
-    if (over?.outcome === "sold") told.push(fill(words.soldSaid, { ...facts, amount: money(over.currentBid), leader: bidder(over.currentBidder) }));
+    if (was.need) told.push(fill(words.needLeft, { ...facts, total: money((left ?? was).need.total) }));
+    else if (over?.outcome === "sold") told.push(fill(words.soldSaid, { ...facts, amount: money(over.currentBid), leader: bidder(over.currentBidder) }));
     else told.push(fill(over?.outcome ? words.overSaid : words.leftSaid, facts));
   }
   if (is) told.push(...newsOfLot(was?.gid === is.gid ? was : null, is, after));
@@ -121,6 +145,7 @@ function news(before, after) {
 }
 
 function newsOfLot(was, is, after) {
+  if (is.need) return needs.news(was, is, tools);
   const { currentBid, currentBidder, minimumBid, bidCount, stage } = is.auction;
   const ask = minimumBid ? money(minimumBid) : "";
   if (was === null) return [fill(words.called, { label: is.label, name: is.name, ask })];
@@ -198,7 +223,7 @@ function open(path) {
 function follow() {
   const gid = lotOf(confirmed)?.gid;
   const over = ["closed", "cancelled"].includes(confirmed.block.status);
-  const wanted = over ? [] : [`/sales/${sale}/events`, ...(gid ? [`/auctions/${gid}/events`] : [])];
+  const wanted = over ? [] : [`/sales/${sale}/events`, ...(lotOf(confirmed)?.auction ? [`/auctions/${gid}/events`] : [])];
   for (const [path, stream] of streams) {
     if (wanted.includes(path)) continue;
     stream.close();
