@@ -40,6 +40,31 @@ def test_a_catalogue_is_read_searched_and_entered_by_number(house: House, staff:
     assert "There is no lot with this number here." in reader.page(f"/catalogues/{gid}?number=<9>").main
 
 
+@pytest.mark.parametrize("role", [Role.CLERK, Role.AUCTIONEER, Role.CATALOGUER, Role.MEMBER])
+def test_whoever_works_at_a_sale_finds_the_way(house: House, staff: User, role: Role) -> None:
+    """From its catalogue each role finds the pages that it may use, and no link of them leads where it is refused."""
+    gid = with_lots(staff, 1, title="Evening of maps", kind="live")
+    staff.json("POST", f"/sales/{gid}/publish")
+    visitor = Visitor(house, house.staff(role))
+    ways = [f"/admin/sales/{gid}", f"/admin/sales/{gid}/", f"/sales/{gid}/"]
+    seen = {f"/catalogues/{gid}"}
+    waiting = [*seen]
+    while waiting:
+        found = {link.partition("?")[0].partition("#")[0] for link in visitor.page(waiting.pop()).links}
+        new = {link for link in found if link.startswith(tuple(ways)) and not link.endswith((".pdf", "/export"))} - seen
+        seen |= new
+        waiting += new
+    works = {
+        f"/admin/sales/{gid}/people",
+        f"/admin/sales/{gid}/book",
+        f"/sales/{gid}/console",
+        f"/sales/{gid}/auctioneer",
+    }
+    at_work = role in (Role.CLERK, Role.AUCTIONEER)
+    assert (works if at_work else set()) == works & seen
+    assert (f"/admin/sales/{gid}" in seen) == (role is Role.AUCTIONEER)
+
+
 def test_the_page_of_a_lot_names_its_sale(house: House, staff: User) -> None:
     """It has the number, the estimate, and the lots before and after it in the catalogue, whatever their ends."""
     gid = with_lots(staff, 3, title="Evening of chairs")
