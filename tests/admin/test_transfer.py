@@ -204,6 +204,8 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "a gid that is a topic": (change("auctions", gid="a/#"), "gid of auctions must be"),
     "a device with a line": (change("auth_tokens", agent="curl\n8"), "agent of auth_tokens must not"),
     "a draft that is no form": (change("drafts", content="{}"), "the content of a draft is not a form"),
+    "a lot without a number": (change("lots", label=""), "label of lots must be 1 to 6 digits"),
+    "a lot's number in small letters": (change("lots", label="12a"), "label of lots must be written 12A"),
     "a photo that is a path": (change("photos", gid="../x"), "gid of photos must be"),
     "a column that steers a terminal": (change("users", **{"a\x1b[2J": 1}), "other columns than ours: a\\u001b[2J"),
     "no key": (change("bids", id=None), "not of its column's kind"),
@@ -212,8 +214,12 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
         "the file of a photo is not WebP",
     ),
     "a photo with another digest": (
-        change("photo_files", digest="a\r\nSet-Cookie: b"),
+        change("photo_files", digest="0" * 64),
         "the file of a photo is not WebP, or not what its digest says",
+    ),
+    "a digest that is a header": (
+        change("photo_files", digest="a\r\nSet-Cookie: b"),
+        "digest of photo_files must not contain control",
     ),
     "nobody's": (change("watches", user_id=99), "the database refuses a row of watches"),
     "another price": (change("bids", amount="1.000"), "the ledgers in the file do not verify"),

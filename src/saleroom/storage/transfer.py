@@ -299,12 +299,12 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
         found = {name: _value(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
         raise BadExport(f"line {number}: a value of {table.name} is not of its column's kind") from None
-    wrong = None if table not in house.row_rules else house.row_rules[table](found)
-    if wrong is not None:
-        raise BadExport(f"line {number}: {wrong}")
     for column in wanted.values():
         if (fault := _text_fault(house, column, found[column.name])) is not None:
             raise BadExport(f"line {number}: {column.name} of {table.name} {fault.message}")
+    wrong = None if table not in house.row_rules else house.row_rules[table](found)
+    if wrong is not None:
+        raise BadExport(f"line {number}: {wrong}")
     return found
 
 

@@ -43,7 +43,9 @@ def _gid_fault(value: str) -> Fault | None:
 
 def _label_fault(value: str) -> Fault | None:
     found = parse_label(value)
-    return found if isinstance(found, Fault) else None
+    if isinstance(found, Fault):
+        return found
+    return None if found == value else Fault("label_format", f"must be written {found}")
 
 
 def _one_of(*choices: str) -> TextRule:
