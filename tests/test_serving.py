@@ -128,8 +128,12 @@ def _listening(house: ServeProcess) -> list[psutil.Process]:
 
 
 def _workers(house: ServeProcess) -> list[psutil.Process]:
-    children = psutil.Process(house.process.pid).children()
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    workers = []
+    for child in psutil.Process(house.process.pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
+            if "spawn_main" in " ".join(child.cmdline()):
+                workers.append(child)
+    return workers
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
