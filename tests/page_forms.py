@@ -27,6 +27,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/sales/{gid}/lots/{label}/withdraw": {"reason": "It is broken."},
     "POST /admin/sales/{gid}/order": {"label": "1", "to": "up"},
     "POST /sales/{gid}/console": {"act": "call", "seen": "0"},
+    "POST /sales/{gid}/entry": {"user": "nobody", "act": "enter", "line": '{"labels": ["1"]}'},
     "POST /sell": LOT,
     "POST /sell/drafts/{draft}": LOT,
     "POST /sell/{gid}": LOT | {"version": "1"},

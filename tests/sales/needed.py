@@ -15,6 +15,7 @@ ENDPOINTS: dict[str, Right | None] = {
     "changeParticipant": Right.ADMIT_BIDDERS,
     "checkInBidder": Right.ADMIT_BIDDERS,
     "enterAbsenteeBid": Right.RUN_SALE,
+    "enterResult": Right.RUN_SALE,
     "exportCatalogueCsv": Right.CATALOGUE,
     "exportCatalogueXlsx": Right.CATALOGUE,
     "exportPledgesCsv": Right.RUN_SALE,
@@ -35,6 +36,7 @@ ENDPOINTS: dict[str, Right | None] = {
     "paperLabels": Right.CATALOGUE,
     "paperResults": Right.READ,
     "paperRunSheet": Right.RUN_SALE,
+    "takeResultBack": Right.RUN_SALE,
     "registerForSale": Right.BID,
     "registration": Right.READ,
 }
@@ -77,6 +79,9 @@ PAGES: dict[str, Right | None] = {
     "GET /sales/{gid}/console": Right.RUN_SALE,
     "GET /sales/{gid}/console/state": Right.RUN_SALE,
     "POST /sales/{gid}/console": Right.RUN_SALE,
+    "GET /sales/{gid}/entry": Right.RUN_SALE,
+    "GET /sales/{gid}/entry/sheet": Right.RUN_SALE,
+    "POST /sales/{gid}/entry": Right.RUN_SALE,
     "GET /mine/sales/{gid}": Right.READ,
     "POST /mine/sales/{gid}": Right.BID,
 }

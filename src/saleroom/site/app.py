@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,19 @@ class Icon(Struct, frozen=True):
     purpose: str = "any"
 
 
+class Shell(Struct, frozen=True):
+    """A page that opens without a connection too, once a browser has opened it: `template` without anything private.
+
+    `path` is the pattern of its addresses, for a script. `files` are the assets that it needs beside those of the site, and
+    `context` gives what its template shows in a language.
+    """
+
+    path: str
+    template: str
+    files: tuple[str, ...]
+    context: Callable[[Language], Mapping[str, Any]]
+
+
 class App:
     """The manifests and icons of a house. They are added to `assets`, so each is at an address that never changes."""
 
@@ -55,17 +68,29 @@ class App:
         """Return the address of the manifest in a language."""
         return self._manifests[language.catalogue]
 
-    def worker(self, logo: str, offline: Callable[[Language], str]) -> bytes:
-        """Return the script of the service worker. `offline` writes the offline page in a language."""
+    def worker(
+        self, logo: str, written: Callable[[Language, str, Mapping[str, Any]], str], shells: Sequence[Shell]
+    ) -> bytes:
+        """Return the script of the service worker. `written` writes a template in a language, with what it shows."""
         pages = {
-            one.catalogue: self._assets.put(f"offline.{one.catalogue}.html", offline(one).encode())
+            one.catalogue: self._assets.put(f"offline.{one.catalogue}.html", written(one, "offline.html", {}).encode())
             for one in self._languages
         }
         files = [*map(self._assets.url, _NEEDED), logo]
-        house: dict[str, Any] = {"pages": pages, "files": files, "icon": self._icons[0].src}
+        kept = [self._shell(one, written) for one in shells]
+        house: dict[str, Any] = {"pages": pages, "files": files, "shells": kept, "icon": self._icons[0].src}
         script = _WORKER.read_bytes()
         version = hashlib.sha256(script + msgspec.json.encode(house)).hexdigest()[:DIGEST_CHARACTERS]
         return b"const HOUSE = " + msgspec.json.encode({"version": version, **house}) + b";\n" + script
+
+    def _shell(self, shell: Shell, written: Callable[[Language, str, Mapping[str, Any]], str]) -> dict[str, Any]:
+        pages = {}
+        for one in self._languages:
+            html = written(one, shell.template, shell.context(one))
+            pages[one.catalogue] = self._assets.put(
+                f"{shell.template.removesuffix('.html')}.{one.catalogue}.html", html.encode()
+            )
+        return {"path": shell.path, "pages": pages, "files": [self._assets.url(name) for name in shell.files]}
 
     def _own_icons(self, profile: HouseProfile) -> list[Icon]:
         """Return the icons of the house: those of its own logo if it has one, otherwise those of saleroom."""

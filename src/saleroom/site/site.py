@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope
 from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
-from saleroom.site.app import SURFACE, App
+from saleroom.site.app import SURFACE, App, Shell
 from saleroom.site.assets import Assets
 from saleroom.site.house_profile import HouseProfile
 from saleroom.site.language import Language, Languages
@@ -76,7 +76,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     be among `paths`. `home` is the page to which `/` leads if no area has a page there. `shows_again` tells the paths whose
     form is shown again after another login, with all that is in it. At the paths `proven` a request carries its own proof that
     it is meant, so that it needs no token of a form. `tabs_last` puts the tabs behind those of other areas.
-    `names` and `filters` are for the templates.
+    `shells` are pages that open without a connection too. `names` and `filters` are for the templates.
     """
 
     folder: Path
@@ -94,6 +94,7 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     home: str | None = None
     proven: frozenset[str] = frozenset()
     shows_again: Callable[[str], bool] = lambda path: False
+    shells: tuple[Shell, ...] = ()
     names: Mapping[str, Any] = {}
     filters: Mapping[str, Callable[[Language, Any], Any]] = {}
 
@@ -151,7 +152,9 @@ class Site:
             filters |= area.filters
         self.renderer = Renderer([folder / "templates" for folder in folders], names, filters)
         self.worker = self.app.worker(
-            logo, lambda language: self.renderer.fragment(language, "offline.html", {"path": "/", "here": "/"})
+            logo,
+            lambda one, name, shown: self.renderer.fragment(one, name, {"path": "/", "here": "/", **shown}),
+            [shell for area in areas for shell in area.shells],
         )
         self._authenticate = authenticate
         self._login = login

@@ -74,6 +74,8 @@ class Act(StrEnum):
     ABSENTEE_BID_ENTERED = "absentee_bid.entered"
     ABSENTEE_BID_TAKEN_BACK = "absentee_bid.taken_back"
     KEY_RENEWED = "key.renewed"
+    RESULT_ENTERED = "result.entered"
+    RESULT_TAKEN_BACK = "result.taken_back"
 
 
 ACTS: Mapping[Act, str] = {
@@ -124,6 +126,8 @@ ACTS: Mapping[Act, str] = {
     Act.ABSENTEE_BID_ENTERED: "entered an absentee bid",
     Act.ABSENTEE_BID_TAKEN_BACK: "took an absentee bid back",
     Act.KEY_RENEWED: "made a new key to sign receipts with",
+    Act.RESULT_ENTERED: "entered the result of lots",
+    Act.RESULT_TAKEN_BACK: "took back the result of lots",
 }
 """Each act in words that go after who did it."""
 

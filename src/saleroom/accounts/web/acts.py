@@ -56,6 +56,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.ABSENTEE_BID_ENTERED: N_("entered an absentee bid"),
     Act.ABSENTEE_BID_TAKEN_BACK: N_("took an absentee bid back"),
     Act.KEY_RENEWED: N_("made a new key to sign receipts with"),
+    Act.RESULT_ENTERED: N_("entered the result of lots"),
+    Act.RESULT_TAKEN_BACK: N_("took back the result of lots"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

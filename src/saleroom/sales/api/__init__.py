@@ -12,6 +12,7 @@ from saleroom.sales.api import (
     paper,
     participants,
     pledges,
+    results,
     sales,
     streams,
 )
@@ -21,6 +22,7 @@ ENDPOINTS = (
     *clocks.ENDPOINTS,
     *block.ENDPOINTS,
     *book.ENDPOINTS,
+    *results.ENDPOINTS,
     *lots.ENDPOINTS,
     *pledges.ENDPOINTS,
     *consignors.ENDPOINTS,

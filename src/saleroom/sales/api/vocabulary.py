@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from saleroom.bidding.domain.events import Channel
+from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.api import import_words
 from saleroom.sales.domain.consignors import CODE_PATTERN
 from saleroom.sales.domain.errors import (
+    AbsenteeBidStands,
+    AlreadyDecided,
     BegunAlready,
     BidOnLots,
     BidsUncalled,
@@ -16,19 +18,23 @@ from saleroom.sales.domain.errors import (
     LotOnBlock,
     PledgedAlready,
     PledgeUndone,
+    PriceBelowReserve,
     PublishedAlready,
+    ResultChanged,
     SaleNotPaused,
     SaleNotRunning,
     SaleOver,
     TooManyLots,
     TooManyPledges,
     UnknownPaddle,
+    UnusualPrice,
     WithdrawnAlready,
 )
 from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.domain.needs import Stage
 from saleroom.sales.domain.paper import DIGEST_PATTERN
+from saleroom.sales.domain.result_views import STATES
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 
 _LABEL: Schema = {"pattern": f"^{LABEL_PATTERN}$"}
@@ -37,6 +43,13 @@ _STATUS: dict[str, Schema] = {
     "status": {"type": "string", "enum": list(SaleStatus), "description": "The state of the sale."}
 }
 _WHICH: dict[str, Schema] = {"label": {"type": "string", **_LABEL, "description": "The number of the lot."}}
+_TAG: dict[str, Schema] = {"tag": {"type": "string", "description": "The identifier of the lot's present state."}}
+
+
+def _maybe(form: Schema, about: str) -> Schema:
+    """Return the form of a fact that may be null."""
+    return {"anyOf": [form, {"type": "null"}], "description": about}
+
 
 VOCABULARY = Vocabulary(
     members={
@@ -70,6 +83,7 @@ VOCABULARY = Vocabulary(
         "opensAt": (INSTANT, "When bidding opens; null for at publication."),
         "pledge": ({"minimum": 1}, "The number of the pledge on its lot, from 1."),
         "pledges": (COUNT, "How many pledges stand."),
+        "price": (MONEY, "The hammer price; null unless the lot is sold."),
         "printed": (COUNT, "How many labels were noted as printed."),
         "printedAt": (INSTANT, "When the label was last noted as printed; null if it was not."),
         "rank": ({"minimum": 1}, "The place in the order of calling."),
@@ -77,11 +91,13 @@ VOCABULARY = Vocabulary(
         "sale": ({"pattern": GID_PATTERN}, "The sale."),
         "sales": ({}, "The sales of this page."),
         "spacing": ({"minimum": 1}, "Seconds between the ends of two lots of a timed sale."),
+        "state": ({}, "What has become of it."),
         "tag": ({}, "The identifier of this state of the block."),
         "taxScheme": ({"enum": list(TaxScheme)}, "How its sale is taxed; null if nobody has said."),
         "title": ({}, "The title."),
         "total": (MONEY, "The sum of the pledges that stand."),
         "undone": ({}, "Whether the clerk has undone it, so that it does not count."),
+        "usualBelow": (MONEY, "From this price on, a result is only taken if it is confirmed."),
         "venue": ({}, "Where it takes place; empty if that is not said."),
         "withdrawnFor": ({}, "Why it was withdrawn; null if it was not."),
     },
@@ -111,6 +127,14 @@ VOCABULARY = Vocabulary(
         ("PledgeView", "bidder"): {"description": "The giver by the name in the sale; null where it is not public."},
         ("LevelView", "amount"): {**MONEY, "description": "The level."},
         ("GivenView", "pledge"): {"description": "The pledge."},
+        ("ResultView", "status"): {"enum": list(SaleStatus), "description": "The state of the sale."},
+        ("ResultView", "lots"): {"description": "The lots of the result, as they are after it."},
+        ("ResultView", "lotsLeft"): {"minimum": 0, "description": "How many lots of the sale are not over."},
+        ("SheetLot", "label"): {**_LABEL, "description": "The number in the catalogue."},
+        ("SheetLot", "state"): {"enum": list(STATES), "description": "Whether it is open, and how it ended."},
+        ("SheetLot", "bidder"): {"description": "Who has bought it, as the lot shows them; null unless it is sold."},
+        ("SheetLot", "tag"): {"description": "The identifier of the lot's state."},
+        ("SheetLot", "reservePrice"): {**MONEY, "description": "It is not sold below this."},
         ("LotLabelView", "label"): {**_LABEL, "description": "The number of the lot."},
         ("LotView", "label"): {**_LABEL, "description": "The number in the catalogue."},
         ("LotView", "gid"): {"pattern": GID_PATTERN, "description": "The public identifier of its auction."},
@@ -131,6 +155,22 @@ VOCABULARY = Vocabulary(
         WithdrawnAlready: _WHICH,
         BlockChanged: {"tag": {"type": "string", "description": "The identifier of the present state."}},
         LotOnBlock: {"lot": {"type": "string", "pattern": GID_PATTERN, "description": "The lot on the block."}},
+        AlreadyDecided: _WHICH
+        | _TAG
+        | {
+            "outcome": {"type": "string", "enum": list(Outcome), "description": "How it ended."},
+            "price": _maybe(MONEY, "The hammer price; null unless it is sold."),
+            "bidder": _maybe({"type": "string"}, "Who has bought it, as the lot shows them; null unless it is sold."),
+        },
+        AbsenteeBidStands: _WHICH
+        | {
+            "bidder": {"type": "string", "description": "Who leads, as the lot shows them."},
+            "currentBid": {**MONEY, "description": "The price that their bid has now."},
+            "maximum": {**MONEY, "description": "The most that they bid."},
+        },
+        PriceBelowReserve: _WHICH | {"reservePrice": {**MONEY, "description": "The reserve."}},
+        ResultChanged: _WHICH,
+        UnusualPrice: _WHICH | {"limit": {**MONEY, "description": "The price from which on you are asked."}},
         BidsUncalled: {"lots": {"type": "string", "description": "The numbers of these lots."}},
         UnknownPaddle: {"paddle": {"type": "integer", "minimum": 1, "description": "The paddle."}},
         LevelChanged: {"level": {**MONEY, "description": "The present level."}},

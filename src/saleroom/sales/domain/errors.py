@@ -245,6 +245,36 @@ class TooManyPledges(Conflict):
     code = "too_many_pledges"
 
 
+class AlreadyDecided(Conflict):
+    """The lot has a result already; send its `tag` as `seen`, with a reason, to replace it. Replacing needs `reopen_lots`."""
+
+    code = "already_decided"
+
+
+class ResultChanged(Conflict):
+    """The lot no longer has the result that you saw; nothing was done; look at it again, then decide."""
+
+    code = "result_changed"
+
+
+class UnusualPrice(Conflict):
+    """The price is ten times the estimate or more; check it, and send it again with `isSure`, if it is right."""
+
+    code = "unusual_price"
+
+
+class PriceBelowReserve(Conflict):
+    """The price is below the reserve; send the result again and say in `below` what happens to the lot."""
+
+    code = "price_below_reserve"
+
+
+class AbsenteeBidStands(Conflict):
+    """A bid from outside the hall stands against this result; send it again with its `maximum` in `against`, if it holds."""
+
+    code = "absentee_bid_stands"
+
+
 class CodeTaken(Conflict):
     """Another consignor has this code; choose another."""
 

@@ -54,4 +54,32 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
         N_("Nobody has the paddle %(paddle)s in this sale. Admit somebody with it first."),
         N_("Nobody has this paddle in the sale. Admit somebody with it first."),
     ),
+    "already_decided": (
+        N_("Lot %(label)s has a result already. Replace it, or drop yours."),
+        N_("The lot has a result already. Replace it, or drop yours."),
+    ),
+    "result_changed": (
+        N_("Lot %(label)s has another result by now, or none. Nothing was done; look at it again."),
+        N_("The lot has another result by now, or none. Nothing was done; look at it again."),
+    ),
+    "unusual_price": (N_("The price is ten times the estimate or more. Check it, and confirm it if it is right."),),
+    "price_below_reserve": (
+        N_("The price is below the reserve of lot %(label)s. Say whether it is sold conditionally or passed."),
+        N_("The price is below the reserve. Say whether the lot is sold conditionally or passed."),
+    ),
+    "absentee_bid_stands": (
+        N_("A bid from outside the hall stands against the result of lot %(label)s."),
+        N_("A bid from outside the hall stands against this result."),
+    ),
+}
+FAULTS: Mapping[str, tuple[str, ...]] = {
+    "lots_or_name": (N_("Name the lots, or give a new lot a name."),),
+    "lot_twice": (N_("Each lot must be named once."),),
+    "too_many_of_line": (N_("A line can have %(most)s lots."),),
+    "price_and_paddle": (N_("Enter both the price and the paddle, or neither for a lot that was passed."),),
+    "price_of_new": (N_("A lot that is made on the spot needs a price and a paddle."),),
+    "one_tag_each": (N_("The lots have changed since you looked. Look again."),),
+    "too_many_tags": (N_("The lots have changed since you looked. Look again."),),
+    "not_a_list_of_tags": (N_("The lots have changed since you looked. Look again."),),
+    "required_to_reopen": (N_("Say why the result is taken back."),),
 }

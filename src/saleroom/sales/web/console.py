@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saleroom.bidding.domain.block import FLOOR
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.endpoints import KEY_HEADER, KEY_LENGTH_MAX, digest
-from saleroom.http.problems import headers_of, status_of
+from saleroom.http.problems import body_of, headers_of, status_of
 from saleroom.http.requests import header, session_token
 from saleroom.http.responses import json_response
 from saleroom.kernel.currency import decimals
@@ -31,7 +31,7 @@ AUCTIONEER = "/sales/{gid}/auctioneer"
 STATE = "/sales/{gid}/console/state"
 _PADDLE = re.compile(r"[0-9]{1,6}")
 _encode = msgspec.json.Encoder().encode
-_NOT_KEPT = {"Cache-Control": "no-store"}
+NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 class ConsolePages:
@@ -54,8 +54,8 @@ class ConsolePages:
         try:
             found = await self._services.database.read(desk.shown, session_token(request), sale_gid(request))
         except Refusal as refused:
-            return self._refusal(request, refused)
-        return json_response(found, 200, _NOT_KEPT)
+            return refusal(self._site, request, refused)
+        return json_response(found, 200, NOT_KEPT)
 
     async def act(self, request: Request) -> Response:
         """POST /sales/{gid}/console: one act, with an Idempotency-Key; the answer is the desk in JSON.
@@ -67,14 +67,14 @@ class ConsolePages:
             token = session_token(request)
             if token is None:
                 raise Unauthenticated
-            values, key = _read(sent), _key(request)
+            values, key = _read(sent), key_of(request)
             once = None if key is None else IdempotencyKey(key, digest("POST", CONSOLE, gid, values))
             asked = BlockAct(**values | {"act": Act(values["act"]), "channel": Channel(values.get("channel", "floor"))})
             answer = await self._services.tokens.write(block.act, token, gid, asked, once)
             found = await self._services.database.read(desk.shown, token, gid)
-            return json_response({"tag": msgspec.json.decode(answer)["tag"], "desk": found}, 200, _NOT_KEPT)
+            return json_response({"tag": msgspec.json.decode(answer)["tag"], "desk": found}, 200, NOT_KEPT)
         except Refusal as refused:
-            return self._refusal(request, refused)
+            return refusal(self._site, request, refused)
 
     async def _page(self, request: Request, template: str) -> Response:
         gid, language = sale_gid(request), self._site.language(request)
@@ -92,14 +92,17 @@ class ConsolePages:
             "login": self._site.login_address(f"/sales/{gid}/console"),
             "language": language,
         }
-        return self._site.page(request, template, viewer, context, headers=_NOT_KEPT)
+        return self._site.page(request, template, viewer, context, headers=NOT_KEPT)
 
-    def _refusal(self, request: Request, refused: Refusal) -> Response:
-        """Return a refusal in the reader's words, with its code, by which the script knows what to ask next."""
-        language, words = self._site.language(request), self._site.words
-        said = " ".join(dict.fromkeys(words.field_faults(language, refused).values()))
-        body = {"code": refused.code, "message": said or str(words.refusal(language, refused))}
-        return json_response(body, status_of(refused), {**_NOT_KEPT, **headers_of(refused)})
+
+def refusal(site: Site, request: Request, refused: Refusal) -> Response:
+    """Return a refusal in the reader's words, with its code and its facts, by which the script knows what to ask next."""
+    language = site.language(request)
+    said = " ".join(dict.fromkeys(site.words.field_faults(language, refused).values()))
+    words = said or str(site.words.refusal(language, refused))
+    return json_response(
+        {**body_of(refused), "message": words}, status_of(refused), {**NOT_KEPT, **headers_of(refused)}
+    )
 
 
 def _read(sent: dict[str, str]) -> dict[str, Any]:
@@ -115,7 +118,7 @@ def _read(sent: dict[str, str]) -> dict[str, Any]:
     return ACT.read(_encode(said))
 
 
-def _key(request: Request) -> str | None:
+def key_of(request: Request) -> str | None:
     """Return the key of a request. Raises Invalid if it is too long."""
     key = header(request.scope, KEY_HEADER)
     if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:

@@ -12,6 +12,7 @@ from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
 from saleroom.sales.web.editor import SALES, EditorPages
+from saleroom.sales.web.entry import ENTRY, SHEET, EntryPages, shell
 from saleroom.sales.web.hall import HallPages
 from saleroom.sales.web.importing import EXPORT, IMPORT, ImportPages
 from saleroom.sales.web.paper import PAPER, PaperPages
@@ -21,7 +22,7 @@ from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
-_OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|live|next|screen)")
+_OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|entry|live|next|screen)")
 """The pages among the addresses of the API."""
 
 
@@ -36,6 +37,7 @@ def area_pages(services: SaleServices) -> AreaPages:
         is_page=lambda path: _OF_LIVE.fullmatch(path) is not None,
         sections=(SALES,),
         menu="parts/sales_menu.html",
+        shells=(shell(),),
     )
 
 
@@ -45,6 +47,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     console, book = ConsolePages(site, services), BookPages(site, services)
+    entry = EntryPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -66,6 +69,8 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(CONSOLE, Address(GET=console.console, POST=console.act)),
         Route(STATE, Address(GET=console.state)),
         Route(AUCTIONEER, Address(GET=console.auctioneer)),
+        Route(ENTRY, Address(GET=entry.page, POST=entry.send)),
+        Route(SHEET, Address(GET=entry.sheet)),
         Route(CATALOGUES, Address(GET=catalogue.all)),
         Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
         Route(SALES.path, Address(GET=editor.all, POST=editor.make)),

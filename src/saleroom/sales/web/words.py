@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.participants import Standing
+from saleroom.sales.web.block_words import FAULTS as BLOCK_FAULTS
 from saleroom.sales.web.block_words import REFUSALS
 from saleroom.sales.web.import_words import FAULTS
 from saleroom.site.language import N_
@@ -64,6 +65,7 @@ WORDS = Words(
     },
     faults={
         **FAULTS,
+        **BLOCK_FAULTS,
         "another_participant": (N_("Choose another bidder to merge this one with."),),
         "cap_in_sale": (N_("The lots of a sale end one after the other, so their soft close has no cap."),),
         "not_a_list_of_labels": (N_("Name the lots by their numbers."),),

@@ -1,16 +1,31 @@
 // The service worker (docs/pages.md, "As an app"). It shows a page of its own where the house cannot be reached, and keeps
-// nothing but that page and its files: no page of a lot or of a person, no bid, nothing to be sent later.
+// nothing but that page and its files: no page of a lot or of a person, no bid, nothing to be sent later. A page that works
+// without a connection is kept once somebody has opened it, in a form that is the same for all: what it shows is not in it.
 // `HOUSE` stands before this file: `version`, which changes with everything that is kept; `pages`, the offline page by
-// language; `files`, what these pages need; `icon`, the picture beside messages.
+// language; `files`, what these pages need; `shells`, the pages that work without a connection, each with the pattern of its
+// addresses; `icon`, the picture beside messages.
 const CACHE = `saleroom-${HOUSE.version}`;
 const LANGUAGE = "/service-worker.js?language"; // a key in the cache, and no address of the house
+const FILES = new Set([...HOUSE.files, ...HOUSE.shells.flatMap((shell) => shell.files)]);
 let told; // the language of the last page that the house has sent
 
+async function add(paths) {
+  await (await caches.open(CACHE)).addAll(paths.map((path) => new Request(path, { credentials: "omit" })));
+}
+
 async function keep() {
-  const cache = await caches.open(CACHE);
-  const paths = [...Object.values(HOUSE.pages), ...HOUSE.files];
-  await cache.addAll(paths.map((path) => new Request(path, { credentials: "omit" })));
+  await add([...Object.values(HOUSE.pages), ...HOUSE.files]);
+  // What a former version kept because somebody works with it is kept in its new form.
+  for (const shell of HOUSE.shells) if (await caches.match(mark(shell))) await keepShell(shell);
   await self.skipWaiting();
+}
+
+const mark = (shell) => `/service-worker.js?kept=${encodeURIComponent(shell.path)}`; // a key in the cache
+const shellOf = (path) => HOUSE.shells.find((shell) => new RegExp(`^${shell.path}$`).test(path));
+
+async function keepShell(shell) {
+  await add([...Object.values(shell.pages), ...shell.files]);
+  await (await caches.open(CACHE)).put(mark(shell), new Response(""));
 }
 
 async function replace() {
@@ -32,10 +47,11 @@ async function note(language) {
   await (await caches.open(CACHE)).put(LANGUAGE, new Response(language));
 }
 
-async function offline() {
+async function offline(path) {
   const last = await (await stored(LANGUAGE))?.text();
   const language = last ?? navigator.languages.map(known).find(Boolean) ?? Object.keys(HOUSE.pages)[0];
-  return (await stored(HOUSE.pages[language])) ?? Response.error();
+  const shell = shellOf(path);
+  return (shell && (await stored(shell.pages[language]))) ?? (await stored(HOUSE.pages[language])) ?? Response.error();
 }
 
 async function page(event) {
@@ -44,7 +60,7 @@ async function page(event) {
     event.waitUntil(note(known(answer.headers.get("Content-Language") ?? "")));
     return answer;
   } catch {
-    return offline();
+    return offline(new URL(event.request.url).pathname);
   }
 }
 
@@ -63,7 +79,23 @@ self.addEventListener("fetch", (event) => {
   // A form that is sent goes its own way: what the browser says of a lost answer is true, and this page would not know.
   if (request.method !== "GET") return;
   if (request.mode === "navigate") event.respondWith(page(event));
-  else if (HOUSE.files.includes(new URL(request.url).pathname)) event.respondWith(file(request));
+  else if (FILES.has(new URL(request.url).pathname)) event.respondWith(file(request));
+});
+
+// A page that works without a connection asks to be kept, and hears whether it is.
+async function kept(path) {
+  const shell = shellOf(path);
+  if (!shell) return false;
+  try {
+    await keepShell(shell);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+self.addEventListener("message", (event) => {
+  event.waitUntil(kept(event.data.keep).then((answer) => event.ports[0].postMessage(answer)));
 });
 
 // Messages of the house (docs/notices.md): the words are made by the house, in the language of this browser.

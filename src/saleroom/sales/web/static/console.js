@@ -3,15 +3,14 @@ const desk = window.desk;
 const words = JSON.parse(document.getElementById("console-words").textContent);
 const main = document.getElementById("main");
 const stored = `acts of ${desk.sale}`;
-const retryMs = [500, 1000, 2000, 4000];
 const { needs } = window;
+const { retryMs, wait } = window.clerk;
 const by = (id) => document.getElementById(id);
 
 // ---- The acts that wait. They survive a reload of this tab: their keys keep them from being done twice.
 let queue = JSON.parse(sessionStorage.getItem(stored) ?? "[]");
 let sending = false;
 let offline = false;
-let wake = () => {};
 
 function keep() {
   sessionStorage.setItem(stored, JSON.stringify(queue));
@@ -29,21 +28,9 @@ function act(name, facts = {}) {
   untell();
   clearEntry();
   // An act on top of one that waits rests on the state after that one, which its answer names.
-  queue.push({ act: name, ...facts, key: crypto.randomUUID?.() ?? randomKey(), seen: queue.length ? null : desk.confirmed.block.tag });
+  queue.push({ act: name, ...facts, key: window.clerk.newKey(), seen: queue.length ? null : desk.confirmed.block.tag });
   keep();
   send();
-}
-
-function randomKey() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
-}
-
-async function post({ key, ...members }) {
-  const body = new URLSearchParams(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
-  const headers = { "X-Requested-With": "desk", "Idempotency-Key": key };
-  const answer = await fetch(`/sales/${desk.sale}/console`, { method: "POST", body, headers, signal: AbortSignal.timeout(8000) });
-  if (answer.status >= 500 || answer.status === 429 || answer.status === 408) throw new Error(`status ${answer.status}`);
-  return [answer.ok, answer.status, await answer.json()];
 }
 
 async function send() {
@@ -52,7 +39,8 @@ async function send() {
   for (let tries = 0; queue.length;) {
     let answer;
     try {
-      answer = await post(queue[0]);
+      const { key, ...members } = queue[0];
+      answer = await window.clerk.post(`/sales/${desk.sale}/console`, key, members);
     } catch (error) {
       console.info(`An act waits: ${error.message}`);
       offline = true;
@@ -81,11 +69,6 @@ async function send() {
   sending = false;
 }
 
-const wait = (ms) => new Promise((next) => {
-  const timer = setTimeout(next, ms);
-  wake = () => { clearTimeout(timer); next(); };
-});
-addEventListener("online", () => wake());
 addEventListener("beforeunload", (event) => { if (queue.length && offline) event.preventDefault(); });
 
 // ---- What the waiting acts will change: shown at once, and replaced by what the house answers.

@@ -3,15 +3,11 @@ const { sale, desk: first, currency, decimals, floor, words } = JSON.parse(docum
 const language = document.documentElement.lang;
 const figures = new Intl.NumberFormat(language, { style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: 3 });
 const address = `/sales/${sale}/console/state`;
-const retryMs = [500, 1000, 2000, 4000];
+const { decimal, fill, mills, retryMs } = window.clerk;
 let confirmed = first;
 let predict = (state) => state; // what the acts that wait for their answers will change
 const changed = []; // called after each change, with what was before
 
-const fill = (text, facts) => text.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
-// Amounts are exact: whole thousandths, as no number of a script has 20 digits.
-const mills = (amount) => { const [whole, part = ""] = String(amount).split("."); return BigInt(whole + part.padEnd(3, "0")); };
-const decimal = (count) => { const text = String(count).padStart(4, "0"); return `${text.slice(0, -3)}.${text.slice(-3)}`; };
 const money = (amount) => figures.format(amount);
 const bidder = (name) => name === floor ? words.floor : /^#\d+$/.test(name) ? fill(words.paddle, { number: name.slice(1) }) : name;
 const needs = window.needs;

@@ -1,0 +1,276 @@
+"""Results of lots that were sold by outcry: entered, taken back, and the sheet on which people see them.
+
+A result is one transaction, for all of its lots or for none. It locks the sale, then the lots, as the acts on the block do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Holder
+from saleroom.accounts.domain.audit import Act
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.voiding import BidBook
+from saleroom.bidding.service.admission import Bidders
+from saleroom.bidding.service.recording import advance
+from saleroom.bidding.storage import auctions, bids, event_log
+from saleroom.kernel.errors import Invalid, Unauthenticated
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.parties import Party
+from saleroom.sales.domain import block
+from saleroom.sales.domain import results as rules
+from saleroom.sales.domain.errors import LotOnBlock, OfAuctions, UnknownLot
+from saleroom.sales.domain.events import SaleEvent
+from saleroom.sales.domain.lots import Lot, LotTerms, refuse_if_withdrawn
+from saleroom.sales.domain.result_views import Sheet, result_view, sheet_lot
+from saleroom.sales.domain.results import Below, Result
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.access import get_one, lock_one
+from saleroom.sales.service.lots import NewLot, put_in
+from saleroom.sales.service.paddles import with_paddle
+from saleroom.sales.storage import lots, participants, sales
+from saleroom.storage.database import Transaction
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A result as it arrived: for the lots `labels`, or for a new lot with a `name`; passed without price and paddle.
+
+    `seen` are the tags of the lots, in their order, as the sender saw them; the other members are those of `Result`.
+    """
+
+    labels: Sequence[str] = ()
+    name: str | None = None
+    price: Decimal | None = None
+    paddle: int | None = None
+    below: Below | None = None
+    is_sure: bool = False
+    against: Decimal | None = None
+    seen: Sequence[str] = ()
+    reason: str = ""
+
+
+class Typed(Struct, frozen=True, kw_only=True):
+    """A line that a page kept until it could be sent: who typed it, and whether it enters results or takes them back."""
+
+    user: str
+    is_undo: bool
+    line: Line
+
+
+def send(tx: Transaction, token: str, gid: str, typed: Typed, key: IdempotencyKey | None) -> bytes:
+    """Enter a line or take one back. Raises Unauthenticated if somebody else is logged in by now, and as these two do."""
+    if authenticate(tx, token, Right.RUN_SALE).username != typed.user:
+        raise Unauthenticated
+    return (take_back if typed.is_undo else enter)(tx, token, gid, typed.line, key)
+
+
+def sheet(tx: Transaction, token: str | None, gid: str) -> Sheet:
+    """Return all lots of a live sale with their results, for those who run it.
+
+    Raises Unauthenticated, MissingRight or UnknownSale.
+    """
+    viewer = authenticate(tx, token, Right.READ)
+    viewer.refuse_without(Right.RUN_SALE)
+    sale = get_one(tx, gid, staff=True)
+    offered = [(one.lot, one.auction) for one in lots.offered(tx, sale.id) if one.auction is not None]
+    paddles = [(one.paddle, one.standing.value) for one in participants.with_paddles(tx, sale.id) if one.paddle]
+    return Sheet(
+        sale=sale.gid,
+        title=sale.terms.title,
+        status=sale.status,
+        user=viewer.username,
+        may_reopen=Right.REOPEN_LOTS in viewer.rights,
+        called=next((lot.label for lot, _ in offered if lot.gid == sale.block), None),
+        lots=[sheet_lot(lot, auction) for lot, auction in offered],
+        paddles=paddles,
+    )
+
+
+def enter(tx: Transaction, token: str, gid: str, line: Line, key: IdempotencyKey | None = None) -> bytes:
+    """Enter the result of lots, and return their JSON; a result that they have already changes nothing.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, UnknownPaddle, LotOnBlock,
+    WithdrawnAlready, AlreadyDecided, Invalid, as `block.refuse_unless_live`, `lots.put_in` and `domain.results.decide` do, and
+    the reasons why the bidder may not bid or not that much.
+    """
+    authenticate(tx, token, Right.RUN_SALE)
+    sale = lock_one(tx, gid)
+    staff = authenticate(tx, token, Right.RUN_SALE)  # they may have lost it while others held the lock
+
+    def do() -> bytes:
+        _refuse_unless_free(tx, sale)
+        if line.name is None:
+            after, found = sale, _lots(tx, sale, line.labels)
+        else:
+            new = NewLot(terms=LotTerms(name=line.name, starting_price=line.price or Decimal(1)))
+            found = put_in(tx, staff, sale, [new], ())
+            after = sales.get(tx, gid) or sale
+        after, before = _decided(tx, staff, after, found, line)
+        facts = {"lots": ", ".join(lot.label for lot in found), "paddle": line.paddle, "name": line.name}
+        price = None if line.price is None else str(line.price)
+        said = {name: value for name, value in {**facts, "price": price}.items() if value is not None}
+        audit.note(tx, staff, Act.RESULT_ENTERED, gid, before, said, line.reason)
+        return _view(tx, after, found)
+
+    return once(tx, staff, key, do)
+
+
+def take_back(tx: Transaction, token: str, gid: str, line: Line, key: IdempotencyKey | None = None) -> bytes:
+    """Take back the results of lots, which are open again, and return their JSON.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotOnBlock, ResultChanged, Invalid, as
+    `block.refuse_unless_live` and as `domain.results.take_back`.
+    """
+    authenticate(tx, token, Right.RUN_SALE)
+    sale = lock_one(tx, gid)
+    staff = authenticate(tx, token, Right.RUN_SALE)
+
+    def do() -> bytes:
+        _refuse_unless_free(tx, sale)
+        found = _lots(tx, sale, line.labels)
+        locked = lots.lock_auctions(tx, found)
+        for lot, seen in zip(found, line.seen, strict=True):
+            rules.refuse_if_changed(lot, locked[lot.gid], seen)
+        _refuse_to_reopen(staff, sale, found, line.reason)
+        before = _noted(found, locked)
+        told: list[SaleEvent] = []
+        for lot in found:
+            told += _taken_back(tx, lot, locked[lot.gid], line.reason)[1]
+        after = sales.record(tx, sale, told)
+        audit.note(tx, staff, Act.RESULT_TAKEN_BACK, gid, before, {"lots": ", ".join(line.labels)}, line.reason)
+        return _view(tx, after, found)
+
+    return once(tx, staff, key, do)
+
+
+def _decided(
+    tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: Line
+) -> tuple[Sale, Mapping[str, str]]:
+    """Record the result of each lot; return the sale after them, and what the replaced results were, for the audit log."""
+    locked = lots.lock_auctions(tx, found)
+    result = _result(tx, next(iter(locked.values()), None), line)
+    seen = dict(zip((lot.gid for lot in found), line.seen, strict=False))
+    due = [lot for lot in found if not rules.stands(locked[lot.gid], result)]
+    for lot in due:
+        refuse_if_withdrawn(lot)
+        rules.refuse_if_decided(lot, locked[lot.gid], seen.get(lot.gid))
+    replaced = [lot for lot in due if locked[lot.gid].over]
+    if replaced:
+        _refuse_to_reopen(staff, sale, replaced, line.reason)
+    before = _noted(replaced, locked)
+    told: list[SaleEvent] = []
+    for lot in replaced:
+        locked[lot.gid], said = _taken_back(tx, lot, locked[lot.gid], line.reason)
+        told += said
+    # The bidder's exposure is read here: without the results that were taken back, and with each lot of this line.
+    admission = _Admission(tx, [locked[lot.gid] for lot in due], result.bidder)
+    for lot in due:
+        auction = locked[lot.gid]
+        one = msgspec.structs.replace(result, bidder=admission.known_as(auction))
+        log = event_log.read(tx, auction.id)
+        events = rules.decide(lot, auction, log, one, tx.now())
+        admission.take(auction, line.price, auction.after_all(events))
+        told += block.called(_after(sale, told), None, lot, tx.now())
+        told += block.moved(lot, auction.after_all(events[:-1]), _recorded(tx, auction, events), tx.now())
+    return sales.record(tx, sale, told), before
+
+
+class _Admission:
+    """The bidder of a line, as each of its lots shows them; nobody if its lots are passed."""
+
+    def __init__(self, tx: Transaction, found: Sequence[Auction], bidder: Party | None) -> None:
+        self._bidder = bidder
+        self._of_lots = Bidders(tx, found, lambda: [] if bidder is None else [(lot, bidder) for lot in found])
+
+    def known_as(self, auction: Auction) -> Party | None:
+        return None if self._bidder is None else self._of_lots.known_as(auction, self._bidder)
+
+    def take(self, auction: Auction, price: Decimal | None, after: Auction) -> None:
+        if self._bidder is not None and price is not None:
+            self._of_lots.take(auction, self._bidder, price, after)
+
+
+def _taken_back(tx: Transaction, lot: Lot, auction: Auction, reason: str) -> tuple[Auction, list[SaleEvent]]:
+    events = rules.take_back(auction, event_log.read(tx, auction.id), tx.now())
+    after = _recorded(tx, auction, events)
+    event_log.LOG.resume_retention(tx, after.id)  # it is open again, so brokers go on to retain its state
+    return after, block.moved(lot, auction, after, tx.now(), reason)
+
+
+def _recorded(tx: Transaction, auction: Auction, events: Sequence[Event]) -> Auction:
+    after = advance(tx, auction, events)
+    bids.mark(tx, after.id, BidBook(event_log.read(tx, after.id)).marks())
+    return after
+
+
+def _after(sale: Sale, events: Sequence[SaleEvent]) -> Sale:
+    for event in events:
+        sale = sale.after(event)
+    return sale
+
+
+def _refuse_unless_free(tx: Transaction, sale: Sale) -> None:
+    """Raise as `block.refuse_unless_live`, or LotOnBlock while a clerk sells a lot: the block is one at a time."""
+    block.refuse_unless_live(sale)
+    last = None if sale.block is None else auctions.get(tx, sale.block) or lots.by_gid(tx, sale.id, sale.block)
+    if last is not None and last.block is not None:
+        raise LotOnBlock(lot=last.gid)
+
+
+def _refuse_to_reopen(staff: Holder, sale: Sale, found: Sequence[Lot], reason: str) -> None:
+    """Raise MissingRight or Invalid unless the results of these lots may be taken back.
+
+    That of the lot that was called last needs no more than an undoing on the block.
+    """
+    if [lot.gid for lot in found] == [sale.block]:
+        return
+    staff.refuse_without(Right.REOPEN_LOTS)
+    if not reason:
+        raise Invalid.one("reason", "required_to_reopen", "is needed to take back the result of a lot")
+
+
+def _lots(tx: Transaction, sale: Sale, labels: Sequence[str]) -> list[Lot]:
+    found = []
+    for label in labels:
+        lot = lots.find(tx, sale.id, label)
+        if lot is None:
+            raise UnknownLot(f"There is no lot {label} in the sale.")
+        if lot.need is not None:
+            raise OfAuctions
+        found.append(lot)
+    return found
+
+
+def _result(tx: Transaction, auction: Auction | None, line: Line) -> Result:
+    """Return what a line says of its lots, of which `auction` is one."""
+    bidder = None if line.paddle is None or auction is None else with_paddle(tx, auction, line.paddle)
+    return Result(price=line.price, bidder=bidder, below=line.below, is_sure=line.is_sure, against=line.against)
+
+
+def _noted(found: Sequence[Lot], locked: Mapping[str, Auction]) -> Mapping[str, str]:
+    """Return what the audit log says of results, by lot: no names of users stand there."""
+    said = {}
+    for lot in found:
+        one = locked[lot.gid]
+        sold = not one.unsold and one.leader is not None
+        said[f"lot {lot.label}"] = (
+            f"{one.outcome} {one.current_bid}, user {one.leader.id}" if sold and one.leader else "passed"
+        )
+    return said
+
+
+def _view(tx: Transaction, sale: Sale, found: Sequence[Lot]) -> bytes:
+    shown = lots.with_auctions(tx, found)
+    ready = [sheet_lot(one.lot, one.auction) for one in shown if one.auction is not None]
+    return _encode(result_view(sale, ready, lots.count_to_be_called(tx, sale.id)))
