@@ -45,7 +45,7 @@ from saleroom.kernel.instants import instant
 from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours, webhooks
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
-from saleroom.sales.storage.tables import consignors, participants, sales
+from saleroom.sales.storage.tables import consignors, participants, pledges, sales
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.storage.database import Transaction
@@ -101,6 +101,7 @@ limits.json         the limits by which you lead, or have bought, as you raised 
 bidder_names.json   the names by which you are shown in sales, where they are not your username
 lots.json           the lots that you have offered
 participants.json   your registrations for sales, with paddle, limit and what you have told of yourself
+pledges.json        what you have pledged in sales
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
@@ -211,6 +212,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
             only=frozenset({"name"}),
         ),
         Part("participants", participants.c.id, participants.c.user_id == user_id),
+        Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),
