@@ -1,8 +1,10 @@
 """`saleroom demo` as users run it: a process whose house is tested from outside."""
 
+import os
 import re
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,18 @@ class Demo:
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         self._output, self._errors = folder / "stdout.txt", folder / "stderr.txt"
-        with self._output.open("wb") as output, self._errors.open("wb") as errors:
+        theirs, self._keyboard = os.pipe()
+        with self._output.open("wb") as output, self._errors.open("wb") as errors, os.fdopen(theirs, "rb") as keyboard:
             own = environment(**settings) | {"TMPDIR": str(folder), "COLUMNS": "200"}
-            self.process = Program([str(PROGRAM), "demo", *arguments], folder, own, output, errors)
+            self.process = Program([str(PROGRAM), "demo", *arguments], folder, own, output, errors, keyboard)
+
+    def close(self) -> None:
+        """Leave its terminal."""
+        os.close(self._keyboard)
+
+    def press_enter(self) -> None:
+        """Press Enter in its terminal."""
+        os.write(self._keyboard, b"\n")
 
     def output(self) -> str:
         """Return its standard output so far."""
@@ -62,6 +73,7 @@ def demos(tmp_path: Path) -> Iterator[list[Demo]]:
     started: list[Demo] = []
     yield started
     for demo in started:
+        demo.close()
         if demo.process.poll() is None:
             for child in psutil.Process(demo.process.pid).children(recursive=True):
                 child.kill()
@@ -124,6 +136,76 @@ def test_people_bid_on_a_visitors_lot(tmp_path: Path, demos: list[Demo]) -> None
         made = http.post("/auctions", json=draft, headers={"Authorization": f"Bearer {token}"}).json()
         wait_until(lambda: http.get(f"/auctions/{made['gid']}").json()["bidCount"] > 0)
     assert 0 == demos[0].stop(signal.SIGTERM)
+
+
+class Staff:
+    """An account of the demo's staff, at work on its live sale."""
+
+    def __init__(self, demo: Demo, name: str) -> None:
+        found = demo.wait_for(r"(http://\S+)/sales/(\S+)/screen")
+        password = demo.wait_for(r"password (\S+)")[1]
+        self.gid = found[2]
+        self.url, self.headers = found[1], {"X-Requested-With": "test"}
+        token = self.ask("POST", "/login", {"username": name, "password": password}).json()["token"]
+        self.headers["Authorization"] = f"Bearer {token}"
+
+    def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        """Return the answer to a request."""
+        return httpx.request(method, f"{self.url}{path}", json=body, headers=self.headers, timeout=SECONDS_MAX)
+
+    def json(self, path: str) -> Any:
+        """Return what the house answers."""
+        answer = self.ask("GET", path)
+        assert 200 == answer.status_code, answer.text
+        return answer.json()
+
+    def block(self) -> Any:
+        """Return the block."""
+        return self.json(f"/sales/{self.gid}/block")
+
+    def act(self, act: str, **said: Any) -> bool:
+        """Act on the block as it is now, and return whether nobody was quicker."""
+        body = {"act": act, "seen": self.block()["tag"], **said}
+        return 200 == self.ask("POST", f"/sales/{self.gid}/block", body).status_code
+
+    def acted(self) -> list[tuple[int, str]]:
+        """Return the last acts on the block, as the audit log has them: number and name, the newest first."""
+        return [(one["id"], one["by"]) for one in self.json("/staff/audit?act=block.acted&limit=50")["entries"]]
+
+
+def test_a_live_sale_runs_by_itself(tmp_path: Path, demos: list[Demo]) -> None:
+    """Lots with photos, estimates, consignors and absentee bids are called and sold; when all are over, another sale begins."""
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "3", "--speed", "20"))
+    staff = Staff(demos[0], "owner")
+    lots = staff.json(f"/sales/{staff.gid}/lots")["lots"]
+    assert all(lot["estimateTo"] and lot["consignor"] for lot in lots) and 3 == len(lots)
+    assert all(staff.json(f"/auctions/{lot['gid']}/photos")["photos"] for lot in lots)
+    found = {one["bidsBy"] for one in staff.json(f"/sales/{staff.gid}/participants?limit=100")["participants"]}
+    assert {"floor", "absentee", "online"} == found
+    assert 200 == staff.ask("GET", f"/sales/{staff.gid}/screen").status_code
+    demos[0].wait_for(r"\n +(hammer|passed) ")
+    wait_until(lambda: "closed" == staff.block()["status"])
+    wait_until(lambda: 2 == demos[0].output().count("An auctioneer sells a live sale"))
+    assert "" == demos[0].errors()
+
+
+def test_the_auctioneer_stands_back_for_a_person(tmp_path: Path, demos: list[Demo]) -> None:
+    """Once somebody acts on the console the demo does not act until Enter is pressed; people online go on to bid."""
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "12", "--speed", "3"))
+    clerk, owner = Staff(demos[0], "clerk"), Staff(demos[0], "owner")
+    wait_until(lambda: clerk.block()["onBlock"] is not None)
+    wait_until(lambda: clerk.act("skip") if clerk.block()["onBlock"] else clerk.act("call"))
+    demos[0].wait_for(r"\n +yours +clerk runs the sale")
+    before = owner.acted()
+    assert "clerk" in [by for _, by in before]
+    for _ in range(3):
+        wait_until(lambda: clerk.act("skip") if clerk.block()["onBlock"] else clerk.act("call"))
+        time.sleep(2)
+    assert {"clerk"} == {by for number, by in owner.acted() if number > before[0][0]}
+    demos[0].press_enter()
+    demos[0].wait_for(r"\n +sale +the auctioneer of the demo sells on")
+    wait_until(lambda: "rostrum" == owner.acted()[0][1])
+    assert 0 == demos[0].stop()
 
 
 def test_a_taken_port_is_refused(tmp_path: Path, demos: list[Demo]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import signal
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -13,11 +15,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from saleroom.kernel.terminal import plain
-from saleroom.tools.amounts import in_currency
 from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
+from saleroom.tools.demo.evening import LOTS, Evening, EveningMaker
 from saleroom.tools.demo.market import DemoLot, LotResult, Market
+from saleroom.tools.demo.rostrum import MONEY, ROSTRUM, Crowd, Rostrum
 from saleroom.tools.demo.sale import SELLERS, DemoSale
 from saleroom.tools.demo.server import DemoHouse, served
 from saleroom.tools.errors import ToolError
@@ -41,8 +44,10 @@ _WORDS = [
     "maple",
 ]
 _FIRST_BID_SECONDS_MAX = 5.0
-_MONEY = in_currency("EUR")
-"""The demo ignores settings, so its house has the usual currency."""
+_BREAK_SECONDS = 20.0
+"""The break between two live sales."""
+_COLOURS = {"sold": "green", "unsold": "yellow", "new": "cyan", "hammer": "green", "passed": "yellow"}
+_COLOURS |= {"skipped": "yellow", "yours": "magenta", "sale": "cyan"}
 _NOTICE_SECONDS = 6.0
 """How long nobody bids on a visitor's lot, so that the visitor can still change it."""
 
@@ -91,6 +96,28 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(found) if isinstance(found, BaseExceptionGroup) else found
 
 
+@contextmanager
+def _each_line(told: Callable[[], None]) -> Iterator[None]:
+    """Call `told` at each line on the standard input, if somebody can type one."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        if os.read(0, 4096):
+            told()
+        else:
+            loop.remove_reader(0)
+
+    try:
+        loop.add_reader(0, read)
+    except OSError:  # a file or nothing at all, which nobody waits for
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_reader(0)
+
+
 class _Demo:
     """One demo, from its first line to its last."""
 
@@ -125,11 +152,13 @@ class _Demo:
             sale = DemoSale(client, market, pieces(self._options.seed), tokens, self._options.seed, self._options.speed)
             entering = tasks.create_task(self._register(client, [name for name, _ in PEOPLE]))
             await self._furnish(sale)
-            for bidder in self._bidders(client, market, await entering):
+            people = await entering
+            for bidder in self._bidders(client, market, people):
                 tasks.create_task(bidder.run())
             await self._first_bid(market)
-            await hiring
+            owner, rostrum = await hiring
             self._say_where(client.url, market)
+            tasks.create_task(self._hold_evenings(client, owner, rostrum, people, tokens[GUEST]))
             tasks.create_task(self._greet(market))
             await self._play_guest(client, market, tokens[GUEST])
             await sale.complete()
@@ -141,13 +170,47 @@ class _Demo:
         found = await asyncio.gather(*(client.register(name, password) for name, password in passwords.items()))
         return dict(zip(names, found, strict=True))
 
-    async def _hire(self, house: DemoHouse, client: DemoClient) -> None:
-        """Make an owner by the command line, as nobody else can, and have the owner give the others their roles."""
+    async def _hire(self, house: DemoHouse, client: DemoClient) -> tuple[str, str]:
+        """Make an owner by the command line, as nobody else can, and have the owner give the others their roles.
+
+        Returns the tokens of the owner and of the demo's own auctioneer.
+        """
         await house.command("users", "add", OWNER, "--role", OWNER, typed=self._password)
         token = await client.log_in(OWNER, self._password)
         for name in STAFF:
             await client.register(name, self._password)
             await client.ask("PUT", f"/staff/users/{name}/role", token, {"role": name})
+        rostrum = await client.register(ROSTRUM, secrets.token_urlsafe(16))
+        await client.ask("PUT", f"/staff/users/{ROSTRUM}/role", token, {"role": "auctioneer"})
+        return token, rostrum
+
+    async def _hold_evenings(
+        self, client: DemoClient, owner: str, token: str, people: dict[str, str], guest: str
+    ) -> None:
+        """Sell one live sale after the other, without end; the guest is registered for each."""
+        options = self._options
+        maker = EveningMaker(client, token, pieces(options.seed + 1), options.seed, min(LOTS, options.lots))
+        rostrum = Rostrum(client, token, owner, options.seed, options.speed, self._report)
+        crowd = Crowd(client, people, options.seed, options.speed)
+        with _each_line(rostrum.come_back):
+            while True:
+                evening = await maker.begin([*people.values(), guest])
+                self._say_evening(client.url, evening)
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(maker.complete(evening))
+                    tasks.create_task(rostrum.sell(evening))
+                    tasks.create_task(crowd.bid(evening))
+                await asyncio.sleep(_BREAK_SECONDS / options.speed)
+
+    def _say_evening(self, url: str, evening: Evening) -> None:
+        here = f"{url}/sales/{evening.gid}"
+        self._say(
+            "An auctioneer sells a live sale",
+            ("the hall screen", f"{here}/screen"),
+            ("the bidder's page", f"{here}/live  as {GUEST}"),
+            ("the console, to take over", f"{here}/console  as {STAFF[1]} or {STAFF[0]}, with the same password"),
+            ("the absentee bids", f"{url}/admin/sales/{evening.gid}/book"),
+        )
 
     async def _furnish(self, sale: DemoSale) -> None:
         lots = self._options.lots
@@ -175,13 +238,16 @@ class _Demo:
             ("run the house", f"{url}/admin  as {OWNER}, {' or '.join(STAFF)}, with the same password"),
             ("in another terminal", f"{program()} watch {url}"),
         )
-        self._console.print("\nThe sale is on. Look at")
+        self._say("The sale is on. Look at", *rows)
+
+    def _say(self, heading: str, *rows: tuple[str, str]) -> None:
+        self._console.print(f"\n{heading}")
         for name, value in rows:
             self._console.print(f"  {name:<26}{value}", soft_wrap=True, markup=False)
         self._console.print("")
 
     def _created(self, gid: str, author: str) -> None:
-        if author not in SELLERS:
+        if author not in (*SELLERS, ROSTRUM):
             self._newcomers.put_nowait(gid)
 
     async def _greet(self, market: Market) -> None:
@@ -222,12 +288,11 @@ class _Demo:
         while True:
             result = await self._results.get()
             if result.winner is not None:
-                self._report("sold", f"{result.lot.name}, to {result.winner} for {_MONEY(result.price or '')}")
+                self._report("sold", f"{result.lot.name}, to {result.winner} for {MONEY(result.price or '')}")
             else:
                 reason = "nobody bid" if result.outcome == "no_bids" else "the reserve was not met"
                 self._report("unsold", f"{result.lot.name}: {reason}")
             self._report("new", await sale.renew())
 
     def _report(self, kind: str, text: str) -> None:
-        colour = {"sold": "green", "unsold": "yellow", "new": "cyan"}[kind]
-        self._console.print(f"  [{colour}]{kind:<7}[/] {escape(plain(text))}", soft_wrap=True)
+        self._console.print(f"  [{_COLOURS[kind]}]{kind:<7}[/] {escape(plain(text))}", soft_wrap=True)
