@@ -23,6 +23,7 @@ LONG = (
     "tests/tools/watch/test_watch.py",
     "tests/tools/load/test_load.py",
     "tests/tools/demo/test_demo.py",
+    "tests/test_evening_paddle.py",
     "tests/abuse/test_house_limits.py",
     "tests/admin/test_backup.py",
     "tests/http/test_strictness.py",
