@@ -58,6 +58,7 @@ def test_whoever_works_at_a_sale_finds_the_way(house: House, staff: User, role: 
         f"/admin/sales/{gid}/people",
         f"/admin/sales/{gid}/book",
         f"/sales/{gid}/console",
+        f"/sales/{gid}/entry",
         f"/sales/{gid}/auctioneer",
     }
     at_work = role in (Role.CLERK, Role.AUCTIONEER)

@@ -329,7 +329,7 @@ async function keepPage() {
 }
 
 by("to-console").href = `/sales/${sale}/console`;
-by("to-office").href = `/admin/sales/${sale}`;
+by("to-catalogue").href = `/catalogues/${sale}`;
 sheet = keptSheet();
 show();
 load();
