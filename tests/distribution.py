@@ -35,6 +35,7 @@ LONG = (
     "tests/admin/test_transfer.py",
     "tests/bidding/api/test_hidden.py",
     "tests/bidding/service/test_decoder.py",
+    "tests/settlement/service/test_documents.py",
     "tests/admin/test_erasure.py",
     "tests/http/test_linters.py",
     "tests/http/test_proxied_framing.py",

@@ -19,6 +19,7 @@ from saleroom.http.health import HEALTH
 from saleroom.notices.settings import NoticeSettings
 from saleroom.platform_settings import PlatformSettings
 from saleroom.settings import Settings
+from saleroom.settlement.settings import SettlementSettings
 from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Database
 from saleroom.storage.transfer import Heads, heads
@@ -116,7 +117,8 @@ async def test_tables_without_ledgers(database: Database) -> None:
 def test_every_setting_belongs_to_one_area_or_the_platform() -> None:
     """No setting is declared twice; those of the log lines belong to the process."""
     platform = PlatformSettings.model_fields.keys()
-    own = [kind.model_fields.keys() - platform for kind in (AccountSettings, BiddingSettings, NoticeSettings)]
-    assert {AccountSettings, BiddingSettings, NoticeSettings} == set(Settings.__bases__)
+    kinds = (AccountSettings, BiddingSettings, SettlementSettings, NoticeSettings)
+    own = [kind.model_fields.keys() - platform for kind in kinds]
+    assert set(kinds) == set(Settings.__bases__)
     assert sum(map(len, own)) == len(set().union(*own))
     assert {"log_level", "log_format"} == Settings.model_fields.keys() - platform - set().union(*own)

@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 from saleroom.accounts.settings import AccountSettings
 from saleroom.bidding.settings import BiddingSettings
 from saleroom.notices.settings import NoticeSettings
+from saleroom.settlement.settings import SettlementSettings
 
 PREFIX = "SALEROOM_"
 CONFIG_VARIABLE = "SALEROOM_CONFIG"
@@ -33,7 +34,7 @@ def _lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-class Settings(NoticeSettings, BiddingSettings, AccountSettings):
+class Settings(NoticeSettings, SettlementSettings, BiddingSettings, AccountSettings):
     """The settings of one house, checked: those of its areas and of the platform."""
 
     log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lowered)] = Field(

@@ -2,22 +2,29 @@
 
 from saleroom.accounts.domain.rights import Right
 
-ENDPOINTS: dict[str, Right | None] = dict.fromkeys(
-    (
-        "rateCards",
-        "makeRateCard",
-        "rateCard",
-        "changeRateCard",
-        "previewRates",
-        "ratesOfSale",
-        "chooseRatesOfSale",
-        "ratesOfLot",
-        "chooseRatesOfLot",
-        "ratesOfConsignor",
-        "chooseRatesOfConsignor",
+ENDPOINTS: dict[str, Right | None] = {
+    **dict.fromkeys(
+        (
+            "rateCards",
+            "makeRateCard",
+            "rateCard",
+            "changeRateCard",
+            "previewRates",
+            "ratesOfSale",
+            "chooseRatesOfSale",
+            "ratesOfLot",
+            "chooseRatesOfLot",
+            "ratesOfConsignor",
+            "chooseRatesOfConsignor",
+        ),
+        Right.SET_RATES,
     ),
-    Right.SET_RATES,
-)
+    "creditDocument": Right.SETTLE,
+    "document": Right.READ,
+    "documentPaper": Right.READ,
+    "documents": Right.SETTLE,
+    "issueDocument": Right.SETTLE,
+}
 PAGES: dict[str, Right | None] = dict.fromkeys(
     (
         "GET /admin/rates",

@@ -7,6 +7,7 @@ same instant, but sort differently.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ from saleroom.bidding.storage import auction_columns, bidder_names, event_log
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
+from saleroom.settlement.service.document_check import document_faults
 from saleroom.storage.database import Transaction
 from saleroom.storage.transfer import Heads
 
@@ -63,11 +65,15 @@ def faults_of(tx: Transaction) -> list[str]:
 
 
 def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
-    """Compare all auctions with their ledgers, one after the other. `tx` must not see later writes of others."""
+    """Compare all auctions with their ledgers, one after the other, and check all documents of settlement.
+
+    `tx` must not see later writes of others.
+    """
     result, stored = CheckResult(), _StoredRows(tx)
     heads: list[tuple[str, str]] = []
     total = int(tx.execute(select(func.count()).select_from(auctions)).scalar_one())
-    for found in _faults(tx, stored, result, heads, lambda done: report("checking the ledgers", done, total)):
+    ledgers = _faults(tx, stored, result, heads, lambda done: report("checking the ledgers", done, total))
+    for found in chain(ledgers, document_faults(tx)):
         result.faults.append(found)
         if len(result.faults) == FAULTS_MAX:
             result.faults.append(f"and more: these are the first {FAULTS_MAX}")

@@ -48,6 +48,7 @@ from saleroom.outbox.tables import outbox
 from saleroom.sales.storage.tables import consignors, participants, pledges, sales
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
+from saleroom.settlement.storage.document_tables import documents
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
 
@@ -102,6 +103,7 @@ bidder_names.json   the names by which you are shown in sales, where they are no
 lots.json           the lots that you have offered
 participants.json   your registrations for sales, with paddle, limit and what you have told of yourself
 pledges.json        what you have pledged in sales
+documents.json      invoices, statements and credit notes that were issued to you
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
@@ -213,6 +215,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         ),
         Part("participants", participants.c.id, participants.c.user_id == user_id),
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
+        Part("documents", documents.c.id, documents.c.user_id == user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saleroom.http.cursors import Cursors
+from saleroom.settlement.service.document_printing import DocumentPrinter
+from saleroom.settlement.service.issuing import Letterhead
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -14,5 +17,8 @@ class SettlementServices:
 
     database: Database
     tokens: Tokens
+    cursors: Cursors
+    printer: DocumentPrinter
+    letterhead: Letterhead
     places: int
     """The decimals of the minor unit of the currency."""

@@ -76,6 +76,8 @@ class Act(StrEnum):
     KEY_RENEWED = "key.renewed"
     RESULT_ENTERED = "result.entered"
     RESULT_TAKEN_BACK = "result.taken_back"
+    DOCUMENT_ISSUED = "document.issued"
+    DOCUMENT_CREDITED = "document.credited"
 
 
 ACTS: Mapping[Act, str] = {
@@ -128,6 +130,8 @@ ACTS: Mapping[Act, str] = {
     Act.KEY_RENEWED: "made a new key to sign receipts with",
     Act.RESULT_ENTERED: "entered the result of lots",
     Act.RESULT_TAKEN_BACK: "took back the result of lots",
+    Act.DOCUMENT_ISSUED: "issued a document",
+    Act.DOCUMENT_CREDITED: "took lines of a document back",
 }
 """Each act in words that go after who did it."""
 

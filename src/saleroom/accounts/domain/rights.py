@@ -49,6 +49,7 @@ class Right(StrEnum):
     RUN_SALE = "run_sale"
     REOPEN_LOTS = "reopen_lots"
     SET_RATES = "set_rates"
+    SETTLE = "settle"
 
 
 class Scope(StrEnum):
@@ -91,6 +92,7 @@ MEANINGS: Mapping[Right, str] = {
     Right.RUN_SALE: "run sales as their clerk",
     Right.REOPEN_LOTS: "reopen lots that the hammer has closed, and decide for their sellers",
     Right.SET_RATES: "make rate cards and choose which of them holds",
+    Right.SETTLE: "issue invoices, statements and credit notes",
 }
 """Each right in words that go after "you may"."""
 
@@ -106,7 +108,7 @@ RIGHTS: Mapping[Role, frozenset[Right]] = {
     | {Right.MODERATE_LOTS, Right.VOID_BIDS, Right.READ_PEOPLE, Right.READ_HEALTH}
     | {Right.MANAGE_SALES, Right.CATALOGUE, Right.REOPEN_LOTS},
     Role.CLERK: _MEMBER | _AT_SALES | {Right.APPROVE_SELLERS, Right.READ_PEOPLE, Right.READ_OUTBOX},
-    Role.CASHIER: _MEMBER | {Right.READ_PEOPLE},
+    Role.CASHIER: _MEMBER | {Right.READ_PEOPLE, Right.SETTLE},
     Role.CATALOGUER: _MEMBER | {Right.MODERATE_LOTS, Right.CATALOGUE},
     Role.MEMBER: _MEMBER,
 }

@@ -58,6 +58,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.KEY_RENEWED: N_("made a new key to sign receipts with"),
     Act.RESULT_ENTERED: N_("entered the result of lots"),
     Act.RESULT_TAKEN_BACK: N_("took back the result of lots"),
+    Act.DOCUMENT_ISSUED: N_("issued a document"),
+    Act.DOCUMENT_CREDITED: N_("took lines of a document back"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

@@ -11,7 +11,7 @@ import resource
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -63,10 +63,7 @@ def run(work: Callable[[str, Path], bytes]) -> None:
 
 
 def typeset(kind: str, folder: Path) -> bytes:
-    """Return paper as a tagged PDF from `data.json` and the photos in a folder, which are WebP.
-
-    It keeps PDF/UA-1. If some text cannot, the paper is set all the same, and a file says why. Raises TypstError.
-    """
+    """Return the paper of a sale from `data.json` and the photos in a folder, which are WebP. Raises TypstError."""
     for photo in folder.glob("*.webp"):
         photo.with_suffix(".jpg").write_bytes(_as_jpeg(photo.read_bytes()))
         photo.unlink()
@@ -74,20 +71,30 @@ def typeset(kind: str, folder: Path) -> bytes:
     for lot in data.get("lots", []):
         if lot.get("photo") and not (folder / lot["photo"]["file"]).exists():
             lot["photo"] = None  # it was taken from the lot while the others were read
+    return set_paper(TEMPLATES / f"{kind.replace('-', '_')}.typ", folder, data)
+
+
+def set_paper(
+    template: Path, folder: Path, data: Any, standards: Sequence[typst.PDFStandard] = ("ua-1",), at: int | None = None
+) -> bytes:
+    """Return data as a tagged PDF by a template; files that it shows are in the folder. `at` is when it was made (UNIX time).
+
+    It keeps the standards. If some text cannot, the paper is set all the same, and a file says why. Raises TypstError.
+    """
     (folder / DATA).write_bytes(msgspec.json.encode(_prepared(data, _glyphs())))
-    for source, name in ((f"{kind.replace('-', '_')}.typ", "main.typ"), ("common.typ", "common.typ")):
-        shutil.copy(TEMPLATES / source, folder / name)
+    for source, name in ((template, "main.typ"), (TEMPLATES / "common.typ", "common.typ")):
+        shutil.copy(source, folder / name)
     try:
-        return _compiled(folder, ["ua-1"])
+        return _compiled(folder, standards, at)
     except typst.TypstError as error:
         (folder / FAULT).write_text(str(error))
-        return _compiled(folder, [])
+        return _compiled(folder, (), at)
 
 
-def _compiled(folder: Path, standards: list[typst.PDFStandard]) -> bytes:
+def _compiled(folder: Path, standards: Sequence[typst.PDFStandard], at: int | None) -> bytes:
     fonts = typst.Fonts(include_system_fonts=False, include_embedded_fonts=False, font_paths=[str(FONTS)])
-    main = str(folder / "main.typ")
-    made = typst.compile(main, root=str(folder), font_paths=fonts, format="pdf", pdf_standards=standards)
+    main, root = str(folder / "main.typ"), str(folder)
+    made = typst.compile(main, root=root, font_paths=fonts, format="pdf", pdf_standards=list(standards), timestamp=at)
     assert isinstance(made, bytes), "without a file for it, it is returned"
     return made
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import rates
+from saleroom.settlement.api import documents, rates
 
-ENDPOINTS = rates.ENDPOINTS
+ENDPOINTS = (*rates.ENDPOINTS, *documents.ENDPOINTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.api import document_vocabulary
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 
@@ -13,6 +14,7 @@ _PERCENT: Schema = {**MONEY, "examples": ["25.000"]}
 
 VOCABULARY = Vocabulary(
     members={
+        **document_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
         "card": ({"pattern": GID_PATTERN}, "The rate card."),
@@ -49,6 +51,7 @@ VOCABULARY = Vocabulary(
         "unsoldFee": (MONEY, "The consignor's fee for each lot that is not sold."),
     },
     forms={
+        ("DocumentLineView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme of its lot."},
         ("RateCardView", "taxScheme"): {
             "enum": list(TaxScheme),
             "description": "The tax scheme of lots that have none themselves.",
@@ -59,5 +62,5 @@ VOCABULARY = Vocabulary(
             "description": "The rate card that is chosen; null for none of its own.",
         },
     },
-    tags={"settlement": "After the hammer: rates, and what lots cost and bring."},
+    tags={"settlement": "After the hammer: rates, what lots cost and bring, and documents."},
 )

@@ -21,3 +21,33 @@ class TooManyRateCards(Conflict):
     """The house has as many rate cards, or versions of one, as it can have."""
 
     code = "too_many_rate_cards"
+
+
+class UnknownDocument(Unknown):
+    """There is no such document."""
+
+    code = "unknown_document"
+
+
+class NotToCredit(Conflict):
+    """Only lines of an invoice or a statement can be credited, by their places in it."""
+
+    code = "not_to_credit"
+
+
+class CreditedAlready(Conflict):
+    """A credit note has taken back these lines already."""
+
+    code = "credited_already"
+
+
+class LotOnDocument(Conflict):
+    """A lot is on a document of this kind already; credit that one first."""
+
+    code = "lot_on_document"
+
+
+class NothingToIssue(Conflict):
+    """No lot of theirs ended that is not on a document already."""
+
+    code = "nothing_to_issue"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +11,13 @@ from sqlalchemy import Column, Table
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
+from saleroom.settlement.domain.documents import Kind, decoded, number_of
+from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.rates import decode_card
 from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
 from saleroom.storage.areas import AreaTables, RowRule, TextRule
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def _gid_fault(value: str) -> Fault | None:
@@ -32,15 +37,41 @@ def _choice_fault(row: Mapping[str, Any]) -> str | None:
     return None if len(named) == 1 else "a rate card is chosen for one sale, one consignor or one lot"
 
 
+def _kind_fault(value: str) -> Fault | None:
+    return None if value in set(Kind) else Fault("kind", f"must be one of {', '.join(Kind)}")
+
+
+def _digest_fault(value: str) -> Fault | None:
+    return None if _DIGEST.fullmatch(value) else Fault("digest", "must be 64 hexadecimal digits")
+
+
+def _content_fault(row: Mapping[str, Any]) -> str | None:
+    try:
+        found = decoded(row["content"])
+    except msgspec.MsgspecError:
+        return "the content of a document is not that of one"
+    number = number_of(found.kind, row["year"], row["place"])
+    return None if (found.kind, found.number) == (row["kind"], number) else "a document has the number of another one"
+
+
 _TEXT_RULES: dict[Column[Any], TextRule] = {
     rate_cards.c.gid: _gid_fault,
     rate_card_versions.c.terms: lambda value: None,  # JSON, which escapes control characters
+    documents.c.gid: _gid_fault,
+    documents.c.content: lambda value: None,  # JSON as well
+    **dict.fromkeys((document_series.c.kind, documents.c.kind, document_lots.c.kind), _kind_fault),
+    **dict.fromkeys((document_series.c.digest, documents.c.digest), _digest_fault),
 }
-_ROW_RULES: dict[Table, RowRule] = {rate_card_versions: _terms_fault, rate_choices: _choice_fault}
+_ROW_RULES: dict[Table, RowRule] = {
+    rate_card_versions: _terms_fault,
+    rate_choices: _choice_fault,
+    documents: _content_fault,
+}
 
 TABLES = AreaTables(
-    tables=(rate_cards, rate_card_versions, rate_choices),
-    stays=(rate_card_versions.c.by_id, rate_choices.c.by_id),
+    tables=(rate_cards, rate_card_versions, rate_choices, *DOCUMENT_TABLES),
+    # The law wants documents to be kept as they were issued, with the names in them.
+    stays=(rate_card_versions.c.by_id, rate_choices.c.by_id, documents.c.user_id),
     text_rules=_TEXT_RULES,
     row_rules=_ROW_RULES,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from sqlalchemy import Column, Row, Select, func, insert, select
 
-from saleroom.settlement.domain.cards import Version
+from saleroom.settlement.domain.cards import Choice, Version
 from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
+from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -68,6 +70,24 @@ def chosen(tx: Transaction, of: Column[Any], number: int) -> str | None:
     """Return the gid of the card that holds by the latest choice for a sale, a consignor or a lot; None without one."""
     found = select(rate_cards.c.gid).outerjoin_from(rate_choices, rate_cards, rate_cards.c.id == rate_choices.c.card_id)
     return tx.execute(found.where(of == number).order_by(rate_choices.c.id.desc()).limit(1)).scalar_one_or_none()
+
+
+def choices_of(tx: Transaction, of: Column[Any], numbers: Collection[int]) -> dict[int, list[Choice]]:
+    """Return the choices for many sales, consignors or lots, the oldest first, by the number of each."""
+    found: dict[int, list[Choice]] = {}
+    which = select(of.label("number"), rate_choices.c.card_id, rate_choices.c.since).where(among(tx, of, numbers))
+    for row in tx.execute(which.order_by(rate_choices.c.id)):
+        found.setdefault(row.number, []).append(Choice(row.card_id, row.since))
+    return found
+
+
+def versions_of(tx: Transaction, card_ids: Collection[int]) -> dict[int, list[Version]]:
+    """Return all versions of cards, the oldest first, by the number of the card."""
+    found: dict[int, list[Version]] = {}
+    which = _ROWS.where(among(tx, rate_card_versions.c.card_id, card_ids)).order_by(rate_card_versions.c.number)
+    for row in tx.execute(which):
+        found.setdefault(row.card_id, []).append(_version(row))
+    return found
 
 
 _newer = rate_card_versions.alias()

@@ -1,0 +1,285 @@
+"""Documents: issue one, credit one, list those of a sale, show one and print it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.bidding.domain.paddles import PADDLE_MAX
+from saleroom.http.cursors import CursorKind
+from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.forms import Field, Form, checked, json_whole, one_of
+from saleroom.http.paging import paging
+from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.kernel.errors import Busy, Fault
+from saleroom.kernel.identifiers import GID
+from saleroom.sales.api.fields import CODE_FIELD, SALE, reason, words_field
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownSale
+from saleroom.sales.domain.exporting import LANGUAGES
+from saleroom.settlement.domain.document_views import DocumentView
+from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, Kind, Party
+from saleroom.settlement.domain.errors import (
+    CreditedAlready,
+    LotOnDocument,
+    NothingToIssue,
+    NotToCredit,
+    UnknownDocument,
+)
+from saleroom.settlement.domain.parties import COUNTRY_PATTERN, TEXT_MAX, VAT_ID_PATTERN, parse_country, parse_vat_id
+from saleroom.settlement.service import issuing, showing
+from saleroom.settlement.service.issuing import Order, view_of
+from saleroom.settlement.services import SettlementServices
+
+PDF = "application/pdf"
+DOCUMENTS = CursorKind("documents of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+DOCUMENT = PathIdentifier(
+    name="gid",
+    pattern=GID,
+    unknown=UnknownDocument,
+    schema={"type": "string", "pattern": f"^{GID.pattern}$"},
+    about="The document.",
+)
+_RIGHT = "Needs the right `settle`."
+_SEEN = "Those with the right `settle` see all, everybody else their own."
+
+
+class DocumentPage(Struct, frozen=True):
+    """A page of documents, the oldest first."""
+
+    documents: list[DocumentView]
+    next: str | None
+
+
+def _day(text: str) -> date | Fault:
+    try:
+        return date.fromisoformat(text) if len(text) == len("2026-11-25") else Fault("day", _DAY)
+    except ValueError:
+        return Fault("day", _DAY)
+
+
+_DAY = "must be a day, such as 2026-12-09"
+
+
+def _places(raw: bytes) -> tuple[int, ...] | Fault:
+    try:
+        sent = msgspec.json.decode(raw, type=tuple[int, ...])
+    except msgspec.DecodeError:
+        return Fault("lines", "must be a list of the places of lines, the first of which is 0")
+    if len(sent) > LINES_MAX or not all(0 <= place < LINES_MAX for place in sent):
+        return Fault("lines", f"must be at most {LINES_MAX} places of lines, the first of which is 0")
+    return sent
+
+
+def _code(name: str, to: str, parse: Callable[[str], str | Fault], pattern: str, about: str) -> Field:
+    schema = {"type": "string", "pattern": f"^(?:{pattern})?$"}
+    return Field(name=name, to=to, parse=checked(parse), schema=schema, about=about)
+
+
+_KIND = Field(
+    name="documentKind",
+    to="kind",
+    parse=one_of(tuple(sorted(CREDITABLE))),
+    schema={"enum": sorted(CREDITABLE)},
+    required=True,
+    about="`invoice` for a buyer, `statement` for a consignor.",
+)
+_ISSUE = Form(
+    name="NewDocument",
+    example={
+        "documentKind": "invoice",
+        "paddle": 12,
+        "name": "Ada Lovelace",
+        "street": "Lange Str. 1",
+        "postcode": "50667",
+        "city": "Köln",
+        "country": "DE",
+        "dueOn": "2026-12-09",
+    },
+    fields=(
+        _KIND,
+        Field(
+            name="paddle",
+            to="paddle",
+            parse=json_whole(1, PADDLE_MAX),
+            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
+            about="The paddle of the buyer, for an invoice.",
+        ),
+        Field(
+            name="consignor",
+            to="consignor",
+            parse=CODE_FIELD.parse,
+            schema=CODE_FIELD.schema,
+            about="The code of the consignor, for a statement.",
+        ),
+        Field(
+            name="language",
+            to="language",
+            parse=one_of(LANGUAGES),
+            schema={"enum": list(LANGUAGES), "default": LANGUAGES[0]},
+            about="The language of the document.",
+        ),
+        words_field("name", "name", TEXT_MAX, "Their name; without one that which the house knows them by."),
+        words_field("street", "street", TEXT_MAX, "Street and number."),
+        words_field("postcode", "postcode", TEXT_MAX, "The postcode."),
+        words_field("city", "city", TEXT_MAX, "The city."),
+        _code(
+            "country",
+            "country",
+            parse_country,
+            COUNTRY_PATTERN,
+            "The country by its two letters.",
+        ),
+        _code(
+            "vatId",
+            "vat_id",
+            parse_vat_id,
+            VAT_ID_PATTERN,
+            "Their VAT number, with the letters of its country.",
+        ),
+        Field(
+            name="dueOn",
+            to="due_on",
+            parse=checked(_day),
+            schema={"type": "string", "format": "date"},
+            about="By when it is to be paid.",
+        ),
+    ),
+)
+_CREDIT = Form(
+    name="NewCreditNote",
+    example={"lines": [0, 1], "reason": "Lot 12 was damaged."},
+    fields=(
+        Field(
+            name="lines",
+            to="lines",
+            parse=_places,
+            schema={
+                "type": "array",
+                "items": {"type": "integer", "minimum": 0, "maximum": LINES_MAX - 1},
+                "maxItems": LINES_MAX,
+            },
+            about="The places of the lines to take back, the first of which is 0; without any all that are left.",
+        ),
+        reason("Why; the audit log notes it."),
+    ),
+)
+_PARTY = ("name", "street", "postcode", "city", "country", "vat_id")
+
+
+async def issue(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/documents."""
+    sent, services = call.values, call.services
+    order = Order(
+        kind=Kind(sent["kind"]),
+        language=sent.get("language", LANGUAGES[0]),
+        party=Party(**{"name": "", **{name: sent[name] for name in _PARTY if name in sent}}),
+        paddle=sent.get("paddle"),
+        consignor=sent.get("consignor"),
+        due_on=sent.get("due_on"),
+    )
+    write = services.tokens.write
+    return json_response(
+        await write(issuing.issue, call.token, call.identifier, order, services.letterhead, call.key), 201
+    )
+
+
+async def credit(call: Call[SettlementServices]) -> Response:
+    """POST /documents/{gid}/credit."""
+    sent, write = call.values, call.services.tokens.write
+    places, why = sent.get("lines", ()), sent["reason"]
+    return json_response(await write(issuing.credit, call.token, call.identifier, places, why, call.key), 201)
+
+
+async def list_documents(call: Call[SettlementServices]) -> Response:
+    """GET /sales/{gid}/documents."""
+    limit, after = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
+    read = call.services.database.read
+    found, last = await read(showing.listed, call.token, call.identifier, limit, after)
+    cursor = call.services.cursors.next_page(DOCUMENTS, last)
+    return page_response(call.request, DocumentPage([view_of(one) for one in found], cursor), cursor)
+
+
+async def show(call: Call[SettlementServices]) -> Response:
+    """GET /documents/{gid}."""
+    return json_response(view_of(await call.services.database.read(showing.shown, call.token, call.identifier)))
+
+
+async def print_one(call: Call[SettlementServices]) -> Response:
+    """GET /documents/{gid}/paper.pdf."""
+    number, made = await call.services.printer.make(call.token, call.identifier)
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'inline; filename="{number}.pdf"'}
+    return Response(made, media_type=PDF, headers=headers)
+
+
+_one = partial(Endpoint[SettlementServices], tag="settlement", access=Access.TOKEN)
+ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
+    _one(
+        method="POST",
+        path="/sales/{gid}/documents",
+        name="issueDocument",
+        summary="Issue an invoice or a statement",
+        handler=issue,
+        identifier=SALE,
+        form=_ISSUE,
+        status=201,
+        answer=DocumentView,
+        once=True,
+        errors=(UnknownSale, UnknownPaddle, UnknownConsignor, NothingToIssue, LotOnDocument, IdempotencyMismatch),
+        about=f"{_RIGHT} It has all lots of theirs that ended and are on none yet. The audit log notes it.",
+    ),
+    _one(
+        method="GET",
+        path="/sales/{gid}/documents",
+        name="documents",
+        summary="List the documents of a sale",
+        handler=list_documents,
+        identifier=SALE,
+        query=paging(DOCUMENTS),
+        answer=DocumentPage,
+        errors=(UnknownSale,),
+        about=_RIGHT,
+    ),
+    _one(
+        method="GET",
+        path="/documents/{gid}",
+        name="document",
+        summary="Show a document",
+        handler=show,
+        identifier=DOCUMENT,
+        answer=DocumentView,
+        errors=(UnknownDocument,),
+        about=_SEEN,
+    ),
+    _one(
+        method="GET",
+        path="/documents/{gid}/paper.pdf",
+        name="documentPaper",
+        summary="Print a document",
+        handler=print_one,
+        identifier=DOCUMENT,
+        file=PDF,
+        errors=(UnknownDocument, Busy),
+        about=f"{_SEEN} PDF/A-3; an invoice has its electronic form (EN 16931, Factur-X) inside if it `lacks` nothing.",
+    ),
+    _one(
+        method="POST",
+        path="/documents/{gid}/credit",
+        name="creditDocument",
+        summary="Take lines of a document back by a credit note",
+        handler=credit,
+        identifier=DOCUMENT,
+        form=_CREDIT,
+        status=201,
+        answer=DocumentView,
+        once=True,
+        errors=(UnknownDocument, NotToCredit, CreditedAlready, IdempotencyMismatch),
+        about=f"{_RIGHT} A lot whose lines are all taken back can be on a document again. The audit log notes it.",
+    ),
+)

@@ -1,0 +1,51 @@
+"""The words of documents, in the languages of paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from saleroom.settlement.domain.documents import Kind
+
+TITLES: Mapping[Kind, tuple[str, str]] = {
+    Kind.INVOICE: ("Invoice", "Rechnung"),
+    Kind.STATEMENT: ("Statement of account", "Abrechnung"),
+    Kind.CREDIT_NOTE: ("Credit note", "Rechnungskorrektur"),
+    Kind.RECEIPT: ("Receipt", "Quittung"),
+}
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "account": ("Paddle or code", "Bieternr. oder Kürzel"),
+    "amount": ("Amount", "Betrag"),
+    "code": ("QR code: pay {amount} by transfer", "QR-Code: {amount} überweisen"),
+    "code_help": (
+        "Banking apps read this code and fill in the transfer.",
+        "Banking-Apps lesen diesen Code und füllen die Überweisung aus.",
+    ),
+    "corrects": ("This takes back lines of {number} of {day}.", "Korrektur zu {number} vom {day}."),
+    "date": ("Date", "Datum"),
+    "due": ("Amount due", "Zu zahlen"),
+    "due_on": ("Due by", "Zahlbar bis"),
+    "embedded": (
+        "This PDF contains the invoice in electronic form (Factur-X, EN 16931).",
+        "Dieses PDF enthält die Rechnung in elektronischer Form (ZUGFeRD/Factur-X, EN 16931).",
+    ),
+    "lot": ("Lot", "Los"),
+    "net": ("Net", "Netto"),
+    "number": ("Number", "Nummer"),
+    "paid": ("Paid", "Bezahlt"),
+    "pay_to": ("Pay to {iban}, reference {number}.", "Bitte auf {iban} überweisen, Verwendungszweck {number}."),
+    "payout": ("Payable to you", "Auszuzahlen"),
+    "payments": ("Payments", "Zahlungen"),
+    "rate": ("Tax rate", "Steuersatz"),
+    "sale": ("Sale", "Auktion"),
+    "supplied": ("Date of supply", "Leistungsdatum"),
+    "tax": ("Tax", "Steuer"),
+    "tax_number": ("Tax number {number}", "Steuernummer {number}"),
+    "text": ("Description", "Bezeichnung"),
+    "total": ("Total", "Gesamt"),
+    "vat_id": ("VAT ID {number}", "USt-IdNr. {number}"),
+}
+
+
+def words(language: str) -> dict[str, str]:
+    """Return all words in a language, by name; `{names}` in them are places for values."""
+    return {name: pair[language == "de"] for name, pair in _WORDS.items()}

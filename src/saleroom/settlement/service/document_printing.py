@@ -1,0 +1,29 @@
+"""Printing of documents: one at a time, by the process that prints."""
+
+from __future__ import annotations
+
+from saleroom.sales.service.press import Press, Turns
+from saleroom.settlement.service import showing
+from saleroom.settlement.service.document_papers import paper_data
+from saleroom.storage.database import Database
+
+PROGRAM = "saleroom.settlement.service.typesetting"
+
+
+class DocumentPrinter:
+    """Makes the paper of documents."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._press = Press(PROGRAM)
+        self._turns = Turns()
+
+    async def make(self, token: str, gid: str) -> tuple[str, bytes]:
+        """Return the number of a document, and its paper as a PDF. Raises Unauthenticated, UnknownDocument or Busy."""
+        found = await self._database.read(showing.shown, token, gid)
+        async with self._turns.turn():
+            return found.document.number, await self._press.make(found.document.kind, paper_data(found.document))
+
+    def close(self) -> None:
+        """End the process, and refuse further paper."""
+        self._press.close()

@@ -1,0 +1,159 @@
+"""Issuing: the invoice of a buyer and the statement of a consignor for what is on none yet, and their credit notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+import msgspec
+from msgspec import Struct, structs
+
+from saleroom.accounts.domain.audit import Act
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.events import Outcome
+from saleroom.kernel.currency import decimals
+from saleroom.kernel.errors import Contradiction
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.instants import instant
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
+from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.access import get_one
+from saleroom.sales.storage import consignors, lots, participants
+from saleroom.settlement.domain.document_views import DocumentView, document_view
+from saleroom.settlement.domain.documents import Bank, Draft, Kind, Party
+from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
+from saleroom.settlement.domain.errors import NothingToIssue
+from saleroom.settlement.service import documents
+from saleroom.settlement.service.billing import billed, decided
+from saleroom.settlement.storage import documents as rows
+from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.storage.database import Transaction
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Letterhead(Struct, frozen=True, kw_only=True):
+    """What all documents of the house say of it. `bank` is None if they ask for no transfer."""
+
+    house: Party
+    bank: Bank | None
+    currency: str
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """For whom a document is: `paddle` for an invoice, `consignor` (a code) for a statement.
+
+    `party` is how it names them; without a name the one that the house knows them by.
+    """
+
+    kind: Kind
+    language: str
+    party: Party
+    paddle: int | None = None
+    consignor: str | None = None
+    due_on: date | None = None
+
+
+class _For(Struct, frozen=True):
+    """Whom a document is for, by which name and account, and which lots are theirs."""
+
+    owner: Owner
+    name: str
+    account: str
+    decided: Sequence[tuple[Lot, Auction]]
+
+
+def issue(
+    tx: Transaction, token: str, gid: str, order: Order, head: Letterhead, key: IdempotencyKey | None = None
+) -> bytes:
+    """Issue a document for all lots of a buyer or a consignor that ended and are on none yet; return its JSON.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownPaddle, UnknownConsignor,
+    NothingToIssue or LotOnDocument.
+    """
+    staff = authenticate(tx, token, Right.SETTLE)
+
+    def do() -> bytes:
+        sale = get_one(tx, gid, staff=True)
+        known = _buyer(tx, sale, order) if order.kind is Kind.INVOICE else _consignor(tx, sale, order)
+        on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
+        left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
+        bills = billed(tx, left, decimals(head.currency))
+        said = (
+            buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
+        )
+        if not said:
+            raise NothingToIssue
+        draft = Draft(
+            kind=order.kind,
+            language=order.language,
+            currency=head.currency,
+            house=head.house,
+            party=order.party if order.party.name else structs.replace(order.party, name=known.name),
+            sale=sale.terms.title,
+            account=known.account,
+            supplied_on=max(auction.changed_at for _, auction in left).date(),
+            due_on=order.due_on,
+            bank=head.bank if order.kind is Kind.INVOICE else None,
+            lines=said,
+        )
+        made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
+        audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})
+        return _encode(view_of(made))
+
+    return once(tx, staff, key, do)
+
+
+def credit(
+    tx: Transaction, token: str, gid: str, places: Sequence[int], reason: str, key: IdempotencyKey | None = None
+) -> bytes:
+    """Issue the credit note for lines of a document by their places, for all that are left if none are named; return its JSON.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownDocument, NotToCredit or CreditedAlready.
+    """
+    staff = authenticate(tx, token, Right.SETTLE)
+
+    def do() -> bytes:
+        made = documents.credit(tx, gid, places)
+        before = {"number": made.document.credits.number} if made.document.credits is not None else {}
+        audit.note(tx, staff, Act.DOCUMENT_CREDITED, gid, before, {"number": made.document.number}, reason)
+        return _encode(view_of(made))
+
+    return once(tx, staff, key, do)
+
+
+def view_of(one: Issued) -> DocumentView:
+    """Return a document as JSON has it."""
+    places = decimals(one.document.currency)
+    return document_view(one.gid, one.document, instant(one.issued_at), one.digest, places)
+
+
+def _buyer(tx: Transaction, sale: Sale, order: Order) -> _For:
+    if order.paddle is None:
+        raise Contradiction.one("paddle", "required", "is required for an invoice")
+    found = participants.with_paddle(tx, sale.id, order.paddle)
+    if found is None:
+        raise UnknownPaddle(paddle=order.paddle)
+    theirs = [
+        (lot, auction)
+        for lot, auction in decided(lots.offered(tx, sale.id))
+        if auction.outcome is Outcome.SOLD and auction.leader is not None and auction.leader.id == found.user.id
+    ]
+    owner = Owner(sale_id=sale.id, user_id=found.user.id)
+    return _For(owner, found.name or found.user.name, str(order.paddle), theirs)
+
+
+def _consignor(tx: Transaction, sale: Sale, order: Order) -> _For:
+    if order.consignor is None:
+        raise Contradiction.one("consignor", "required", "is required for a statement")
+    found = consignors.find(tx, order.consignor)
+    if found is None:
+        raise UnknownConsignor
+    theirs = [pair for pair in decided(lots.offered(tx, sale.id)) if pair[0].entry.consignor_id == found.id]
+    owner = Owner(sale_id=sale.id, user_id=found.user_id, consignor_id=found.id)
+    return _For(owner, found.name, found.code, theirs)

@@ -1,0 +1,92 @@
+"""The settings of settlement: what the papers of the house say of it."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from saleroom.kernel.errors import Fault
+from saleroom.platform_settings import PlatformSettings
+from saleroom.settlement.domain.documents import Bank, Party
+from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
+
+
+class SettlementSettings(PlatformSettings):
+    """The settings of a house that sends invoices."""
+
+    house_street: str | None = Field(
+        None, max_length=TEXT_MAX, description="Street and number of the house, for its invoices."
+    )
+    house_postcode: str | None = Field(None, max_length=TEXT_MAX, description="Postcode of the house.")
+    house_city: str | None = Field(None, max_length=TEXT_MAX, description="City of the house.")
+    house_country: str | None = Field(
+        None, description="Country of the house, such as DE; electronic invoices need it."
+    )
+    house_vat_id: str | None = Field(None, description="VAT number of the house, such as DE136695976.")
+    house_tax_number: str | None = Field(
+        None, max_length=TEXT_MAX, description="Tax number of the house, if it has no VAT number."
+    )
+    house_iban: str | None = Field(None, description="Account (IBAN) that invoices are paid to.")
+    house_bic: str | None = Field(None, description="BIC of the bank of that account, if transfers need it.")
+
+    @field_validator("house_country")
+    @classmethod
+    def _known_country(cls, value: str | None) -> str | None:
+        return None if value is None else _said(parse_country(value))
+
+    @field_validator("house_vat_id")
+    @classmethod
+    def _known_vat_id(cls, value: str | None) -> str | None:
+        return None if value is None else _said(parse_vat_id(value))
+
+    @field_validator("house_iban")
+    @classmethod
+    def _known_iban(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        from stdnum import iban  # it loads slowly, and a house without an account starts without it
+
+        found = _compact(value)
+        if not iban.is_valid(found):
+            raise ValueError("write an IBAN, such as DE75512108001245126199; the check digits of this one are wrong")
+        return found
+
+    @field_validator("house_bic")
+    @classmethod
+    def _known_bic(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        from stdnum import bic  # as above
+
+        found = _compact(value)
+        if not bic.is_valid(found):
+            raise ValueError("write a BIC of 8 or 11 characters, such as SOLADEST600")
+        return found
+
+
+def _said(found: str | Fault) -> str:
+    if isinstance(found, Fault):
+        raise ValueError(found.message)
+    return found
+
+
+def _compact(value: str) -> str:
+    """Return a number of a bank without spaces, in capitals."""
+    return "".join(value.split()).upper()
+
+
+def house_of(settings: SettlementSettings) -> Party:
+    """Return the house as its documents name it."""
+    return Party(
+        name=settings.house_name,
+        street=settings.house_street or "",
+        postcode=settings.house_postcode or "",
+        city=settings.house_city or "",
+        country=settings.house_country or "",
+        vat_id=settings.house_vat_id or "",
+        tax_number=settings.house_tax_number or "",
+    )
+
+
+def bank_of(settings: SettlementSettings) -> Bank | None:
+    """Return the account that invoices are paid to."""
+    return None if settings.house_iban is None else Bank(iban=settings.house_iban, bic=settings.house_bic or "")

@@ -1,0 +1,158 @@
+"""Documents as rows: numbered without gaps, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from saleroom.kernel.instants import instant
+from saleroom.sales.storage.tables import lots
+from saleroom.settlement.domain.documents import FIRST, Document, Kind, decoded
+from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
+from saleroom.storage import bulk
+from saleroom.storage.database import Transaction
+
+
+class Owner(Struct, frozen=True, kw_only=True):
+    """Whom a document is for: a buyer, or a consignor, of a sale. The numbers are those of the store."""
+
+    sale_id: int
+    user_id: int | None = None
+    consignor_id: int | None = None
+
+
+class Issued(Struct, frozen=True, kw_only=True):
+    """A document as the store keeps it. `credits_id` is the number of the document that it credits."""
+
+    id: int
+    gid: str
+    owner: Owner
+    issued_at: datetime
+    document: Document
+    digest: str
+    credits_id: int | None = None
+
+
+class Place(Struct, frozen=True):
+    """The next place in a series, and the digest of the document before it."""
+
+    kind: Kind
+    year: int
+    place: int
+    before: str
+
+
+def facts_of(gid: str, owner: Owner, credits_id: int | None, issued_at: datetime) -> str:
+    """Return what the digest of a document covers beside what it says: whose it is, and when it was issued."""
+    numbers = (owner.sale_id, owner.user_id, owner.consignor_id, credits_id)
+    return " ".join((gid, *("-" if one is None else str(one) for one in numbers), instant(issued_at)))
+
+
+def take_place(tx: Transaction, kind: Kind, year: int) -> Place:
+    """Return the next place in a series, which is locked until the transaction ends: a rollback gives it back."""
+    own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(document_series)
+    taken = own.values(kind=kind.value, year=year, last=1, digest=FIRST).on_conflict_do_update(
+        index_elements=["kind", "year"], set_={"last": document_series.c.last + 1}
+    )
+    row = tx.execute(taken.returning(document_series.c.last, document_series.c.digest)).one()
+    return Place(kind, year, row.last, row.digest)
+
+
+def add(tx: Transaction, place: Place, one: Issued, content: str) -> Issued:
+    """Store a document at the place that it took, and return it with its number."""
+    row = {
+        "gid": one.gid,
+        "kind": place.kind.value,
+        "year": place.year,
+        "place": place.place,
+        "sale_id": one.owner.sale_id,
+        "user_id": one.owner.user_id,
+        "consignor_id": one.owner.consignor_id,
+        "credits_id": one.credits_id,
+        "issued_at": one.issued_at,
+        "content": content,
+        "digest": one.digest,
+    }
+    found = tx.execute(insert(documents).returning(documents), row).one()
+    series = (document_series.c.kind == place.kind.value, document_series.c.year == place.year)
+    tx.execute(update(document_series).where(*series).values(digest=one.digest))
+    return _issued(found)
+
+
+def find(tx: Transaction, gid: str, *, locked: bool = False) -> Issued | None:
+    """Return a document, perhaps locked until the transaction ends."""
+    which = select(documents).where(documents.c.gid == gid)
+    row = tx.execute(which.with_for_update() if locked else which).first()
+    return None if row is None else _issued(row)
+
+
+def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[Issued]:
+    """Return documents of a sale in the order in which they were issued, from the one after this number on."""
+    which = select(documents).where(documents.c.sale_id == sale_id, documents.c.id > after)
+    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
+
+
+def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:
+    """Return which of these lots are on a document of a kind."""
+    which = (document_lots.c.kind == kind.value, bulk.among(tx, document_lots.c.lot_id, lot_ids))
+    return frozenset(tx.execute(select(document_lots.c.lot_id).where(*which)).scalars())
+
+
+def bill(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_id: int) -> None:
+    """Note on which document these lots are. Raises IntegrityError if one is on another of this kind."""
+    rows = [{"kind": kind.value, "lot_id": lot, "document_id": document_id} for lot in sorted(lot_ids)]
+    bulk.insert(tx, document_lots, rows)
+
+
+def release(tx: Transaction, document_id: int, gids: Collection[str]) -> None:
+    """Note that these lots are on the document no more."""
+    theirs = select(lots.c.id).where(bulk.among(tx, lots.c.gid, gids))
+    which = (document_lots.c.document_id == document_id, document_lots.c.lot_id.in_(theirs))
+    tx.execute(delete(document_lots).where(*which))
+
+
+def credited(tx: Transaction, document_id: int) -> frozenset[int]:
+    """Return the places of the lines of a document that credit notes have taken back."""
+    which = select(document_credits.c.place).where(document_credits.c.document_id == document_id)
+    return frozenset(tx.execute(which).scalars())
+
+
+def note_credits(tx: Transaction, document_id: int, places: Iterable[int], credit_id: int) -> None:
+    """Note which lines of a document a credit note takes back."""
+    rows = [{"document_id": document_id, "place": place, "credit_id": credit_id} for place in places]
+    bulk.insert(tx, document_credits, rows)
+
+
+def series(tx: Transaction) -> Sequence[Row[Any]]:
+    """Return the rows of all series."""
+    return tx.execute(select(document_series).order_by(document_series.c.kind, document_series.c.year)).all()
+
+
+def without_series(tx: Transaction) -> Sequence[Row[Any]]:
+    """Return the kinds and years of documents whose series has no row."""
+    which = (document_series.c.kind == documents.c.kind, document_series.c.year == documents.c.year)
+    lost = select(documents.c.kind, documents.c.year).where(~select(document_series).where(*which).exists())
+    return tx.execute(lost.distinct().order_by(documents.c.kind, documents.c.year)).all()
+
+
+def rows_of_series(tx: Transaction, kind: str, year: int, after: int, most: int) -> Sequence[Row[Any]]:
+    """Return documents of a series as rows, in the order of their places."""
+    which = (documents.c.kind == kind, documents.c.year == year, documents.c.place > after)
+    return tx.execute(select(documents).where(*which).order_by(documents.c.place).limit(most)).all()
+
+
+def _issued(row: Row[Any]) -> Issued:
+    return Issued(
+        id=row.id,
+        gid=row.gid,
+        owner=Owner(sale_id=row.sale_id, user_id=row.user_id, consignor_id=row.consignor_id),
+        issued_at=row.issued_at,
+        document=decoded(row.content),
+        digest=row.digest,
+        credits_id=row.credits_id,
+    )

@@ -1,0 +1,210 @@
+"""Documents in the store: numbers without gaps whatever happens, lots on one document at a time, and changed rows found."""
+
+import asyncio
+import random
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import delete, update
+
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.storage import lots
+from saleroom.settlement.domain.documents import Draft, Kind, number_of
+from saleroom.settlement.domain.errors import CreditedAlready, LotOnDocument
+from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.documents import credit, issue
+from saleroom.settlement.storage import documents
+from saleroom.settlement.storage.document_tables import document_series
+from saleroom.settlement.storage.document_tables import documents as table
+from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.storage.database import Database, Transaction
+from tests.fixtures_database import FakeClock, OpenDatabase
+from tests.sales.service.evenings import Evening, evening
+from tests.settlement.documents import draft, line
+
+CASHIERS, TURNS = 32, 6
+FREE = draft(line(TaxScheme.MARGIN))
+"""A document about no lot."""
+
+
+class Slip(Exception):
+    """Something that goes wrong after a number was taken."""
+
+
+async def found_faults(database: Database) -> list[str]:
+    """Return what the check of the house says of its documents."""
+    return await database.read(lambda tx: list(document_faults(tx)))
+
+
+def attempt(tx: Transaction, made: Draft, sale_id: int, *, fails: bool) -> Issued:
+    """Issue a document, or take a number and fail."""
+    one = issue(tx, made, Owner(sale_id=sale_id), {})
+    if fails:
+        raise Slip
+    return one
+
+
+async def about(house: Evening, *gids: str, kind: Kind = Kind.INVOICE) -> Issued:
+    """Issue a document with two lines for each of these lots."""
+    made = draft(*[line(TaxScheme.MARGIN, lot=gid) for gid in gids for _ in range(2)], kind=kind)
+    numbers = await lots_of(house)
+    return await house.database.write(issue, made, Owner(sale_id=house.sale.id), numbers)
+
+
+async def lots_of(house: Evening) -> dict[str, int]:
+    """Return the numbers of the lots of an evening, by gid."""
+    return {one.gid: one.id for one in await house.database.read(lots.of_sale, house.sale.id)}
+
+
+async def test_numbers_have_no_gap_and_no_repeat(database: Database, open_database: OpenDatabase) -> None:
+    """32 cashiers in two processes at once, a third of whose transactions fail after they took a number."""
+    house = await evening(database)
+    other = open_database()
+    chance = random.Random(18)
+
+    async def cashier(at: Database) -> list[str]:
+        given = []
+        for _ in range(TURNS):
+            try:
+                one = await at.write(attempt, FREE, house.sale.id, fails=chance.random() < 1 / 3)
+                given.append(one.document.number)
+            except Slip:
+                await asyncio.sleep(0)
+        return given
+
+    async with asyncio.timeout(300):
+        given = await asyncio.gather(*[cashier((database, other)[number % 2]) for number in range(CASHIERS)])
+    year = datetime.now(UTC).year
+    numbers = sorted(number for some in given for number in some)
+    assert [number_of(Kind.INVOICE, year, place) for place in range(1, len(numbers) + 1)] == numbers
+    assert 0 < len(numbers) < CASHIERS * TURNS
+    assert [] == await found_faults(database)
+
+
+_KILLED = """
+import asyncio, sys, time
+from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.storage.documents import take_place
+from saleroom.storage.database import Database
+
+def take(tx):
+    print(take_place(tx, Kind.INVOICE, tx.now().year).place, flush=True)
+    time.sleep(600)
+
+asyncio.run(Database(sys.argv[1]).write(take))
+"""
+
+
+async def test_a_process_that_is_killed_gives_its_number_back(database: Database, database_url: str) -> None:
+    """It dies between the number and the commit; the next document has that number."""
+    house = await evening(database)
+    await database.write(attempt, FREE, house.sale.id, fails=False)
+    process = subprocess.Popen([sys.executable, "-c", _KILLED, database_url], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        assert b"2\n" == await asyncio.to_thread(process.stdout.readline)
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.communicate)
+    one = await database.write(attempt, FREE, house.sale.id, fails=False)
+    assert one.document.number.endswith("-00002")
+    assert [] == await found_faults(database)
+
+
+async def test_each_kind_and_year_has_a_series(clocked_database: Database, clock: FakeClock) -> None:
+    """A new year begins at 1, and a credit note does not count as an invoice."""
+    house = await evening(clocked_database)
+    first = await about(house, house.lots[0])
+    note = await clocked_database.write(credit, first.gid, [])
+    clock.advance(days=60)
+    later = await about(house, house.lots[0])
+    numbers = [one.document.number for one in (first, note, later)]
+    assert ["INV-2026-00001", "CRN-2026-00001", "INV-2027-00001"] == numbers
+    assert [] == await found_faults(clocked_database)
+
+
+async def test_a_lot_is_on_one_document_until_that_is_credited(database: Database) -> None:
+    """An invoice and a statement are two kinds. A refused one takes no number."""
+    house = await evening(database)
+    one, two, _ = house.lots
+    first = await about(house, one, two)
+    with pytest.raises(LotOnDocument):
+        await about(house, two)
+    await about(house, two, kind=Kind.STATEMENT)
+    await database.write(credit, first.gid, [0, 2])
+    with pytest.raises(LotOnDocument):
+        await about(house, one)
+    note = await database.write(credit, first.gid, [1])
+    assert ("CRN", first.document.number) == (note.document.number[:3], note.document.credits.number)  # type: ignore[union-attr]  # it credits
+    again = await about(house, one)
+    assert again.document.number.endswith("-00002"), "nothing refused took a number"
+    with pytest.raises(CreditedAlready):
+        await database.write(credit, first.gid, [0, 3])
+    await database.write(credit, first.gid, [])
+    with pytest.raises(CreditedAlready):
+        await database.write(credit, first.gid, [])
+    assert [] == await found_faults(database)
+
+
+async def test_many_credit_one_document_at_once(database: Database, open_database: OpenDatabase) -> None:
+    """One of them does, the others are told so."""
+    house = await evening(database)
+    first, other = await about(house, *house.lots), open_database()
+
+    async def attempt_at(at: Database) -> bool:
+        try:
+            await at.write(credit, first.gid, [])
+        except CreditedAlready:
+            return False
+        return True
+
+    done = await asyncio.gather(*[attempt_at((database, other)[number % 2]) for number in range(10)])
+    assert 1 == sum(done)
+    assert 2 == len(await database.read(documents.of_sale, house.sale.id, 0, 100))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"content": lambda one: one.replace("120.00", "121.00")},
+        {"content": lambda one: one + " "},
+        {"user_id": None, "consignor_id": None, "sale_id": 2},
+        {"digest": "0" * 64},
+        {"place": 7},
+        {"kind": "receipt"},
+        {"gid": "another"},
+    ],
+)
+async def test_a_changed_row_is_found(database: Database, change: dict[str, object]) -> None:
+    """Whatever is changed in it; so is one that is gone."""
+    house = await evening(database)
+    await evening(database)
+    made = [await database.write(attempt, FREE, house.sale.id, fails=False) for _ in range(3)]
+    assert [] == await found_faults(database)
+    row = await database.read(lambda tx: tx.execute(table.select().where(table.c.id == made[1].id)).one()._asdict())
+    values = {name: new(row[name]) if callable(new) else new for name, new in change.items() if new is not None}
+
+    def damage(tx: Transaction) -> None:
+        tx.execute(update(table).where(table.c.id == made[1].id).values(values))
+
+    await database.write(damage)
+    assert [] != await found_faults(database)
+
+
+def remove(tx: Transaction, number: int) -> None:
+    """Delete the row of a document."""
+    tx.execute(delete(table).where(table.c.id == number))
+
+
+async def test_a_row_that_is_gone_is_found(database: Database) -> None:
+    """In the middle, at the end, and with its series."""
+    house = await evening(database)
+    for gone, word in ((1, "is missing"), (2, "not that of its series")):
+        made = [await database.write(attempt, FREE, house.sale.id, fails=False) for _ in range(3)]
+        await database.write(remove, made[gone].id)
+        assert any(word in fault for fault in await found_faults(database))
+        await database.write(lambda tx: tx.execute(delete(document_series)))
+        assert any("have no series" in fault for fault in await found_faults(database))
+        await database.write(lambda tx: tx.execute(delete(table)))

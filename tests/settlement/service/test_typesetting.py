@@ -1,0 +1,128 @@
+"""Documents as PDF: what they say, PDF/A-3 and PDF/UA, and the electronic invoice inside.
+
+No validator of PDF/A is to be had from the registries; what can be read of the standard is read here, and Typst refuses to
+write what does not keep it.
+"""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import facturx
+import msgspec
+import pytest
+from lxml import etree
+from msgspec import structs
+from pypdf import PdfReader
+
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.service.paper_files import DATA, FAULT
+from saleroom.settlement.domain.documents import Document, Kind, Payment, credit_note, issued
+from saleroom.settlement.service.document_papers import paper_data
+from saleroom.settlement.service.typesetting import CODE, XML, typeset
+from tests.settlement.documents import FORMS, ON, document, line
+
+NAMES = {
+    "pdfaid": "http://www.aiim.org/pdfa/ns/id/",
+    "pdfuaid": "http://www.aiim.org/pdfua/ns/id/",
+    "fx": "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#",
+    "schema": "http://www.aiim.org/pdfa/ns/schema#",
+}
+
+
+def pdf_of(made: Document, folder: Path) -> PdfReader:
+    """Return a document as its process sets it, without a fault."""
+    (folder / DATA).write_bytes(msgspec.json.encode(paper_data(made)))
+    found = typeset(made.kind, folder)
+    assert not (folder / FAULT).exists()
+    return PdfReader(BytesIO(found))
+
+
+def text_of(pdf: PdfReader) -> str:
+    """Return the words of all pages."""
+    return "\n".join(page.extract_text() for page in pdf.pages).replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize("form", ["standard", "margin", "all at once"])
+def test_an_invoice_says_what_it_is_and_embeds_its_electronic_form(form: str, tmp_path: Path) -> None:
+    """Its metadata name both, as PDF/A-3 and Factur-X want it, and the file inside is the invoice."""
+    pdf = pdf_of(FORMS[form], tmp_path)
+    root: Any = pdf.root_object
+    metadata = etree.fromstring(root["/Metadata"].get_object().get_data())
+
+    def said(name: str) -> list[str]:
+        return [one.text for one in metadata.iterfind(f".//{name}", NAMES)]
+
+    assert (["3"], ["A"], ["1"]) == (said("pdfaid:part"), said("pdfaid:conformance"), said("pdfuaid:part"))
+    assert (["EN 16931"], ["factur-x.xml"]) == (said("fx:ConformanceLevel"), said("fx:DocumentFileName"))
+    assert NAMES["fx"] in said("schema:namespaceURI"), "PDF/A wants a description of each schema"
+    assert pdf.pdf_header == "%PDF-1.7"
+    assert "/ID" in pdf.trailer
+    assert {"/MarkInfo", "/StructTreeRoot", "/OutputIntents", "/Lang", "/AF"} <= root.keys()
+    assert "/Alternative" == root["/AF"][0].get_object()["/AFRelationship"]
+    assert [(tmp_path / XML).read_bytes()] == pdf.attachments["factur-x.xml"]
+    assert ("factur-x.xml", (tmp_path / XML).read_bytes()) == facturx.get_xml_from_pdf(pdf.stream)
+    pages: Any = pdf.pages
+    assert all(font_is_embedded(font) for page in pages for font in page["/Resources"]["/Font"].values())
+
+
+def font_is_embedded(font: Any) -> bool:
+    """Return whether a font is within the file."""
+    inner = font.get_object()["/DescendantFonts"][0].get_object()
+    return bool({"/FontFile", "/FontFile2", "/FontFile3"} & inner["/FontDescriptor"].get_object().keys())
+
+
+def test_an_invoice_in_words(tmp_path: Path) -> None:
+    """Who, for what, how much by which tax, by when, and what the law wants to be said."""
+    said = text_of(pdf_of(FORMS["all at once"], tmp_path))
+    for words in (
+        "Rechnung INV-2026-00001",
+        "Kunst SARL",
+        "Frankreich",
+        "USt-IdNr. FR40303265045",
+        "25. November 2026",
+        "19 %",
+        "22,80 €",
+        "742,80 €",
+        "Gebrauchtgegenstände/Sonderregelung",
+        "Steuerschuldnerschaft des Leistungsempfängers",
+        "Verwendungszweck INV-2026-00001",
+        "USt-IdNr. DE136695976",
+        "1 / 1",
+    ):
+        assert words in said
+    assert (tmp_path / CODE).exists()
+
+
+def test_the_margin_scheme_shows_no_tax(tmp_path: Path) -> None:
+    """Neither a column nor a rate: the law forbids it."""
+    said = text_of(pdf_of(FORMS["margin"], tmp_path))
+    assert "144,00 €" in said
+    assert "Steuersatz" not in said
+    assert "%" not in said
+
+
+def test_a_credit_note_and_a_receipt_in_english(tmp_path: Path) -> None:
+    """They ask for no money, so there is no code, and the receipt has no electronic form."""
+    english = structs.replace(FORMS["standard"], language="en")
+    note = text_of(pdf_of(issued(credit_note(english, (), [1]), "CRN-2026-00001", ON), tmp_path))
+    assert "Credit note CRN-2026-00001" in note
+    assert "INV-2026-00001 of 25 November 2026" in note
+    assert "€39.66" in note
+    assert not (tmp_path / CODE).exists()
+    (tmp_path / XML).unlink()
+    paid = Payment(on=ON, amount=line(TaxScheme.NONE, "80.00").net, method="Cash")
+    receipt = structs.replace(english, kind=Kind.RECEIPT, lines=(), payments=(paid,), number="RCP-2026-00001")
+    pdf = pdf_of(receipt, tmp_path)
+    assert "Receipt RCP-2026-00001" in text_of(pdf)
+    assert "€80.00" in text_of(pdf)
+    assert {} == dict(pdf.attachments)
+
+
+def test_texts_of_people_are_never_code_and_break_no_page(tmp_path: Path) -> None:
+    """What looks like Typst is printed, a character without a glyph is replaced, and 300 lines take several pages."""
+    odd = structs.replace(line(TaxScheme.MARGIN), text='#panic("x") $a$ 中 ' + "w" * 300)
+    pdf = pdf_of(document(odd, *[line(TaxScheme.MARGIN)] * 300), tmp_path)
+    assert '#panic("x") $a$ \ufffd' in text_of(pdf)
+    assert len(pdf.pages) > 5
+    assert f"{len(pdf.pages)} / {len(pdf.pages)}" in text_of(pdf)
