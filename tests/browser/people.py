@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Response
+from playwright.sync_api import Browser, Page, Response, Route
 
 from tests.fixtures_house import PASSWORD
 
@@ -61,6 +62,21 @@ def is_missing(answer: Response) -> bool:
     """Whether something that a page needs, such as a script or a photo, was refused."""
     needed = urlsplit(answer.url).path.startswith(("/assets/", "/photos/"))
     return answer.status >= 400 and needed and not answer.request.is_navigation_request()
+
+
+PROBE = "/assets/probe-of-a-test"
+PROBED = f"fetch('{PROBE}', {{cache: 'no-store'}}).then(answer => answer.status === 204)"
+
+
+def intercept(page: Page, pattern: str, handler: Callable[[Route], object], **options: Any) -> None:
+    """Hand the requests of an open page to `handler` from here on.
+
+    A busy Chromium still sends requests past a route that an open page has just got. So this asks for an address that only a
+    route answers, until one does.
+    """
+    page.route(pattern, handler, **options)
+    page.route(f"**{PROBE}", lambda route: route.fulfill(status=204))
+    page.wait_for_function(PROBED)
 
 
 STILL = """async () => {

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, intercept
 from tests.browser.test_lot import bid, later
 from tests.fixtures_house import PASSWORD, House, User
 
@@ -140,8 +140,10 @@ def test_a_page_of_a_proxy_is_never_put_into_the_box(enter: Enter, sqlite_house:
     """If something between answers with a page of its own, the box stays and says that there was no answer."""
     page = enter(sqlite_house.newcomer()).page
     page.goto(f"/lots/{lot}")
-    page.route(
-        "**/bid", lambda route: route.fulfill(status=status, content_type="text/html", body="<html><h1>nginx</h1>")
+    intercept(
+        page,
+        "**/bid",
+        lambda route: route.fulfill(status=status, content_type="text/html", body="<html><h1>nginx</h1>"),
     )
     page.get_by_label("Your bid").fill("130")
     page.get_by_role("button", name="Continue").click()
@@ -177,8 +179,8 @@ def test_a_bid_without_a_line_says_so_and_is_sent_once(enter: Enter, sqlite_hous
 def test_a_lost_answer_is_asked_for(enter: Enter, sqlite_house: House, lot: str) -> None:
     """If the bid arrives and its answer does not, the page asks until it knows, and shows the result: one bid."""
     page = enter(sqlite_house.newcomer()).page
-    page.goto(f"/lots/{lot}")
     page.route("**/live?*", lambda route: route.abort())
+    page.goto(f"/lots/{lot}")
     check(page, "130")
     seen: list[str] = []
 
@@ -209,7 +211,7 @@ def test_a_slow_line_says_that_the_bid_is_being_sent(enter: Enter, sqlite_house:
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route("**/bid", hold)
+    intercept(page, "**/bid", hold)
     page.get_by_role("button", name="Bid €130.00").click()
     expect(page.locator("form.confirm .way")).to_have_text("Sending…")
     expect(page.locator("form.confirm button")).to_have_attribute("aria-busy", "true")
@@ -287,7 +289,7 @@ def test_the_rule_for_late_bids_goes_with_the_end(enter: Enter, sqlite_house: Ho
     page = enter(sqlite_house.newcomer()).page
     page.goto(f"/lots/{gid}")
     expect(page.locator("#lot-rule")).to_contain_text("in the last minute")
-    page.route("**/box", lambda route: route.abort())
+    intercept(page, "**/box", lambda route: route.abort())
     ada.patch(f"/auctions/{gid}", json={"endsAt": later(seconds=2)})
     expect(page.locator("#lot-standing")).to_contain_text("Not sold")
     for part in ("#lot-rule", "#lot-questions"):

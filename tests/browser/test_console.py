@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from saleroom.accounts.domain.rights import Role
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, intercept
 from tests.fixtures_house import House, User
 from tests.sales.api.test_participants import published
 
@@ -173,21 +173,17 @@ def test_the_second_of_two_clerks_is_shown_what_happened(evening: Evening) -> No
     press(page, "Enter")
     expect(slot(other, "label")).to_have_text("1")
     expect(other.locator("#said")).to_have_text("Lot 1, Lot 1. The ask is €10.00. The sale: Running.")
-    held: list[Route] = []
 
-    def hold(route: Route) -> None:
-        held.append(route)
+    def overtake(route: Route) -> None:
+        if route.request.method == "POST":
+            evening.act("bid", amount="10", paddle=12)
+            expect(slot(other, "ask")).to_have_text("€11.00")  # the page hears of it before it is refused
+        route.continue_()
 
-    other.route("**/console", hold)
+    intercept(other, "**/console", overtake)
     press(other, "f")
-    other.wait_for_timeout(0)
-    press(page, "1", "2", "Enter")
-    settled(page)
-    expect(slot(other, "ask")).to_have_text("€11.00")
-    while not held:
-        other.wait_for_timeout(20)
-    held[0].continue_()
     expect(other.locator("#trouble")).to_contain_text("Not done: Fair warning, final call.")
+    expect(other.locator("#trouble")).to_contain_text("In the meantime: €10.00, paddle 12, floor. The ask is €11.00.")
     expect(other.locator("#trouble")).to_contain_text("If it still holds, press the key again.")
     expect(slot(other, "stage")).to_have_text("On the block")
     other.unroute("**/console")
@@ -239,7 +235,7 @@ def test_an_act_whose_answer_is_lost_is_done_once(evening: Evening) -> None:
         route.fetch()
         route.abort()
 
-    page.route("**/console", lambda route: lose(route) if route.request.method == "POST" else route.continue_())
+    intercept(page, "**/console", lambda route: lose(route) if route.request.method == "POST" else route.continue_())
     press(page, "Space")
     expect(page.locator("#queue")).to_contain_text("Offline: 1 act waits.")
     assert ["10.000"] == evening.events()

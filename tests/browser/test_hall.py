@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, intercept
 from tests.fixtures_house import House, User
 from tests.sales.live_sale import LiveSale
 
@@ -114,7 +114,7 @@ def test_another_ask_is_refused_with_the_new_one(enter: Enter, sqlite_house: Hou
         sale.act("bid", amount="10")
         route.continue_()
 
-    page.route("**/ask", overtake)
+    intercept(page, "**/ask", overtake)
     bid_button(page, "Bid €10.00")
     expect(page.locator("#ask-result")).to_have_attribute("data-result", "refused")
     expect(page.locator("#ask-said")).to_have_text("Too late: the ask is €15.00 now. Your bid was not taken.")
@@ -166,7 +166,7 @@ def test_a_lost_answer_is_asked_for(enter: Enter, sqlite_house: House) -> None:
         else:
             route.continue_()
 
-    page.route("**/ask", lose)
+    intercept(page, "**/ask", lose)
     bid_button(page, "Bid €10.00")
     expect(page.locator("#ask-result")).to_have_text("Your bid stands: you lead at €10.00.")
     assert "asked=1" in seen[-1]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.people import BrowserVisitor
+from tests.browser.people import BrowserVisitor, intercept
 from tests.fixtures_house import House
 
 Enter = Callable[..., BrowserVisitor]
@@ -19,7 +19,7 @@ def test_other_tabs_show_nothing_private_any_more(enter: Enter, sqlite_house: Ho
     second.locator("#contact").fill("0170 1234567")
     third.goto("/mine/sessions#here")
     third.evaluate("sessionStorage.setItem('typed', 'a bid')")
-    third.route("**/*", lambda route: route.abort())
+    intercept(third, "**/*", lambda route: route.abort())
     first.goto("/")
     first.get_by_role("button", name="Log out").press("Enter")
     expect(second.get_by_label("Username")).to_be_visible()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, intercept
 from tests.fixtures_house import House
 from tests.fixtures_process import Start, Visit
 from tests.pictures import plain
@@ -246,7 +246,7 @@ def test_a_box_that_was_lost_on_the_way_is_asked_for_again(browse: Browse, sqlit
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
     grace = sqlite_house.user("grace")
     visitor = browse("grace", f"/lots/{gid}")
-    visitor.page.route("**/box", lambda route: route.abort(), times=1)
+    intercept(visitor.page, "**/box", lambda route: route.abort(), times=1)
     with visitor.page.expect_event("requestfailed"):
         grace.bid(gid, amount="15")
     expect(visitor.page.locator("#lot-standing")).to_contain_text("You lead at €15.00.")

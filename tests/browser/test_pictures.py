@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageChops, ImageOps, ImageStat
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor
+from tests.browser.people import BrowserVisitor, intercept
 from tests.fixtures_house import House, User
 from tests.http.proxies import nginx
 from tests.pictures import ORIENTATION, corners, quartered, written
@@ -132,7 +132,7 @@ def test_each_refusal_is_told_as_what_it_is(
         else:
             route.abort()
 
-    page.route("**/sell/photos", answer)
+    intercept(page, "**/sell/photos", answer)
     (tmp_path / "a.jpg").write_bytes(written(Image.new("RGB", (40, 30))))
     page.get_by_label("Add photos").set_input_files(tmp_path / "a.jpg")
     expect(page.locator(".refused")).to_contain_text(says)
@@ -149,7 +149,7 @@ def test_small_pictures_go_up_as_they_are(enter: Callable[..., BrowserVisitor], 
     def hold(route: Route) -> None:
         waiting.append(route)
 
-    page.route("**/sell/photos", hold)
+    intercept(page, "**/sell/photos", hold)
     page.get_by_label("Name of the lot").fill("Clock")
     page.get_by_label("Starting price").fill("1")
     with page.expect_request("**/sell/photos"):

@@ -9,6 +9,7 @@ const by = (id) => document.getElementById(id);
 
 // ---- The acts that wait. They survive a reload of this tab: their keys keep them from being done twice.
 let queue = JSON.parse(sessionStorage.getItem(stored) ?? "[]");
+const typedOn = new Map(); // the state that each act was typed on, by its key; a reload forgets it
 let sending = false;
 let offline = false;
 
@@ -28,7 +29,9 @@ function act(name, facts = {}) {
   untell();
   clearEntry();
   // An act on top of one that waits rests on the state after that one, which its answer names.
-  queue.push({ act: name, ...facts, key: window.clerk.newKey(), seen: queue.length ? null : desk.confirmed.block.tag });
+  const key = window.clerk.newKey();
+  typedOn.set(key, desk.confirmed);
+  queue.push({ act: name, ...facts, key, seen: queue.length ? null : desk.confirmed.block.tag });
   keep();
   send();
 }
@@ -58,6 +61,7 @@ async function send() {
     offline = false;
     const done = queue.shift();
     if (ok) {
+      typedOn.delete(done.key);
       if (queue.length) queue[0].seen = body.tag;
       sessionStorage.setItem(stored, JSON.stringify(queue));
       desk.answer(body.desk);
@@ -146,7 +150,8 @@ async function refusedPledge(one, { code, message }) {
 
 async function refused(one, { code, message }) {
   if (["pledge", "undo_pledge"].includes(one.act)) return refusedPledge(one, { code, message });
-  const before = desk.confirmed;
+  const before = typedOn.get(one.key) ?? desk.confirmed;
+  typedOn.clear();
   const followed = queue.map((each) => words.acts[each.act]).join(", ");
   queue = [];
   keep();
