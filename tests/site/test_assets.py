@@ -25,6 +25,8 @@ from tests.patience import SECONDS_MAX
 
 CSS = b"body { color: black }\n" * 40
 PLAIN = "/assets/site.css"
+CLASSIC = re.compile(r"""<script src="\{\{ asset\('([\w.]+)'\) \}\}"(?: defer)?>""")
+TOP_LEVEL = re.compile(r"^(?:const|let|class|(?:async )?function) (\w+)", re.MULTILINE)
 FOLDERS = [folder / "static" for folder in (FOLDER, *(area.folder for area in page_areas()))]
 
 
@@ -362,3 +364,17 @@ async def test_no_style_sheet_names_another_file() -> None:
     for sheet in (file for folder in FOLDERS for file in folder.rglob("*.css")):
         named = re.findall(r"(?:url\(\s*['\"]?|@import\s+['\"])(?!data:|#)([^)'\"]+)", sheet.read_text())
         assert [] == named, sheet.name
+
+
+def test_no_two_scripts_of_a_page_use_one_name() -> None:
+    """Classic scripts share their top-level names, so the later one of two would replace a function of the earlier one."""
+    templates = [path for folder in FOLDERS for path in (folder.parent / "templates").rglob("*.html")]
+    scripts = {path: CLASSIC.findall(path.read_text()) for path in templates}
+    files = {file.name: file.read_text() for folder in FOLDERS for file in folder.glob("*.js")}
+    everywhere = {
+        name for path in templates if path.name in ("base.html", "account_menu.html") for name in scripts[path]
+    }
+    assert "site.js" in everywhere
+    for path in templates:
+        names = [name for script in {*scripts[path], *everywhere} for name in TOP_LEVEL.findall(files[script])]
+        assert [] == sorted(name for name in set(names) if names.count(name) > 1), path.name
