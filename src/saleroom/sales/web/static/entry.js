@@ -179,25 +179,36 @@ async function doubt(body, code, facts, price) {
   return chosen && decided(body, code, chosen, facts);
 }
 
-// ---- A line that was typed: what the device can know is named before it is sent.
-async function accept(text) {
+// ---- A line that was typed: what the device can know is named before it is sent. The field is free for the next line at once,
+// so no key that follows a decision gets into this one; a line that is not taken comes back.
+async function enter(text) {
   tell("");
+  field.value = "";
+  if (!await accept(text) && field.value === "") field.value = text;
+}
+
+// Returns whether the line is in the queue.
+async function accept(text) {
   const meaning = lines.read(text, notation);
-  if (meaning.fault === "empty") return;
-  const fault = (name, facts) => tell(fill(words[name], facts));
-  if (meaning.fault) return fault(meaning.fault, { text: meaning.text });
-  if (sheet === null) return tell(words.noSheet);
+  if (meaning.fault === "empty") return false;
+  if (meaning.fault) return fault(meaning.fault, meaning.text);
+  if (sheet === null) return fault("noSheet");
   const { spans, ...body } = meaning;
   if (spans) {
     const chosen = lines.chosen(spans, sheet.lots);
-    if (chosen.fault) return fault(chosen.fault, { text: chosen.text });
+    if (chosen.fault) return fault(chosen.fault, chosen.text);
     body.labels = chosen.labels;
   }
   const sure = await checked(body);
-  if (sure === null) return;
-  if (!queue.add({ user: sheet.user, text: text.trim(), body: sure })) return tell(words.full);
-  if (field.value === text) field.value = "";
+  if (sure === null) return false;
+  if (!queue.add({ user: sheet.user, text: text.trim(), body: sure })) return fault("full");
   send();
+  return true;
+}
+
+function fault(name, text = "") {
+  tell(fill(words[name], { text }));
+  return false;
 }
 
 // Returns the line with what people decided, or null: then the reason is shown, or they went back.
@@ -239,7 +250,7 @@ const isSame = (lot, { price, paddle }) => (price === undefined ? lot.state === 
 
 by("entry").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!by("ask").open) accept(field.value);
+  if (!by("ask").open) enter(field.value);
 });
 
 // ---- What people can do with a line.
