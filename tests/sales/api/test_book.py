@@ -193,6 +193,9 @@ def test_a_draft_and_bad_lines_are_refused(house: House, live: LiveSale) -> None
     wrong = faults(live.staff.post(f"/sales/{live.gid}/book", json={"paddle": 0, "label": "x", "maximum": "much"}))
     assert {"paddle", "label", "maximum"} == wrong.keys()
     assert {"paddle", "label", "maximum"} == faults(live.staff.post(f"/sales/{live.gid}/book", json={})).keys()
+    need = {"name": "A new roof", "levels": ["100", "50"]}
+    label = live.staff.json("POST", f"/sales/{live.gid}/lots", json=need)["label"]
+    assert (409, "of_auctions") == refusal(sent(live.staff, live, 11, label, "60"))
     draft = live.staff.json("POST", "/sales", json={"title": "Soon", "kind": "live"})["gid"]
     answer = live.staff.post(f"/sales/{draft}/book", json={"paddle": 1, "label": "1", "maximum": "5"})
     assert (409, "not_published") == refusal(answer)

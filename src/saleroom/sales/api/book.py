@@ -119,6 +119,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             sales.SaleOver,
             sales.NotPublished,
             sales.NotInBook,
+            sales.OfAuctions,
             lots.AuctionOver,
             lots.AuctionNotStarted,
             lots.TakenDown,

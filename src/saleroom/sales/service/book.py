@@ -23,7 +23,7 @@ from saleroom.kernel.parties import Party
 from saleroom.sales.domain import book as rules
 from saleroom.sales.domain.book import BookLine, Entered, Line
 from saleroom.sales.domain.book_views import line_view
-from saleroom.sales.domain.errors import UnknownLot
+from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_lot, get_one
 from saleroom.sales.service.paddles import admitted, with_paddle
@@ -53,12 +53,15 @@ def enter(tx: Transaction, token: str, gid: str, line: BookLine, key: Idempotenc
     """Do what a line says, and return the JSON of a `BookLineView`. A line that is there already changes nothing.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, UnknownPaddle, SaleOver, BidsThere,
-    NotPublished, and as `domain.book`, `bidding.domain.bidding.place_bid` and the admission of the sale do.
+    NotPublished, OfAuctions of a fund-a-need, and as `domain.book`, `bidding.domain.bidding.place_bid` and the admission of
+    the sale do.
     """
     authenticate(tx, token, Right.RUN_SALE)
     sale = get_one(tx, gid, staff=True)
     rules.refuse_without_book(sale)
     lot = get_lot(tx, sale, line.label)
+    if lot.need is not None:
+        raise OfAuctions
     if lot.auction_id is None:
         raise UnknownLot
     auction = auctions.lock(tx, [lot.gid])[lot.gid]
