@@ -11,6 +11,21 @@ function tell() {
 }
 document.addEventListener("htmx:after:swap", tell);
 
+// The button of a fund-a-need: right after the level has changed under the finger, a press gives nothing.
+const settleMs = 600;
+const level = () => document.querySelector("#pledge-now button")?.dataset.pledge;
+let levelShown = level();
+let levelSince = -Infinity;
+document.addEventListener("htmx:after:swap", () => {
+  if (levelShown && level() && level() !== levelShown) levelSince = performance.now();
+  levelShown = level();
+});
+document.getElementById("pledge")?.addEventListener("submit", (event) => {
+  if (performance.now() - levelSince >= settleMs) return;
+  event.preventDefault();
+  said.textContent = event.target.dataset.changed;
+});
+
 // A network that is cut without a word ends no stream: without news from the house for a while, the page opens another one.
 const live = document.querySelector("[data-live]");
 const offline = document.getElementById("offline");
