@@ -18,6 +18,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
         N_("Pack the files without a password."),
     ),
     "formula": (N_("Some cells have formulas without a value, or errors. Put values in their place."),),
+    "has_pledges": (N_("Somebody has pledged on the lot, so this cannot change any more."),),
+    "kind_stays": (N_("A lot stays an auction or a fund-a-need. Withdraw it and add another one."),),
     "has_bids": (N_("Somebody has bid on the lot, so this cannot be changed any more."),),
     "lot_withdrawn": (N_("The lot is withdrawn and cannot be changed any more."),),
     "malformed_csv": (N_("The file cannot be read to its end. A quotation mark may lack its other one."),),
