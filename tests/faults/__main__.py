@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tests.faults import outbox, table, trial
+from tests.faults import live, outbox, table, trial
 from tests.faults.judging import faults
+from tests.faults.live import LiveOutcome, LiveTrial
 from tests.faults.outbox import OutboxOutcome, OutboxTrial
 from tests.faults.places import place
 from tests.faults.trial import Trial, TrialOutcome
@@ -28,7 +29,9 @@ from tests.fixtures_database import embedded_server
 from tests.needs import need
 
 BIDS = 10_000
-ALL: tuple[Trial | OutboxTrial, ...] = (*table.FULL, outbox.FULL)
+AnyTrial = Trial | OutboxTrial | LiveTrial
+AnyOutcome = TrialOutcome | OutboxOutcome | LiveOutcome
+ALL: tuple[AnyTrial, ...] = (*table.FULL, outbox.FULL, live.FULL)
 HEADINGS = (
     "deaths",
     "bids",
@@ -90,14 +93,14 @@ class TrialResult:
         self,
         name: str,
         where: str,
-        outcome: TrialOutcome | OutboxOutcome | None,
+        outcome: AnyOutcome | None,
         faults: list[str],
         seconds: float,
     ) -> None:
         self.name, self.where, self.outcome, self.faults, self.seconds = name, where, outcome, faults, seconds
 
 
-def _planned(only: str, on: str) -> Iterator[tuple[Trial | OutboxTrial, str]]:
+def _planned(only: str, on: str) -> Iterator[tuple[AnyTrial, str]]:
     names, places = ([word.strip() for word in words.split(",") if word.strip()] for words in (only, on))
     for one in ALL:
         for where in one.on:
@@ -105,15 +108,17 @@ def _planned(only: str, on: str) -> Iterator[tuple[Trial | OutboxTrial, str]]:
                 yield one, where
 
 
-def _try(one: Trial | OutboxTrial, where: str, bids: int, server: Any) -> TrialResult:
+def _try(one: AnyTrial, where: str, bids: int, server: Any) -> TrialResult:
     started = time.monotonic()
-    outcome: TrialOutcome | OutboxOutcome | None = None
+    outcome: AnyOutcome | None = None
     found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="saleroom-faults-") as folder:
         try:
             with place(where, Path(folder), server, on_disk=one.on_disk) as there:
                 if isinstance(one, OutboxTrial):
                     outcome = asyncio.run(outbox.run(one, Path(folder), where, there))
+                elif isinstance(one, LiveTrial):
+                    outcome = asyncio.run(live.run(one, Path(folder), where, there))
                 else:
                     outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
             found = outcome.faults
@@ -145,10 +150,10 @@ def _table(found: list[TrialResult]) -> Table:
     return shown
 
 
-def _row(found: TrialResult, outcome: TrialOutcome | OutboxOutcome | None) -> list[str]:
+def _row(found: TrialResult, outcome: AnyOutcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
-    if isinstance(outcome, OutboxOutcome):
+    if isinstance(outcome, OutboxOutcome | LiveOutcome):
         return [found.name, found.where, *[""] * len(HEADINGS), str(outcome)]
     told, recorded = outcome.told, outcome.recorded
     missing = sum(one.missing for one in told) + recorded.lost

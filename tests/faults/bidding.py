@@ -181,7 +181,7 @@ class BidStorm:
         while True:
             tries.append(datetime.now(UTC))
             try:
-                async with self._http.request(method, path, json=body, headers=_headers(token, key)) as answer:
+                async with self._http.request(method, path, json=body, headers=headers(token, key)) as answer:
                     said = await answer.json()
                     if answer.status in {200, 201, 400, 409}:
                         self._keep(said, key, tries)
@@ -209,14 +209,15 @@ class BidStorm:
             self.receipts.append(said["receipt"])
 
     async def _once(self, method: str, path: str, token: str | None, body: Any) -> Any:
-        async with self._http.request(method, path, json=body, headers=_headers(token, None)) as answer:
+        async with self._http.request(method, path, json=body, headers=headers(token, None)) as answer:
             assert answer.status in {200, 201}, await answer.text()
             return await answer.json()
 
 
-def _headers(token: str | None, key: str | None) -> dict[str, str]:
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    return headers if key is None else {**headers, "Idempotency-Key": key}
+def headers(token: str | None, key: str | None) -> dict[str, str]:
+    """Return the headers of a request by the holder of a token, under a key."""
+    bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
+    return bearer if key is None else {**bearer, "Idempotency-Key": key}
 
 
 def _instant(at: datetime) -> str:

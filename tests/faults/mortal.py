@@ -40,11 +40,14 @@ POINTS = {
     "reply sent": "a command's answer is with the kernel",
     "close decided": "an auction's close is written and not committed",
     "close committed": "an auction's close is committed and nobody has been told",
+    "act decided": "an act of a clerk is written and not committed",
+    "act committed": "an act of a clerk is committed and nobody has been told",
 }
 _WRITES = {
     "place_bids": (None, "bid decided", "bid committed"),
     "mark_delivered": ("event acknowledged", "mark written", "mark committed"),
     "settle_due": (None, "close decided", "close committed"),
+    "act": (None, "act decided", "act committed"),
 }
 """Use case -> the points before it, at its end within the transaction, and after the commit."""
 _IDLE: dict[str, Callable[[Any], bool]] = {"settle_due": lambda settled: settled.count == 0}

@@ -129,9 +129,9 @@ def _people(chance: Random) -> Iterator[PlannedRequest]:
 
 def _catalogue(chance: Random, sale: Evening) -> Iterator[PlannedRequest]:
     """The lots get another order and other numbers, and some are withdrawn."""
-    for _ in range(chance.choice((1, 2, 3))):
-        first = chance.choice((None, None, 1, 20))
-        at = _moment(chance, 0.5, 4.0 if chance.random() < 0.6 else 30.0)
+    for _ in range(chance.choice((1, 2, 3) if sale.live else (2, 3, 4))):
+        first = chance.choice((None, None, 1, 20) if sale.live else (None, None, None, 20))
+        at = _moment(chance, 0.5, 30.0 if chance.random() < 0.4 else 4.0 if sale.live else 12.0)
         yield _request(
             chance, at, "order", chance.choice((STAFF, STAFF, STAFF, CLERKS[0])), first=first, turn=chance.randrange(9)
         )
@@ -206,7 +206,7 @@ def _clerks(chance: Random, sale: Evening) -> Iterator[PlannedRequest]:
             else:
                 yield act(chance.choice(SLIPS) if what == "slip" else what, whose=7)
         at = round(at + chance.choice((0.1, 0.5)), 2)
-        yield act("finish", whose=chance.choice((7, 8, 1, 2)), skips=chance.random() < 0.1, hasty=chance.random() < 0.3)
+        yield act("finish", whose=chance.choice((7, 8, 1, 2)), skips=chance.random() < 0.3, hasty=chance.random() < 0.3)
         if chance.random() < 0.3:
             at = round(at + 0.3, 2)
             yield act("undo")

@@ -16,7 +16,7 @@ from saleroom.bidding.domain.auction import refuse_if_over
 from saleroom.bidding.domain.block_events import ActUndone, AuctionSkipped, Stage
 from saleroom.bidding.domain.events import Outcome
 from saleroom.sales.domain import block as block_of_sale
-from saleroom.sales.domain import clocks, order
+from saleroom.sales.domain import clocks
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.service import admission as admission_of_sales
@@ -198,19 +198,6 @@ def declined_may_bid() -> Iterator[None]:
 def ends_stay() -> Any:
     """Ends do not follow those before them."""
     return patch.object(clocks, "earliest_ends", lambda in_order, spacing: iter(()))
-
-
-@plant_in("timed")
-@contextmanager
-def end_moved_under_bidders() -> Iterator[None]:
-    """A new order moves the ends of lots that have bids."""
-    deal = order.deal_ends
-
-    def anyhow(places: Any, labels: Any) -> Any:
-        return deal([structs.replace(place, has_bids=False) for place in places], labels)
-
-    with patch.object(ordering, "deal_ends", anyhow):
-        yield
 
 
 @plant_in("live", "timed")

@@ -145,7 +145,7 @@ def _time(before: Auction, event: Event, after: Auction, now: datetime) -> Itera
     if isinstance(event, BidPlaced) and before.status != Status.OPEN:
         yield f"a bid while the auction was {before.status}"
     if isinstance(event, AuctionClosed | AuctionCancelled):
-        own = before.ends_at if before.ends_at is not None and now >= before.ends_at else now
+        own = before.ends_at if before.ends_at is not None and before.clock(now) >= before.ends_at else now
         if event.at != own:
             yield f"{event.TYPE} as of {event.at}, and its own end was {own}"
     elif event.at != now and not (isinstance(event, AuctionOpened) and event.at == before.starts_at):
