@@ -36,7 +36,7 @@ from saleroom.sales.service import needs
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
 from saleroom.sales.service.floor import floor
 from saleroom.sales.service.paddles import admitted, with_paddle
-from saleroom.sales.service.reading import views
+from saleroom.sales.service.reading import shown_as
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction
 
@@ -215,11 +215,13 @@ def _keep_state(tx: Transaction, before: Auction, after: Auction) -> None:
 
 def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     last = None if sale.block is None else lots.by_gid(tx, sale.id, sale.block)
-    called: Called | None = last if last is None or last.need is not None else auctions.get(tx, last.gid)
     waiting = lots.to_be_called(tx, sale.id, 0 if last is None else last.rank, NEXT_LOTS + 1) if sale.is_public else []
+    # The lot and its tag are read together: the hammer may fall between two statements.
+    at_head, rest = [] if last is None else lots.with_auctions(tx, [last]), lots.with_auctions(tx, waiting)
+    called: Called | None = last if last is None or last.need is not None else at_head[0].auction
     on_block = called is not None and called.block is not None
-    following = [one for one in waiting if not (on_block and last is not None and one.gid == last.gid)][:NEXT_LOTS]
-    shown_lots = views(tx, viewer, [*([] if last is None else [last]), *following])
+    following = [one for one in rest if not (on_block and last is not None and one.lot.gid == last.gid)][:NEXT_LOTS]
+    shown_lots = shown_as(tx, viewer, [*at_head, *following])
     first = shown_lots[0] if last is not None else None
     return BlockView(
         sale=sale.gid,
