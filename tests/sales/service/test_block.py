@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import select, text
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.service import audit
+from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.service import audit, sanctions
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage.tables import audit as audit_table
 from saleroom.admin.ledger_check import faults_of
@@ -243,6 +244,22 @@ async def test_paddles_are_admitted_as_bidders_are(database: Database) -> None:
     await do(on, Act.SELL)
     assert "#113" == getattr((await lots(on))[0].leader, "name", None)
     await sound(on)
+
+
+async def test_nobody_bids_by_a_clerk_who_is_banned(database: Database) -> None:
+    """A ban of the house holds at the paddle too: for bids, for the name of the floor's bid, and until it is lifted."""
+    on = await evening(database)
+    owner, bob = await person(database), await person(database, "bob")
+    await database.write(accounts.set_role, owner.account.id, Role.OWNER)
+    await paddle(on, 112, username="bob")
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}))
+    await database.write(sanctions.impose, "bob", Sanction.BAN, "Unpaid.")
+    for act, said in ((Act.NAME, {"paddle": 112}), (Act.BID, {"amount": "110", "paddle": 112})):
+        refusal = await refused(RegistrationDeclined, on, act, **said)
+        assert "Unpaid." == refusal.facts["reason"]
+    await database.write(sanctions.lift, owner.token, "bob", "")
+    await do(on, Act.BID, amount="110", paddle=112)
+    assert bob.account.id == (await lots(on))[0].leader.id  # type: ignore[union-attr]  # somebody leads
 
 
 async def test_lots_are_skipped_passed_and_decided_later(database: Database) -> None:

@@ -40,6 +40,7 @@ class Participant(Struct, frozen=True, kw_only=True):
     """A user in one sale. `id` is the store's number, and `reason` that for which staff declined them, empty otherwise.
 
     `is_guest`: somebody without an account, whose user nobody can log in to. `name` and `contact` are for staff alone.
+    `barred_for` is the reason for which the house has suspended or banned the user, while that is in force.
     """
 
     id: int
@@ -56,6 +57,7 @@ class Participant(Struct, frozen=True, kw_only=True):
     contact: str = ""
     checked_in_at: datetime | None = None
     is_guest: bool = False
+    barred_for: str | None = None
 
     @property
     def may_bid(self) -> bool:
@@ -117,7 +119,12 @@ def on_registration(sale: Sale, was: Participant | None) -> tuple[Standing, Deci
 
 
 def refuse_to_bid(sale: Sale, participant: Participant | None) -> None:
-    """Raise NotRegistered, RegistrationPending or RegistrationDeclined unless the user may bid in the sale."""
+    """Raise NotRegistered, RegistrationPending or RegistrationDeclined unless the user may bid in the sale.
+
+    Whom the house has suspended or banned bids neither online nor by a clerk.
+    """
+    if participant is not None and participant.barred_for is not None:
+        raise RegistrationDeclined(sale=sale.gid, reason=participant.barred_for)
     if participant is None:
         if needs_registration(sale):
             raise NotRegistered(sale=sale.gid)

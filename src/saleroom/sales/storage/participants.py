@@ -19,7 +19,9 @@ from saleroom.sales.storage.tables import consignors, lots, participants, pledge
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
-_ROWS = select(participants, users.c.username).join_from(participants, users, users.c.id == participants.c.user_id)
+_ROWS = select(participants, users.c.username, users.c.barred, users.c.barred_until, users.c.barred_reason).join_from(
+    participants, users, users.c.id == participants.c.user_id
+)
 _OWED = (Outcome.SOLD, Outcome.CONDITIONAL)
 Pairs = Collection[tuple[int, int]]
 """Numbers of sales and users."""
@@ -30,7 +32,7 @@ def add(tx: Transaction, one: Participant) -> Participant:
     row = {"gid": one.gid, "sale_id": one.sale_id, "user_id": one.user.id, **_columns(one)}
     row |= {"registered_at": one.registered_at, "guest": one.is_guest}
     number = tx.execute(insert(participants).returning(participants.c.id), row).scalar_one()
-    return _participant(tx.execute(_ROWS.where(participants.c.id == number)).one())
+    return _participant(tx, tx.execute(_ROWS.where(participants.c.id == number)).one())
 
 
 def save(tx: Transaction, one: Participant) -> None:
@@ -51,20 +53,20 @@ def of_pairs(tx: Transaction, pairs: Pairs, *, locked: bool) -> dict[tuple[int, 
     which = among_pairs(tx, (participants.c.sale_id, participants.c.user_id), pairs)
     if locked and not _lock(tx, select(participants.c.id).where(which)):
         return {}
-    return {(row.sale_id, row.user_id): _participant(row) for row in tx.execute(_ROWS.where(which))}
+    return {(row.sale_id, row.user_id): _participant(tx, row) for row in tx.execute(_ROWS.where(which))}
 
 
 def lock(tx: Transaction, sale_id: int, gids: Collection[str]) -> dict[str, Participant]:
     """Return these participants of a sale, locked until the transaction ends, by gid."""
     which = (participants.c.sale_id == sale_id, among(tx, participants.c.gid, gids))
     _lock(tx, select(participants.c.id).where(*which))
-    return {row.gid: _participant(row) for row in tx.execute(_ROWS.where(*which))}
+    return {row.gid: _participant(tx, row) for row in tx.execute(_ROWS.where(*which))}
 
 
 def by_gids(tx: Transaction, sale_id: int, gids: Collection[str]) -> dict[str, Participant]:
     """Return these participants of a sale, not locked, by gid."""
     which = (participants.c.sale_id == sale_id, among(tx, participants.c.gid, gids))
-    return {row.gid: _participant(row) for row in tx.execute(_ROWS.where(*which))}
+    return {row.gid: _participant(tx, row) for row in tx.execute(_ROWS.where(*which))}
 
 
 def _lock(tx: Transaction, statement: Select[Any]) -> Sequence[int]:
@@ -75,7 +77,7 @@ def _lock(tx: Transaction, statement: Select[Any]) -> Sequence[int]:
 def with_paddle(tx: Transaction, sale_id: int, paddle: int) -> Participant | None:
     """Return the participant of a sale with this paddle, not locked."""
     row = tx.execute(_ROWS.where(participants.c.sale_id == sale_id, participants.c.paddle == paddle)).first()
-    return None if row is None else _participant(row)
+    return None if row is None else _participant(tx, row)
 
 
 def find(tx: Transaction, sale_id: int, user_id: int) -> Participant | None:
@@ -100,13 +102,13 @@ def page(tx: Transaction, sale_id: int, text: str, limit: int, before: int | Non
         found = found.where(or_(*begins, *paddle))
     if before is not None:
         found = found.where(participants.c.id < before)
-    return [_participant(row) for row in tx.execute(found)]
+    return [_participant(tx, row) for row in tx.execute(found)]
 
 
 def with_paddles(tx: Transaction, sale_id: int) -> list[Participant]:
     """Return all participants of a sale that have a paddle, in the order of these."""
     found = _ROWS.where(participants.c.sale_id == sale_id, participants.c.paddle.is_not(None))
-    return [_participant(row) for row in tx.execute(found.order_by(participants.c.paddle))]
+    return [_participant(tx, row) for row in tx.execute(found.order_by(participants.c.paddle))]
 
 
 def count(tx: Transaction, sale_id: int) -> int:
@@ -167,7 +169,12 @@ def _columns(one: Participant) -> dict[str, Any]:
     }
 
 
-def _participant(row: Row[Any]) -> Participant:
+def _barred_for(tx: Transaction, row: Row[Any]) -> str | None:
+    is_barred = row.barred is not None and (row.barred_until is None or tx.now() < row.barred_until)
+    return (row.barred_reason or "") if is_barred else None
+
+
+def _participant(tx: Transaction, row: Row[Any]) -> Participant:
     return Participant(
         id=row.id,
         gid=row.gid,
@@ -183,4 +190,5 @@ def _participant(row: Row[Any]) -> Participant:
         contact=row.contact,
         checked_in_at=row.checked_in_at,
         is_guest=row.guest,
+        barred_for=_barred_for(tx, row),
     )
