@@ -21,7 +21,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House
 from tests.mqtt.test_asyncapi import DOCUMENT as MESSAGES
 
-TOGETHER = {"ladder_start", "ladder_order", "above_maximum", "required_by_act"}
+TOGETHER = {"ladder_start", "ladder_order", "above_maximum", "required_by_act", "first_tier", "tiers_rise"}
 """Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
 """Faults that depend on characters: a text is trimmed, must show something, and has nothing that steers a terminal."""

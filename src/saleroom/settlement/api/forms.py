@@ -21,6 +21,14 @@ from saleroom.settlement.domain.rates import Payer, RateCard
 from saleroom.settlement.domain.scales import PERCENT_MAX, TIERS_MAX, Scale, Tier, tiers_fault
 from saleroom.settlement.domain.tax import Country, Goods
 
+PERCENT_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^(?:100(?:\.0{1,3})?|(?:0|[1-9][0-9]?)(?:\.[0-9]{1,3})?)$"},
+        {"type": "integer", "minimum": 0, "maximum": 100},
+    ],
+    "description": "An exact percentage of 0 to 100; a string is safer than a number.",
+}
+
 
 def percent(raw: bytes) -> Decimal | Fault:
     """Return a percentage of 0 to 100."""
@@ -83,7 +91,7 @@ _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 _TIER = (
     Field(name="above", to="above", parse=money, schema=MONEY_SCHEMA, required=True, about="Above this price."),
-    Field(name="percent", to="percent", parse=percent, schema=MONEY_SCHEMA, required=True, about="So many per cent."),
+    Field(name="percent", to="percent", parse=percent, schema=PERCENT_SCHEMA, required=True, about="So many per cent."),
 )
 _SCALE = (
     Field(
@@ -103,7 +111,7 @@ _SCALE = (
     money_field("minimum", "minimum", "The least that is taken of a lot that is sold."),
 )
 _BY_CHANNEL = tuple(
-    Field(name=one.value, to=one.value, parse=percent, schema=MONEY_SCHEMA, about="Per cent of the hammer price.")
+    Field(name=one.value, to=one.value, parse=percent, schema=PERCENT_SCHEMA, about="Per cent of the hammer price.")
     for one in Channel
 )
 
@@ -113,7 +121,7 @@ def _scale_field(name: str, about: str) -> Field:
 
 
 def _percent_field(name: str, about: str) -> Field:
-    return Field(name=name, to=name, parse=percent, schema=MONEY_SCHEMA, about=about)
+    return Field(name=name, to=name, parse=percent, schema=PERCENT_SCHEMA, about=about)
 
 
 def choice(name: str, to: str, kind: type[StrEnum], about: str) -> Field:
