@@ -9,6 +9,7 @@ from saleroom.accounts.web import pages as account_pages
 from saleroom.bidding.web import pages as bidding_pages
 from saleroom.notices.web import pages as notice_pages
 from saleroom.sales.web import pages as sale_pages
+from saleroom.settlement.web import pages as settlement_pages
 from saleroom.site.pages import Pages
 from saleroom.site.site import Address, AreaPages, Site
 
@@ -16,7 +17,7 @@ from saleroom.site.site import Address, AreaPages, Site
 def page_areas() -> list[AreaPages]:
     """Return the pages of each area, over no house."""
     nothing: Any = SimpleNamespace(feed=None)
-    later = [notice_pages.area_pages(nothing), sale_pages.area_pages(nothing)]
+    later = [notice_pages.area_pages(nothing), settlement_pages.area_pages(nothing), sale_pages.area_pages(nothing)]
     return [*later, bidding_pages.area_pages(nothing), account_pages.area_pages(nothing)]
 
 
