@@ -79,7 +79,7 @@ WORDS = Words(
         "digests": (N_("The digests of labels are not those that the house gave."),),
         "digests_length": (N_("A sale can have %(limit)s lots."),),
         "book_line": (
-            N_("Enter a paddle, a lot and an amount, such as 12 45 500. A hyphen takes the bid back: 12 45 -"),
+            N_("Enter paddle, lot and amount, such as 12 45 500, or a hyphen for the amount to take the bid back."),
         ),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
         "levels_count": (N_("Enter 1 to %(most)s levels."),),
