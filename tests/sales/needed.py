@@ -88,5 +88,5 @@ PAGES: dict[str, Right | None] = {
 
 ANY_OF = {"GET /admin/sales/{gid}/paper"}
 """Pages for which any right of those who work on sales will do (`tests/sales/web/test_paper.py`)."""
-PARTS = {"label": "1", "participant": "AAAAAAAAAAAA", "code": "K1"}
+PARTS = {"label": "1", "participant": "AAAAAAAAAAAA", "code": "K1", "buyer": "12"}
 """Values for the second parameters of paths, by their names: each has the right form."""

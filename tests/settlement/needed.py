@@ -35,3 +35,17 @@ PAGES: dict[str, Right | None] = dict.fromkeys(
     ),
     Right.SET_RATES,
 )
+
+_DESK = ("accountsOfSale", "exportAccountsCsv", "desk", "takePayments", "refundBuyer", "statement", "payOut")
+ENDPOINTS |= dict.fromkeys(_DESK, Right.SETTLE)
+_DESK_PAGES = (
+    "GET /admin/desk",
+    "GET /admin/desk/{gid}",
+    "POST /admin/desk/{gid}/payments",
+    "POST /admin/desk/{gid}/refund",
+    "GET /admin/desk/{gid}/accounts",
+    "GET /admin/desk/{gid}/accounts.csv",
+    "GET /admin/desk/{gid}/statements/{code}",
+    "POST /admin/desk/{gid}/statements/{code}",
+)
+PAGES |= dict.fromkeys(_DESK_PAGES, Right.SETTLE)

@@ -1,4 +1,4 @@
-"""Settlement as rows: a rate card in two versions, and choices of it."""
+"""Settlement as rows: a rate card in two versions, choices of it, and a journal."""
 
 from decimal import Decimal
 
@@ -9,12 +9,14 @@ from saleroom.kernel.parties import Party as User
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents import Draft, Kind, Line, Party
-from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.domain.documents import Draft, Line, Party
+from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Result, Settled, of_lot, of_money, reversed_
+from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import rates
+from saleroom.settlement.storage import journal, rates
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -27,7 +29,7 @@ CARD = RateCard(
 
 
 def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
-    """Store a rate card whose name is `said`, and have it chosen for the sale, a lot and a consignor."""
+    """Store a rate card whose name is `said`, chosen for a sale, a lot and a consignor; documents; and a journal."""
     card = rates.add(tx, "card", said)
     for number in (1, 2):
         rates.add_version(tx, card, number, CARD, staff.id)
@@ -37,6 +39,16 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     rates.choose(tx, None, rate_choices.c.lot_id, lot.id, staff.id)
     rates.choose(tx, card, rate_choices.c.consignor_id, lot.entry.consignor_id, staff.id)
     _issue(tx, sale, lot, staff, said)
+    result = Result(
+        buyer=staff.id, price=Decimal("10.000"), at=tx.now(), consignor=lot.entry.consignor_id, scheme=None, version=1
+    )
+    hammer = Hammer(price=result.price, on=result.at.date())
+    settled = Settled(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
+    postings = of_lot(settled)
+    entry = journal.add(tx, sale.id, Kind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
+    journal.add(tx, sale.id, Kind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
+    paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
+    journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)
 
 
 def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> None:
@@ -45,9 +57,15 @@ def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> Non
     line = Line(text=said, net=Decimal("10.000"), scheme=TaxScheme.NONE, lot=lot.gid, label=lot.label)
     house = Party(name=said)
     draft = Draft(
-        kind=Kind.INVOICE, language="en", currency="EUR", house=house, party=house, sale=said, lines=(line, line)
+        kind=DocumentKind.INVOICE,
+        language="en",
+        currency="EUR",
+        house=house,
+        party=house,
+        sale=said,
+        lines=(line, line),
     )
     made = issue(tx, draft, owner, numbers)
     credit(tx, made.gid, [1])
-    statement = structs.replace(draft, kind=Kind.STATEMENT)
+    statement = structs.replace(draft, kind=DocumentKind.STATEMENT)
     issue(tx, statement, Owner(sale_id=sale.id, consignor_id=lot.entry.consignor_id), numbers)

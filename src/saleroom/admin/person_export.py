@@ -49,6 +49,7 @@ from saleroom.sales.storage.tables import consignors, participants, pledges, sal
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.tables import journal_postings
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
 
@@ -104,6 +105,7 @@ lots.json           the lots that you have offered
 participants.json   your registrations for sales, with paddle, limit and what you have told of yourself
 pledges.json        what you have pledged in sales
 documents.json      invoices, statements and credit notes that were issued to you
+journal_postings.json  what the accounts of sales say of you as a buyer: what you owed and paid
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
@@ -216,6 +218,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("participants", participants.c.id, participants.c.user_id == user_id),
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
         Part("documents", documents.c.id, documents.c.user_id == user_id),
+        Part("journal_postings", journal_postings.c.id, journal_postings.c.user_id == user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),

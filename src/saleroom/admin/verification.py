@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import msgspec
 
 from saleroom.admin.backups import refuse_missing, summary_line
 from saleroom.admin.interruption import StopCheck, run_interruptible
-from saleroom.admin.ledger_check import CheckResult, check
+from saleroom.admin.ledger_check import FAULTS_MAX, CheckResult, check
 from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
 from saleroom.settings import Settings
+from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.progress import Progress
 
@@ -42,6 +44,8 @@ async def _check(database: Database) -> CheckResult:
                 progress.report(what, done, total)
 
             freeze_newest(tx)
-            return check(tx, report)
+            found = check(tx, report)
+            found.faults += islice(journal_faults(tx), FAULTS_MAX)
+            return found
 
         return await run_interruptible(database.read, work)

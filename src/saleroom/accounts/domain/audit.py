@@ -78,6 +78,8 @@ class Act(StrEnum):
     RESULT_TAKEN_BACK = "result.taken_back"
     DOCUMENT_ISSUED = "document.issued"
     DOCUMENT_CREDITED = "document.credited"
+    MONEY_TAKEN = "money.taken"
+    MONEY_PAID_OUT = "money.paid_out"
 
 
 ACTS: Mapping[Act, str] = {
@@ -132,6 +134,8 @@ ACTS: Mapping[Act, str] = {
     Act.RESULT_TAKEN_BACK: "took back the result of lots",
     Act.DOCUMENT_ISSUED: "issued a document",
     Act.DOCUMENT_CREDITED: "took lines of a document back",
+    Act.MONEY_TAKEN: "took a payment",
+    Act.MONEY_PAID_OUT: "paid money out",
 }
 """Each act in words that go after who did it."""
 

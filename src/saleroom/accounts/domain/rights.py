@@ -92,7 +92,7 @@ MEANINGS: Mapping[Right, str] = {
     Right.RUN_SALE: "run sales as their clerk",
     Right.REOPEN_LOTS: "reopen lots that the hammer has closed, and decide for their sellers",
     Right.SET_RATES: "make rate cards and choose which of them holds",
-    Right.SETTLE: "issue invoices, statements and credit notes",
+    Right.SETTLE: "take payments, pay out, issue documents, and read the accounts of sales",
 }
 """Each right in words that go after "you may"."""
 

@@ -60,6 +60,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.RESULT_TAKEN_BACK: N_("took back the result of lots"),
     Act.DOCUMENT_ISSUED: N_("issued a document"),
     Act.DOCUMENT_CREDITED: N_("took lines of a document back"),
+    Act.MONEY_TAKEN: N_("took a payment"),
+    Act.MONEY_PAID_OUT: N_("paid money out"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

@@ -35,7 +35,7 @@ RIGHTS: Mapping[str, str] = {
     Right.RUN_SALE: N_("run sales as their clerk"),
     Right.REOPEN_LOTS: N_("reopen lots that the hammer has closed, and decide for their sellers"),
     Right.SET_RATES: N_("make rate cards and choose which of them holds"),
-    Right.SETTLE: N_("issue invoices, statements and credit notes"),
+    Right.SETTLE: N_("take payments, pay out, issue documents, and read the accounts of sales"),
 }
 """The rights as pages name them: the same words as `domain.rights.MEANINGS`, and translated."""
 

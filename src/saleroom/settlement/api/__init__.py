@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import documents, rates
+from saleroom.settlement.api import desk, documents, rates
 
-ENDPOINTS = (*rates.ENDPOINTS, *documents.ENDPOINTS)
+ENDPOINTS = (*rates.ENDPOINTS, *desk.ENDPOINTS, *documents.ENDPOINTS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from saleroom.bidding.domain.events import Channel
-from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.api import document_vocabulary
+from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.journal import Book, Method
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 
@@ -17,6 +19,24 @@ VOCABULARY = Vocabulary(
         **document_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
+        "balance": (SIGNED, "The balance: what is positive is there, or owed to the house."),
+        "bill": ({}, "What the lot costs its buyer and brings its consignor."),
+        "balances": ({}, "The balances of the accounts; their sum is 0."),
+        "buyers": ({}, "The buyers of the sale, and what is left to pay."),
+        "change": (MONEY, "What is given back in cash."),
+        "consignorBalances": ({}, "The consignors of the sale, and what the house owes them."),
+        "hammerTotal": (MONEY, "The sum of the hammer prices."),
+        "lotName": ({}, "The name of the lot."),
+        "lotsBought": (COUNT, "How many lots they have bought."),
+        "lotsSold": (COUNT, "How many of their lots are sold."),
+        "method": ({"enum": list(Method)}, "How the money moved."),
+        "money": ({}, "The payments, the oldest first."),
+        "moved": (SIGNED, "How much: positive to the house, negative from it."),
+        "paidAt": (INSTANT, "When it moved."),
+        "settledLots": ({}, "The lots with their lines, in the order of calling."),
+        "soldLots": (COUNT, "How many lots are sold."),
+        "toPayOut": (SIGNED, "What the house owes the consignor; negative if they owe it."),
+        "unsoldLots": (COUNT, "How many lots are over and not sold."),
         "card": ({"pattern": GID_PATTERN}, "The rate card."),
         "cardName": ({}, "By what name the house knows the rate card."),
         "cardVersion": ({"minimum": 1}, "The number of the version: each change makes another one."),
@@ -31,6 +51,7 @@ VOCABULARY = Vocabulary(
         "hiddenTax": (MONEY, "The tax inside the amount by the margin scheme, which no paper shows."),
         "insurance": (_PERCENT, "Insurance of a lot that is sold, in per cent of the hammer price."),
         "item": ({"enum": list(Item)}, "What the line is about."),
+        "ledgerAccount": ({"enum": list(Book)}, "The account of the journal."),
         "legalWords": ({}, "What the law wants to be said on paper; null if nothing."),
         "lineAmount": (SIGNED, "The amount without the tax on top of it; what a consignor bears is negative."),
         "lineTax": (SIGNED, "The tax on top of the amount."),
@@ -52,6 +73,8 @@ VOCABULARY = Vocabulary(
     },
     forms={
         ("DocumentLineView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme of its lot."},
+        ("DeskView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it to them."},
+        ("BuyerBalanceView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it."},
         ("RateCardView", "taxScheme"): {
             "enum": list(TaxScheme),
             "description": "The tax scheme of lots that have none themselves.",
@@ -62,5 +85,9 @@ VOCABULARY = Vocabulary(
             "description": "The rate card that is chosen; null for none of its own.",
         },
     },
-    tags={"settlement": "After the hammer: rates, what lots cost and bring, and documents."},
+    facts={
+        Overpaid: {"owed": {**MONEY, "description": "What is left to pay."}},
+        NotOwedByHouse: {"owed": {**MONEY, "description": "What the house owes."}},
+    },
+    tags={"settlement": "After the hammer: rates, what lots cost and bring, payments, accounts and documents."},
 )

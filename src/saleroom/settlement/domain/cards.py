@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -26,25 +24,6 @@ class Version(Struct, frozen=True, kw_only=True):
     number: int
     since: datetime
     card: RateCard
-
-
-class Choice(Struct, frozen=True):
-    """That a rate card holds from an instant on; `card_id` is None for none of its own."""
-
-    card_id: int | None
-    since: datetime
-
-
-_Of = TypeVar("_Of", Version, Choice)
-
-
-def holding(dated: Sequence[_Of], at: datetime) -> _Of | None:
-    """Return the one that held at an instant, or the first one after it: `dated` are in the order of their beginnings.
-
-    So a card that is chosen only after the hammer counts for what was sold before.
-    """
-    before = [one for one in dated if one.since <= at]
-    return before[-1] if before else dated[0] if dated else None
 
 
 class RateTierView(Struct, frozen=True):

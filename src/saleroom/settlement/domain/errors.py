@@ -51,3 +51,15 @@ class NothingToIssue(Conflict):
     """No lot of theirs ended that is not on a document already."""
 
     code = "nothing_to_issue"
+
+
+class Overpaid(Conflict):
+    """More is paid than owed, and not in cash, so that there is no change; `owed` is what is left to pay."""
+
+    code = "overpaid"
+
+
+class NotOwedByHouse(Conflict):
+    """The house does not owe so much; `owed` is what it owes."""
+
+    code = "not_owed_by_house"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import Channel, Outcome
+from saleroom.bidding.domain.events import BidPlaced, Channel, Outcome
+from saleroom.bidding.storage import event_log
 from saleroom.sales.domain.lots import Lot
-from saleroom.sales.storage import participants
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.cards import Choice, holding
+from saleroom.settlement.domain.choices import version_for
 from saleroom.settlement.domain.drafting import BilledLot
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import rates
@@ -28,17 +27,16 @@ def billed(tx: Transaction, decided: Sequence[tuple[Lot, Auction]], places: int)
     ]
     chosen = {one.card_id for found in choices for some in found.values() for one in some if one.card_id is not None}
     versions = rates.versions_of(tx, chosen)
-    channels = _channels(tx, decided)
     made = []
     for lot, auction in decided:
         at = auction.closed_at
         assert at is not None, "it is over"
-        card_id = _chosen([found.get(number, []) for found, number in zip(choices, _key(lot), strict=True)], at)
-        version = None if card_id is None else holding(versions[card_id], at)
+        own = [found.get(number, []) for found, number in zip(choices, _key(lot), strict=True)]
+        version = version_for(at, own, versions)
         hammer = Hammer(
             price=auction.current_bid if auction.outcome is Outcome.SOLD else None,
             on=at.date(),
-            channel=channels.get((lot.sale_id, auction.leader.id if auction.leader else 0), Channel.ONLINE),
+            channel=channel_of(tx, auction),
             scheme=lot.entry.tax_scheme,
         )
         found = bill(RateCard() if version is None else version.card, hammer, places)
@@ -59,15 +57,8 @@ def _key(lot: Lot) -> tuple[int, int, int]:
     return lot.id, lot.entry.consignor_id or 0, lot.sale_id
 
 
-def _chosen(choices: Sequence[Sequence[Choice]], at: datetime) -> int | None:
-    """Return the number of the card that held, from the choices of the lot, the consignor and the sale."""
-    for some in choices:
-        found = holding(some, at)
-        if found is not None and found.card_id is not None:
-            return found.card_id
-    return None
-
-
-def _channels(tx: Transaction, some: Sequence[tuple[Lot, Auction]]) -> dict[tuple[int, int], Channel]:
-    pairs = {(lot.sale_id, auction.leader.id) for lot, auction in some if auction.leader is not None}
-    return {pair: one.channel for pair, one in participants.of_pairs(tx, pairs, locked=False).items()}
+def channel_of(tx: Transaction, auction: Auction) -> Channel:
+    """Return the channel of the bid that won: it is noted where a clerk took it."""
+    placed = [one for one in event_log.read(tx, auction.id) if isinstance(one, BidPlaced)]
+    won = [one for one in placed if one.amount == auction.current_bid]
+    return (won[-1].channel if won else None) or Channel.ONLINE

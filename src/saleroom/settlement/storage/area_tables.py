@@ -11,10 +11,19 @@ from sqlalchemy import Column, Table
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
-from saleroom.settlement.domain.documents import Kind, decoded, number_of
+from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.documents import decoded, number_of
+from saleroom.settlement.domain.journal import Book, Kind
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
+from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.rates import decode_card
-from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
+from saleroom.settlement.storage.tables import (
+    journal_entries,
+    journal_postings,
+    rate_card_versions,
+    rate_cards,
+    rate_choices,
+)
 from saleroom.storage.areas import AreaTables, RowRule, TextRule
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -38,7 +47,7 @@ def _choice_fault(row: Mapping[str, Any]) -> str | None:
 
 
 def _kind_fault(value: str) -> Fault | None:
-    return None if value in set(Kind) else Fault("kind", f"must be one of {', '.join(Kind)}")
+    return None if value in set(DocumentKind) else Fault("kind", f"must be one of {', '.join(DocumentKind)}")
 
 
 def _digest_fault(value: str) -> Fault | None:
@@ -54,6 +63,31 @@ def _content_fault(row: Mapping[str, Any]) -> str | None:
     return None if (found.kind, found.number) == (row["kind"], number) else "a document has the number of another one"
 
 
+def _entry_fault(row: Mapping[str, Any]) -> str | None:
+    if (row["kind"] == Kind.LOT) != (row["settled"] is not None) or (row["kind"] == Kind.REVERSAL) != bool(
+        row["reverses"]
+    ):
+        return "an entry of the journal rests on a lot, takes another one back, or is money"
+    try:
+        if row["settled"] is not None:
+            decode_settled(row["settled"])
+    except msgspec.MsgspecError:
+        return "what an entry of the journal rests on is not what a lot has come to"
+    return None
+
+
+def _posting_fault(row: Mapping[str, Any]) -> str | None:
+    of = {Book.BUYERS: (True, False), Book.CONSIGNORS: (False, True)}.get(row["book"], (False, False))
+    if of != (row["user_id"] is not None, row["consignor_id"] is not None):
+        return "a posting names the buyer or the consignor of the account, and nobody otherwise"
+    return None
+
+
+def _one_of(*choices: str) -> TextRule:
+    fault = Fault("choice", f"must be one of {', '.join(choices)}")
+    return lambda value: None if value in choices else fault
+
+
 _TEXT_RULES: dict[Column[Any], TextRule] = {
     rate_cards.c.gid: _gid_fault,
     rate_card_versions.c.terms: lambda value: None,  # JSON, which escapes control characters
@@ -61,17 +95,28 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     documents.c.content: lambda value: None,  # JSON as well
     **dict.fromkeys((document_series.c.kind, documents.c.kind, document_lots.c.kind), _kind_fault),
     **dict.fromkeys((document_series.c.digest, documents.c.digest), _digest_fault),
+    journal_entries.c.settled: lambda value: None,  # JSON too
+    journal_entries.c.kind: _one_of(*Kind),
+    journal_postings.c.book: _one_of(*Book),
 }
 _ROW_RULES: dict[Table, RowRule] = {
     rate_card_versions: _terms_fault,
     rate_choices: _choice_fault,
     documents: _content_fault,
+    journal_entries: _entry_fault,
+    journal_postings: _posting_fault,
 }
 
 TABLES = AreaTables(
-    tables=(rate_cards, rate_card_versions, rate_choices, *DOCUMENT_TABLES),
-    # The law wants documents to be kept as they were issued, with the names in them.
-    stays=(rate_card_versions.c.by_id, rate_choices.c.by_id, documents.c.user_id),
+    tables=(rate_cards, rate_card_versions, rate_choices, *DOCUMENT_TABLES, journal_entries, journal_postings),
+    # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
+    stays=(
+        rate_card_versions.c.by_id,
+        rate_choices.c.by_id,
+        documents.c.user_id,
+        journal_entries.c.by_id,
+        journal_postings.c.user_id,
+    ),
     text_rules=_TEXT_RULES,
     row_rules=_ROW_RULES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.journal import Book, Method
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.site.language import N_
@@ -20,8 +21,17 @@ WORDS = Words(
         "lot_on_document": (N_("A lot is on a document of this kind already. Credit that one first."),),
         "not_to_credit": (N_("Only lines of an invoice or a statement can be credited."),),
         "credited_already": (N_("A credit note has taken back these lines already."),),
+        "overpaid": (
+            N_("Only %(owed)s is left to pay. There is change for cash alone."),
+            N_("This is more than is left to pay. There is change for cash alone."),
+        ),
+        "not_owed_by_house": (
+            N_("The house owes them %(owed)s and no more."),
+            N_("The house does not owe them so much."),
+        ),
     },
     faults={
+        "payments_length": (N_("Take up to ten payments at once."),),
         "country": (N_("Enter a country by its two letters, such as DE."),),
         "vat_id": (N_("Enter a VAT number with the letters of its country, such as DE136695976."),),
         "day": (N_("Enter a day, such as 2026-12-09."),),
@@ -39,6 +49,27 @@ WORDS = Words(
     },
 )
 
+METHODS: Mapping[Method, str] = {
+    Method.CASH: N_("Cash"),
+    Method.CARD: N_("Card"),
+    Method.BANK: N_("Transfer"),
+    Method.OTHER: N_("Other"),
+}
+BOOKS: Mapping[Book, str] = {
+    Book.BUYERS: N_("Owed by buyers"),
+    Book.CONSIGNORS: N_("Owed to consignors"),
+    Book.OWN_LOTS: N_("The house's own lots"),
+    Book.PREMIUM: N_("Premium"),
+    Book.COMMISSION: N_("Commission"),
+    Book.FEES: N_("Fees"),
+    Book.TAX: N_("Tax"),
+    Book.RESALE_RIGHT: N_("Artist's resale right"),
+    Book.DONATIONS: N_("Donations"),
+    Book.CASH: N_("Cash"),
+    Book.CARD: N_("Card"),
+    Book.BANK: N_("Transfer"),
+    Book.OTHER: N_("Other"),
+}
 ITEMS: Mapping[Item, str] = {
     Item.HAMMER: N_("Hammer price"),
     Item.PREMIUM: N_("Buyer's premium"),

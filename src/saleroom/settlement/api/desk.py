@@ -1,0 +1,189 @@
+"""The cashier's desk: what a buyer owes, payments, refunds, statements, payouts, and the accounts of a sale."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN
+from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, one_of, positive, read_fields
+from saleroom.http.responses import json_response
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.sales.api.fields import CONSIGNOR, SALE
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
+from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
+from saleroom.settlement.api.forms import choice
+from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
+from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.journal import Method, Paid
+from saleroom.settlement.service import desk, reports
+from saleroom.settlement.services import SettlementServices
+
+PAYMENTS_MAX = 10
+_WHO = rf"(?:[1-9][0-9]{{0,4}}|{USERNAME_PATTERN})"
+BUYER = PathIdentifier(
+    name="buyer",
+    pattern=re.compile(_WHO),
+    unknown=UnknownParticipant,
+    schema={"type": "string", "pattern": f"^{_WHO}$"},
+    about="The paddle of the buyer, or the username of one without a paddle.",
+)
+_PAID = (
+    msgspec.structs.replace(choice("method", "method", Method, "How the money moves."), required=True),
+    Field(name="amount", to="amount", parse=positive, schema=POSITIVE_SCHEMA, required=True, about="How much."),
+)
+
+
+def _payments(raw: bytes) -> list[Paid] | Fault | list[Fault]:
+    try:
+        rows = _decode_rows(raw)
+    except (msgspec.ValidationError, ValueError, RecursionError):
+        return Fault("not_a_list", "must be a list of objects with method and amount")
+    if not 1 <= len(rows) <= PAYMENTS_MAX:
+        return Fault("payments_length", f"must have 1 to {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
+    try:
+        return [Paid(**read_fields(_PAID, {k: bytes(v) for k, v in row.items()}, strict=True)) for row in rows]
+    except Invalid as invalid:
+        return [fault for faults in invalid.faults.values() for fault in faults]
+
+
+_decode_rows = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
+_PAYMENT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {field.name: dict(field.schema) for field in _PAID},
+    "required": [field.name for field in _PAID],
+    "additionalProperties": False,
+}
+PAY = Form(
+    name="Payments",
+    example={"payments": [{"method": "card", "amount": "100"}, {"method": "cash", "amount": "50"}]},
+    fields=(
+        Field(
+            name="payments",
+            to="payments",
+            parse=_payments,
+            schema={"type": "array", "items": _PAYMENT_SCHEMA, "minItems": 1, "maxItems": PAYMENTS_MAX},
+            required=True,
+            about="What is paid, several at once. Cash above what is owed is given back as change.",
+        ),
+    ),
+)
+PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=_PAID)
+LANGUAGE = Field(
+    name="language",
+    to="language",
+    parse=one_of(("en", "de")),
+    schema={"enum": ["en", "de"], "default": "en"},
+    about="The language of the headings; a German CSV has semicolons and decimal commas.",
+)
+
+
+async def show(call: Call[SettlementServices]) -> Response:
+    """GET /sales/{gid}/desk/{buyer}."""
+    write, places = call.services.tokens.write, call.services.places
+    return json_response(await write(desk.shown, call.token, call.identifier, call.part, places))
+
+
+async def pay(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/desk/{buyer}/payments."""
+    given = (call.token, call.identifier, call.part, call.values["payments"], call.services.places, call.key)
+    return json_response(await call.services.tokens.write(desk.pay, *given))
+
+
+async def refund(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/desk/{buyer}/refunds."""
+    given = (call.token, call.identifier, call.part, Paid(**call.values), call.services.places, call.key)
+    return json_response(await call.services.tokens.write(desk.refund, *given))
+
+
+async def statement(call: Call[SettlementServices]) -> Response:
+    """GET /sales/{gid}/statements/{code}."""
+    write, places = call.services.tokens.write, call.services.places
+    return json_response(await write(desk.statement, call.token, call.identifier, call.part, places))
+
+
+async def pay_out(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/statements/{code}/payouts."""
+    given = (call.token, call.identifier, call.part, Paid(**call.values), call.services.places, call.key)
+    return json_response(await call.services.tokens.write(desk.pay_out, *given))
+
+
+async def accounts(call: Call[SettlementServices]) -> Response:
+    """GET /sales/{gid}/accounts."""
+    write, places = call.services.tokens.write, call.services.places
+    return json_response(await write(reports.accounts, call.token, call.identifier, places))
+
+
+async def accounts_csv(call: Call[SettlementServices]) -> Response:
+    """GET /sales/{gid}/accounts.csv."""
+    return await sheet(call.services, call.token, call.identifier, call.query.get("language", "en"))
+
+
+async def sheet(services: SettlementServices, token: str, gid: str, language: str) -> Response:
+    """Return the lots of a sale with their money as a download. Raises as `reports.lot_rows`."""
+    rows = await services.tokens.write(reports.lot_rows, token, gid, services.places, language)
+    data = await asyncio.to_thread(as_csv, rows, language)
+    headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="accounts.csv"'}
+    return Response(data, media_type=CSV_TYPE, headers=headers)
+
+
+def _endpoint(
+    method: str, path: str, name: str, summary: str, handler: Any, **more: Any
+) -> Endpoint[SettlementServices]:
+    about = "Needs the right `settle`."
+    if method == "POST":
+        about += " The audit log notes it."
+        more |= {"once": True, "errors": (*more["errors"], IdempotencyMismatch)}
+    return Endpoint(
+        method=method,
+        path=path,
+        name=name,
+        summary=summary,
+        handler=handler,
+        tag="settlement",
+        identifier=SALE,
+        access=Access.TOKEN,
+        about=about,
+        **more,
+    )
+
+
+_OF_BUYER = {"part": BUYER, "answer": DeskView}
+_OF_CONSIGNOR = {"part": CONSIGNOR, "answer": StatementView}
+_NOBODY, _NO_ONE = (UnknownSale, UnknownParticipant), (UnknownSale, UnknownConsignor)
+ENDPOINTS = (
+    _endpoint(
+        "GET", "/sales/{gid}/accounts", "accountsOfSale", "Show the accounts of a sale", accounts,
+        answer=AccountsView, errors=(UnknownSale,),
+    ),
+    _endpoint(
+        "GET", "/sales/{gid}/accounts.csv", "exportAccountsCsv", "Export what each lot costs and brings as CSV", accounts_csv,
+        query=(LANGUAGE,), file="text/csv", errors=(UnknownSale,),
+    ),
+    _endpoint(
+        "GET", "/sales/{gid}/desk/{buyer}", "desk", "Show what a buyer owes, line by line", show,
+        errors=_NOBODY, **_OF_BUYER,
+    ),
+    _endpoint(
+        "POST", "/sales/{gid}/desk/{buyer}/payments", "takePayments", "Take payments of a buyer", pay,
+        form=PAY, errors=(*_NOBODY, Overpaid), **_OF_BUYER,
+    ),
+    _endpoint(
+        "POST", "/sales/{gid}/desk/{buyer}/refunds", "refundBuyer", "Pay a buyer back what the house owes them", refund,
+        form=PAY_OUT, errors=(*_NOBODY, NotOwedByHouse), **_OF_BUYER,
+    ),
+    _endpoint(
+        "GET", "/sales/{gid}/statements/{code}", "statement", "Show what a consignor gets, line by line", statement,
+        errors=_NO_ONE, **_OF_CONSIGNOR,
+    ),
+    _endpoint(
+        "POST", "/sales/{gid}/statements/{code}/payouts", "payOut", "Pay a consignor all or a part of it", pay_out,
+        form=PAY_OUT, errors=(*_NO_ONE, NotOwedByHouse), **_OF_CONSIGNOR,
+    ),
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""The JSON of the cashier's desk: what a buyer owes, what a consignor gets, and the accounts of a sale."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.kernel.instants import instant
+from saleroom.settlement.domain.cards import BillView, bill_view
+from saleroom.settlement.domain.rates import Bill
+
+
+class SettledLotView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lot with what it costs and brings, line by line."""
+
+    label: str
+    lot_name: str
+    bill: BillView
+
+
+class MoneyView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Money that moved: positive to the house, negative from it."""
+
+    paid_at: str
+    method: str
+    moved: str
+
+
+class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them."""
+
+    sale: str
+    paddle: int | None
+    username: str
+    person_name: str
+    settled_lots: list[SettledLotView]
+    money: list[MoneyView]
+    owed: str
+    change: str
+
+
+class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A consignor's lots in a sale. `to_pay_out` is what the house owes them; negative if they owe it."""
+
+    sale: str
+    consignor: str
+    person_name: str
+    settled_lots: list[SettledLotView]
+    money: list[MoneyView]
+    to_pay_out: str
+
+
+class BalanceView(Struct, frozen=True, rename="camel"):
+    """An account of the house in a sale: a positive balance is there or owed to the house."""
+
+    ledger_account: str
+    balance: str
+
+
+class BuyerBalanceView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A buyer of a sale, and what is left to pay."""
+
+    paddle: int | None
+    username: str
+    person_name: str
+    lots_bought: int
+    owed: str
+
+
+class ConsignorBalanceView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A consignor of a sale, and what the house owes them."""
+
+    consignor: str
+    person_name: str
+    lots_sold: int
+    to_pay_out: str
+
+
+class AccountsView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The accounts of a sale, all from its journal. `hammer_total` is the sum of the hammer prices."""
+
+    sale: str
+    sold_lots: int
+    unsold_lots: int
+    hammer_total: str
+    balances: list[BalanceView]
+    buyers: list[BuyerBalanceView]
+    consignor_balances: list[ConsignorBalanceView]
+
+
+def settled_lot(label: str, name: str, bill: Bill) -> SettledLotView:
+    """Return a lot with its bill as JSON has it."""
+    return SettledLotView(label=label, lot_name=name, bill=bill_view(bill))
+
+
+def money_view(at: datetime, method: str, amount: Decimal) -> MoneyView:
+    """Return money that moved as JSON has it."""
+    return MoneyView(paid_at=instant(at), method=method, moved=f"{amount:.3f}")

@@ -1,0 +1,171 @@
+"""The journal: balanced entries of a double-entry account book (docs/rules.md, "After the hammer").
+
+An entry is never changed. A correction is an entry that takes another one back, and one that puts it right.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.events import Channel
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.rates import Bill, Item, Line
+
+
+class Book(StrEnum):
+    """An account of the house. Each buyer and each consignor has their own within theirs."""
+
+    BUYERS = "buyers"
+    CONSIGNORS = "consignors"
+    OWN_LOTS = "own_lots"
+    PREMIUM = "premium"
+    COMMISSION = "commission"
+    FEES = "fees"
+    TAX = "tax"
+    RESALE_RIGHT = "resale_right"
+    DONATIONS = "donations"
+    CASH = "cash"
+    CARD = "card"
+    BANK = "bank"
+    OTHER = "other"
+
+
+class Method(StrEnum):
+    """How money moves at the desk."""
+
+    CASH = "cash"
+    CARD = "card"
+    BANK = "bank"
+    OTHER = "other"
+
+
+class Account(Struct, frozen=True):
+    """An account; `party` is the number of the user for a buyer, and of the consignor for a consignor."""
+
+    book: Book
+    party: int | None = None
+
+
+class Posting(Struct, frozen=True):
+    """What an entry moves on an account: a debit is positive, a credit negative."""
+
+    account: Account
+    amount: Decimal
+
+
+class Kind(StrEnum):
+    """What an entry is about: what a lot came to, money that moved, or an entry that is taken back."""
+
+    LOT = "lot"
+    PAYMENT = "payment"
+    REVERSAL = "reversal"
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What an entry of a lot rests on: how the lot ended, who brought it, and which version of a rate card held.
+
+    `buyer` and `price` are None for a lot that is not sold.
+    """
+
+    buyer: int | None
+    price: Decimal | None
+    at: datetime
+    consignor: int | None
+    scheme: TaxScheme | None
+    version: int | None
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """A result with the bill that it made. `channel` is that of the winning bid."""
+
+    result: Result
+    channel: Channel
+    bill: Bill
+
+
+_BOOKS: Mapping[Item, Book] = {
+    Item.PREMIUM: Book.PREMIUM,
+    Item.SURCHARGE: Book.PREMIUM,
+    Item.RESALE_RIGHT: Book.RESALE_RIGHT,
+    Item.COMMISSION: Book.COMMISSION,
+    Item.ENTRY: Book.FEES,
+    Item.PHOTO: Book.FEES,
+    Item.UNSOLD: Book.FEES,
+    Item.INSURANCE: Book.FEES,
+    Item.DONATION: Book.DONATIONS,
+}
+"""The account that earns a line; the hammer price is no income of the house."""
+
+
+def of_lot(settled: Settled) -> tuple[Posting, ...]:
+    """Return the postings of a lot: the buyer owes, the consignor gets, the house and the tax office keep the rest.
+
+    A lot without a consignor is the house's own: the hammer price is the house's, and nothing is charged for it.
+    """
+    result, bill = settled.result, settled.bill
+    moved: dict[Account, Decimal] = defaultdict(lambda: ZERO)
+    if result.buyer is not None:
+        moved[Account(Book.BUYERS, result.buyer)] += bill.due
+        _earn(moved, bill.buyer)
+    if result.consignor is not None:
+        moved[Account(Book.CONSIGNORS, result.consignor)] -= bill.proceeds
+        _earn(moved, bill.consignor, sign=-1)
+    elif result.buyer is not None:
+        moved[Account(Book.OWN_LOTS)] -= sum((one.amount for one in bill.buyer if one.item is Item.HAMMER), ZERO)
+    return tuple(Posting(account, amount) for account, amount in moved.items() if amount)
+
+
+def _earn(moved: dict[Account, Decimal], lines: Iterable[Line], sign: int = 1) -> None:
+    for line in lines:
+        if line.item in _BOOKS:
+            moved[Account(_BOOKS[line.item])] -= sign * line.amount - line.hidden_tax
+        moved[Account(Book.TAX)] -= sign * line.tax + line.hidden_tax
+
+
+def of_money(account: Account, method: Method, amount: Decimal) -> tuple[Posting, ...]:
+    """Return the postings of money that somebody pays to the house; a negative amount is paid by it."""
+    return Posting(Account(Book(method.value)), amount), Posting(account, -amount)
+
+
+def reversed_(postings: Iterable[Posting]) -> tuple[Posting, ...]:
+    """Return the postings that take others back."""
+    return tuple(Posting(one.account, -one.amount) for one in postings)
+
+
+def is_balanced(postings: Iterable[Posting]) -> bool:
+    """Return whether debits and credits are the same."""
+    return sum((one.amount for one in postings), ZERO) == ZERO
+
+
+def balances(postings: Iterable[Posting]) -> dict[Account, Decimal]:
+    """Return the balance of each account: what is positive is owed to the house, or there."""
+    found: dict[Account, Decimal] = defaultdict(lambda: ZERO)
+    for one in postings:
+        found[one.account] += one.amount
+    return dict(found)
+
+
+class Paid(Struct, frozen=True):
+    """One payment of several at once."""
+
+    method: Method
+    amount: Decimal
+
+
+def split(owed: Decimal, payments: Iterable[Paid]) -> tuple[list[Paid], Decimal] | None:
+    """Return the payments without the change, and the change; None if more is paid than owed by something else than cash."""
+    paid = list(payments)
+    change = max(sum((one.amount for one in paid), ZERO) - max(owed, ZERO), ZERO)
+    left, kept = change, list[Paid]()
+    for one in reversed(paid):
+        back = min(left, one.amount) if one.method is Method.CASH else ZERO
+        left -= back
+        kept.insert(0, Paid(one.method, one.amount - back))
+    return None if left else ([one for one in kept if one.amount], change)

@@ -1,0 +1,227 @@
+"""The cashier's desk: what a buyer owes, payments by hand with change, what consignors get, and what is paid out.
+
+Each use case locks the sale and brings its journal up to date first: two cashiers at one paddle come one after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.accounts.domain import audit as audit_words
+from saleroom.accounts.domain.accounts import Account as Staff
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.accounts.storage import accounts as users
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.access import lock_one
+from saleroom.sales.storage import consignors, participants, sales
+from saleroom.sales.storage.consignors import Consignor
+from saleroom.settlement.domain.desk_views import (
+    DeskView,
+    MoneyView,
+    SettledLotView,
+    StatementView,
+    money_view,
+    settled_lot,
+)
+from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.journal import Account, Book, Kind, Paid, Result, of_money, split
+from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
+from saleroom.settlement.storage import journal
+from saleroom.storage.database import Transaction
+
+SALES_SHOWN = 50
+_PADDLE = re.compile(r"[1-9][0-9]{0,4}")
+_encode = msgspec.json.Encoder().encode
+
+
+def sales_to_settle(tx: Transaction, token: str | None) -> list[Sale]:
+    """Return the latest public sales, for the desk. Raises Unauthenticated or MissingRight."""
+    authenticate(tx, token, Right.SETTLE)
+    return sales.newest(tx, public_only=True, limit=SALES_SHOWN)
+
+
+def begin(tx: Transaction, token: str | None, gid: str, places: int) -> tuple[Staff, Sale, SaleBook]:
+    """Lock a sale for somebody who settles it, and bring its journal up to date.
+
+    Raises Unauthenticated, MissingRight or UnknownSale.
+    """
+    authenticate(tx, token, Right.SETTLE)
+    sale = lock_one(tx, gid)
+    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
+    return staff, sale, bring_up_to_date(tx, sale, staff.id, places)
+
+
+def shown(tx: Transaction, token: str, gid: str, who: str, places: int) -> DeskView:
+    """Return what a buyer owes; `who` is the paddle or the username.
+
+    Raises Unauthenticated, MissingRight, UnknownSale or UnknownParticipant.
+    """
+    _, sale, book = begin(tx, token, gid, places)
+    return _desk(tx, sale, _buyer(tx, sale, who), book)
+
+
+def pay(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    who: str,
+    payments: Sequence[Paid],
+    places: int,
+    key: IdempotencyKey | None = None,
+) -> bytes:
+    """Take payments of a buyer, several at once, and return the JSON of the desk with the change in cash.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or Overpaid.
+    """
+    staff, sale, book = begin(tx, token, gid, places)
+
+    def do() -> bytes:
+        buyer = _buyer(tx, sale, who)
+        account = Account(Book.BUYERS, buyer.id)
+        owed = _balance(tx, sale, account)
+        kept = split(owed, payments)
+        if kept is None:
+            raise Overpaid(owed=max(owed, ZERO))
+        paid, change = kept
+        for one in paid:
+            journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
+        facts = {one.method.value: str(one.amount) for one in paid}
+        audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
+        return _encode(_desk(tx, sale, buyer, book, change))
+
+    return once(tx, staff, key, do)
+
+
+def refund(
+    tx: Transaction, token: str, gid: str, who: str, back: Paid, places: int, key: IdempotencyKey | None = None
+) -> bytes:
+    """Pay a buyer back what the house owes them, and return the JSON of the desk.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or NotOwedByHouse.
+    """
+    staff, sale, book = begin(tx, token, gid, places)
+
+    def do() -> bytes:
+        buyer = _buyer(tx, sale, who)
+        _pay_out(tx, sale, Account(Book.BUYERS, buyer.id), back, staff.id)
+        facts = {"sale": gid, back.method.value: str(back.amount)}
+        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
+        return _encode(_desk(tx, sale, buyer, book))
+
+    return once(tx, staff, key, do)
+
+
+def statement(tx: Transaction, token: str, gid: str, code: str, places: int) -> StatementView:
+    """Return what a consignor gets in a sale. Raises Unauthenticated, MissingRight, UnknownSale or UnknownConsignor."""
+    _, sale, book = begin(tx, token, gid, places)
+    return _statement(tx, sale, _consignor(tx, code), book)
+
+
+def pay_out(
+    tx: Transaction, token: str, gid: str, code: str, out: Paid, places: int, key: IdempotencyKey | None = None
+) -> bytes:
+    """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownConsignor or NotOwedByHouse.
+    """
+    staff, sale, book = begin(tx, token, gid, places)
+
+    def do() -> bytes:
+        consignor = _consignor(tx, code)
+        _pay_out(tx, sale, Account(Book.CONSIGNORS, consignor.id), out, staff.id)
+        facts = {"sale": gid, out.method.value: str(out.amount)}
+        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
+        return _encode(_statement(tx, sale, consignor, book))
+
+    return once(tx, staff, key, do)
+
+
+def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int) -> None:
+    owed = -_balance(tx, sale, account)
+    if out.amount > owed:
+        raise NotOwedByHouse(owed=max(owed, ZERO))
+    journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
+
+
+def _balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:
+    return sum((one.posting.amount for one in journal.moved(tx, sale.id, account)), ZERO)
+
+
+class _Buyer(Struct, frozen=True, kw_only=True):
+    """A buyer of a sale, who has no paddle where people bid without one."""
+
+    id: int
+    username: str
+    name: str
+    paddle: int | None
+
+
+def _buyer(tx: Transaction, sale: Sale, who: str) -> _Buyer:
+    """Return the buyer with a paddle, otherwise with a username. Raises UnknownParticipant."""
+    one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
+    if one is None:
+        user = users.find_login(tx, who)
+        if user is None:
+            raise UnknownParticipant
+        one = participants.find(tx, sale.id, user.account.id)
+        if one is None:
+            name = user.account.username
+            return _Buyer(id=user.account.id, username=name, name=name, paddle=None)
+    return _Buyer(id=one.user.id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+
+
+def _consignor(tx: Transaction, code: str) -> Consignor:
+    found = consignors.find(tx, code)
+    if found is None:
+        raise UnknownConsignor
+    return found
+
+
+def _desk(tx: Transaction, sale: Sale, buyer: _Buyer, book: SaleBook, change: Decimal = ZERO) -> DeskView:
+    account = Account(Book.BUYERS, buyer.id)
+    return DeskView(
+        sale=sale.gid,
+        paddle=buyer.paddle,
+        username=buyer.username,
+        person_name=buyer.name,
+        settled_lots=_lots(book, lambda result: result.buyer == buyer.id),
+        money=_money(tx, sale, account),
+        owed=f"{_balance(tx, sale, account):.3f}",
+        change=f"{change:.3f}",
+    )
+
+
+def _statement(tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook) -> StatementView:
+    account = Account(Book.CONSIGNORS, consignor.id)
+    return StatementView(
+        sale=sale.gid,
+        consignor=consignor.code,
+        person_name=consignor.name,
+        settled_lots=_lots(book, lambda result: result.consignor == consignor.id),
+        money=_money(tx, sale, account),
+        to_pay_out=f"{-_balance(tx, sale, account):.3f}",
+    )
+
+
+def _lots(book: SaleBook, wanted: Callable[[Result], bool]) -> list[SettledLotView]:
+    return [
+        settled_lot(one.lot.label, "" if one.auction is None else one.auction.name, posted.settled.bill)
+        for one in book.offered
+        if (posted := book.posted.get(one.lot.id)) is not None and wanted(posted.settled.result)
+    ]
+
+
+def _money(tx: Transaction, sale: Sale, account: Account) -> list[MoneyView]:
+    moved = journal.money(tx, sale.id, account)
+    return [money_view(one.at, one.posting.account.book, one.posting.amount) for one in moved]

@@ -1,0 +1,115 @@
+"""The journal of a sale, brought up to date under the lock of the sale by each use case that reads or moves money.
+
+The logs of the lots are the truth. What they say is compared with what is posted; a difference is taken back and put right. So
+nothing is missed, and doing it again does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.events import Outcome
+from saleroom.kernel.money import LIMIT
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.storage import lots
+from saleroom.sales.storage.lots import OfferedLot
+from saleroom.settlement.domain.cards import Version
+from saleroom.settlement.domain.choices import version_for
+from saleroom.settlement.domain.journal import Kind, Result, Settled, is_balanced, of_lot, reversed_
+from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from saleroom.settlement.service.billing import channel_of
+from saleroom.settlement.storage import journal, rates
+from saleroom.settlement.storage.journal import Standing
+from saleroom.settlement.storage.tables import rate_choices
+from saleroom.storage.database import Transaction
+
+_Held = Callable[[OfferedLot], Version | None]
+
+
+class SaleBook(Struct, frozen=True):
+    """The lots of a sale, and what stands in the journal about each, by the number of the lot."""
+
+    offered: list[OfferedLot]
+    posted: dict[int, Standing]
+
+
+def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> SaleBook:
+    """Post what the lots of a locked sale have come to since the last time, and return them."""
+    posted, offered = journal.standing(tx, sale.id), lots.offered(tx, sale.id)
+    held = _versions(tx, sale, offered)
+    changed = False
+    for one in offered:
+        version = held(one)
+        result, was = _result(one, version), posted.get(one.lot.id)
+        if result == (None if was is None else was.settled.result):
+            continue
+        settled = None if result is None or one.auction is None else _settled(tx, one.auction, result, version, places)
+        if was is not None:
+            _take_back(tx, sale, one.lot.id, was, by_id)
+            changed = True
+        if settled is not None and settled.bill.due <= LIMIT:
+            _post_lot(tx, sale, one.lot.id, settled, by_id)
+            changed = True
+    return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted)
+
+
+def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: int) -> None:
+    back = reversed_(journal.postings(tx, was.entry_id))
+    journal.add(tx, sale.id, Kind.REVERSAL, back, by_id, lot_id=lot_id, reverses=was.entry_id)
+
+
+def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, by_id: int) -> None:
+    postings = of_lot(settled)
+    assert is_balanced(postings), "an entry balances"
+    journal.add(tx, sale.id, Kind.LOT, postings, by_id, lot_id=lot_id, settled=settled)
+
+
+def _result(one: OfferedLot, version: Version | None) -> Result | None:
+    """Return what a lot has come to; None while that is open, or if it was withdrawn."""
+    lot, auction = one.lot, one.auction
+    if auction is None or auction.status is not Status.CLOSED or auction.outcome is Outcome.CONDITIONAL:
+        return None
+    at = auction.closed_at
+    if lot.is_withdrawn or at is None:
+        return None
+    sold = auction.outcome is Outcome.SOLD and auction.leader is not None
+    return Result(
+        buyer=auction.leader.id if sold and auction.leader is not None else None,
+        price=auction.current_bid if sold else None,
+        at=at,
+        consignor=lot.entry.consignor_id,
+        scheme=lot.entry.tax_scheme,
+        version=None if version is None else version.id,
+    )
+
+
+def _settled(tx: Transaction, auction: Auction, result: Result, version: Version | None, places: int) -> Settled:
+    channel = channel_of(tx, auction)
+    card = RateCard() if version is None else version.card
+    hammer = Hammer(price=result.price, on=result.at.date(), channel=channel, scheme=result.scheme)
+    return Settled(result=result, channel=channel, bill=bill(card, hammer, places))
+
+
+def _versions(tx: Transaction, sale: Sale, offered: list[OfferedLot]) -> _Held:
+    """Return which version of a rate card held for each lot when it ended."""
+    of_sale = rates.choices_of(tx, rate_choices.c.sale_id, [sale.id]).get(sale.id, [])
+    brought = {one.lot.entry.consignor_id for one in offered} - {None}
+    of_consignors = rates.choices_of(
+        tx, rate_choices.c.consignor_id, [number for number in brought if number is not None]
+    )
+    of_lots = rates.choices_of(tx, rate_choices.c.lot_id, [one.lot.id for one in offered])
+    made = [*of_sale, *(one for by in (of_consignors, of_lots) for some in by.values() for one in some)]
+    versions = rates.versions_of(tx, {one.card_id for one in made if one.card_id is not None})
+
+    def held(one: OfferedLot) -> Version | None:
+        at = None if one.auction is None else one.auction.closed_at
+        if at is None:
+            return None
+        consignor = one.lot.entry.consignor_id
+        own = of_consignors.get(consignor, []) if consignor is not None else []
+        return version_for(at, (of_lots.get(one.lot.id, []), own, of_sale), versions)
+
+    return held

@@ -1,0 +1,154 @@
+"""The journal as rows: entries are added, and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Row, Select, exists, insert, select
+
+from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Posting, Settled
+from saleroom.settlement.storage.tables import journal_entries, journal_postings
+from saleroom.storage.database import Transaction
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+decode_settled = msgspec.json.Decoder(Settled).decode
+"""Return what an entry of a lot rests on from its JSON. Raises msgspec.MsgspecError."""
+
+
+class Standing(Struct, frozen=True):
+    """An entry of a lot that was not taken back, by its number, and what it rests on."""
+
+    entry_id: int
+    settled: Settled
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """An entry with its postings. `settled` is what one of a lot rests on, `reverses` what a reversal takes back."""
+
+    id: int
+    kind: Kind
+    lot_id: int | None
+    reverses: int | None
+    settled: Settled | None
+    postings: tuple[Posting, ...]
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """A posting with the entry that it is of."""
+
+    entry_id: int
+    kind: Kind
+    at: datetime
+    posting: Posting
+
+
+def add(
+    tx: Transaction,
+    sale_id: int,
+    kind: Kind,
+    postings: Iterable[Posting],
+    by_id: int,
+    *,
+    lot_id: int | None = None,
+    reverses: int | None = None,
+    settled: Settled | None = None,
+) -> int:
+    """Store an entry and return its number. The sale is locked."""
+    row = {
+        "sale_id": sale_id, "kind": kind.value, "lot_id": lot_id, "reverses": reverses, "at": tx.now(), "by_id": by_id,
+        "settled": None if settled is None else _encode(settled).decode(),
+    }  # fmt: skip
+    number = int(tx.execute(insert(journal_entries).returning(journal_entries.c.id), row).scalar_one())
+    rows = [_row(number, one) for one in postings]
+    if rows:
+        tx.execute(insert(journal_postings), rows)
+    return number
+
+
+def entries(tx: Transaction) -> list[Entry]:
+    """Return all entries of the house, the oldest first."""
+    by_entry: dict[int, list[Posting]] = {}
+    for row in tx.execute(select(journal_postings).order_by(journal_postings.c.id)):
+        by_entry.setdefault(row.entry_id, []).append(_posting(row))
+    return [
+        Entry(
+            id=row.id,
+            kind=Kind(row.kind),
+            lot_id=row.lot_id,
+            reverses=row.reverses,
+            settled=None if row.settled is None else decode_settled(row.settled),
+            postings=tuple(by_entry.get(row.id, ())),
+        )
+        for row in tx.execute(select(journal_entries).order_by(journal_entries.c.id))
+    ]
+
+
+def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
+    """Return the entries of lots that were not taken back, by the number of the lot."""
+    back = journal_entries.alias()
+    found = select(journal_entries.c.id, journal_entries.c.lot_id, journal_entries.c.settled).where(
+        journal_entries.c.sale_id == sale_id,
+        journal_entries.c.settled.is_not(None),
+        ~exists().where(back.c.reverses == journal_entries.c.id),
+    )
+    return {row.lot_id: Standing(row.id, decode_settled(row.settled)) for row in tx.execute(found)}
+
+
+def postings(tx: Transaction, entry_id: int) -> list[Posting]:
+    """Return the postings of an entry."""
+    found = select(journal_postings).where(journal_postings.c.entry_id == entry_id).order_by(journal_postings.c.id)
+    return [_posting(row) for row in tx.execute(found)]
+
+
+def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list[Moved]:
+    """Return what the entries of a sale move, the oldest first; only on one account if it is given."""
+    found = _MOVED.where(journal_entries.c.sale_id == sale_id)
+    return _moved(tx, found if account is None else found.where(*_is(account)))
+
+
+def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
+    """Return the other sides of the payments on an account in a sale, the oldest first: how money moved."""
+    paid = select(journal_postings.c.entry_id).where(*_is(account))
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == Kind.PAYMENT.value)
+    found = _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book.in_(list(Method)))
+    return _moved(tx, found)
+
+
+_MOVED = (
+    select(journal_postings, journal_entries.c.kind, journal_entries.c.at)
+    .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
+    .order_by(journal_postings.c.id)
+)
+
+
+def _moved(tx: Transaction, statement: Select[Any]) -> list[Moved]:
+    return [
+        Moved(entry_id=row.entry_id, kind=Kind(row.kind), at=row.at, posting=_posting(row))
+        for row in tx.execute(statement)
+    ]
+
+
+def _is(account: Account) -> tuple[ColumnElement[bool], ...]:
+    party = journal_postings.c.user_id if account.book is Book.BUYERS else journal_postings.c.consignor_id
+    return journal_postings.c.book == account.book.value, party == account.party
+
+
+def _row(entry_id: int, one: Posting) -> dict[str, Any]:
+    book, party = one.account.book, one.account.party
+    return {
+        "entry_id": entry_id,
+        "book": book.value,
+        "user_id": party if book is Book.BUYERS else None,
+        "consignor_id": party if book is Book.CONSIGNORS else None,
+        "amount": abs(one.amount),
+        "debit": one.amount > 0,
+    }
+
+
+def _posting(row: Row[Any]) -> Posting:
+    party = row.user_id if row.user_id is not None else row.consignor_id
+    return Posting(Account(Book(row.book), party), row.amount if row.debit else -row.amount)

@@ -1,0 +1,251 @@
+"""The cashier's desk in the back office: a paddle, what is owed, payments by keyboard; the accounts of a sale, and payouts."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.rights import Right
+from saleroom.http.endpoints import digest
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.identifiers import GID, IdempotencyKey
+from saleroom.sales.domain.consignors import parse_code
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
+from saleroom.settlement.api.desk import BUYER, sheet
+from saleroom.settlement.domain.journal import Method, Paid
+from saleroom.settlement.service import desk, reports
+from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.words import BOOKS, ITEMS, METHODS
+from saleroom.site.language import N_, Language
+from saleroom.site.site import Section, Site, fields, go_to
+
+DESK = Section("/admin/desk", N_("Desk"), Right.SETTLE)
+_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
+Sent = dict[str, str]
+
+
+class DeskPages:
+    """The pages of the desk, and their forms."""
+
+    def __init__(self, site: Site, services: SettlementServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def all(self, request: Request) -> Response:
+        """GET /admin/desk: the sales to settle."""
+        try:
+            viewer, found = await self._site.read(request, desk.sales_to_settle)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        return self._site.page(request, "desks.html", viewer, {"sales": found})
+
+    async def one(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}?buyer=: what a buyer owes, and the form of payments."""
+        return await self._desk(request, request.query_params.get("buyer", "").strip().removeprefix("#"))
+
+    async def pay(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/payments: take payments of a buyer, by the amounts that are filled in."""
+        sent, gid = await fields(request), _gid(request)
+        buyer = sent.get("buyer", "")
+        try:
+            payments = self._amounts(request, sent)
+            once = _once(
+                sent, "/admin/desk/{gid}/payments", gid, {"buyer": buyer, "paid": [str(one) for one in payments]}
+            )
+            body = await self._write(request, desk.pay, gid, _who(buyer), payments, self._services.places, once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
+        except (UnknownSale, UnknownParticipant):
+            raise
+        except Refusal as refused:
+            return await self._desk(request, buyer, refused, sent)
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'change': _member(body, 'change')})}")
+
+    async def refund(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/refund: pay a buyer back what the house owes them."""
+        sent, gid = await fields(request), _gid(request)
+        buyer = sent.get("buyer", "")
+        try:
+            back = self._one_amount(request, sent)
+            once = _once(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
+            await self._write(request, desk.refund, gid, _who(buyer), back, self._services.places, once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
+        except (UnknownSale, UnknownParticipant):
+            raise
+        except Refusal as refused:
+            return await self._desk(request, buyer, refused, sent)
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1'})}")
+
+    async def accounts(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}/accounts: the accounts of a sale, its buyers and consignors."""
+        return await self._accounts(request)
+
+    async def statement(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}/statements/{code}: what a consignor gets, line by line."""
+        return await self._statement(request)
+
+    async def pay_out(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/statements/{code}: pay a consignor all or a part of what the house owes them."""
+        sent, gid, code = await fields(request), _gid(request), _code(request)
+        try:
+            out = self._one_amount(request, sent)
+            once = _once(sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out)})
+            await self._write(request, desk.pay_out, gid, code, out, self._services.places, once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/accounts")
+        except (UnknownSale, UnknownConsignor):
+            raise
+        except Refusal as refused:
+            return await self._statement(request, refused, sent)
+        return go_to(f"{DESK.path}/{gid}/statements/{code}?done=1")
+
+    async def export(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}/accounts.csv: each lot with its money, as a sheet in the language of the reader."""
+        language = "de" if self._site.language(request).tag == "de" else "en"
+        try:
+            return await sheet(self._services, session_token(request) or "", _gid(request), language)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+
+    async def _write(self, request: Request, use_case: Callable[..., Any], *args: Any) -> Any:
+        return await self._services.tokens.write(use_case, session_token(request) or "", *args)
+
+    def _amounts(self, request: Request, sent: Sent) -> list[Paid]:
+        """Return the payments by the amounts that are filled in. Raises Invalid."""
+        found, faults = list[Paid](), dict[str, list[Fault]]()
+        for method in Method:
+            text = sent.get(method.value, "").strip()
+            if not text:
+                continue
+            amount = self._site.language(request).parse_money(text)
+            if isinstance(amount, Fault):
+                faults[method.value] = [amount]
+            elif amount:
+                found.append(Paid(method, amount))
+        if not found and not faults:
+            faults["cash"] = [Fault("required", "is required")]
+        if faults:
+            raise Invalid(faults)
+        return found
+
+    def _one_amount(self, request: Request, sent: Sent) -> Paid:
+        """Return what is paid out. Raises Invalid."""
+        amount = self._site.language(request).parse_money(sent.get("amount", ""))
+        if isinstance(amount, Decimal) and not amount:
+            amount = Fault("not_positive", "must be above 0")
+        if isinstance(amount, Fault):
+            raise Invalid({"amount": [amount]})
+        if sent.get("method") not in list(Method):
+            raise Invalid({"method": [Fault("not_a_choice", "must be one of the ways to pay")]})
+        return Paid(Method(sent["method"]), amount)
+
+    async def _desk(
+        self, request: Request, buyer: str, refused: Refusal | None = None, sent: Sent | None = None
+    ) -> Response:
+        gid, found, unknown = _gid(request), None, False
+        try:
+            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            if buyer:
+                try:
+                    found = await self._write(request, desk.shown, gid, _who(buyer), self._services.places)
+                except UnknownParticipant as nobody:
+                    refused, unknown = nobody, True
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        asked = request.query_params
+        context = {
+            "gid": gid,
+            "buyer": buyer,
+            "found": found,
+            "unknown": unknown,
+            "owed": Decimal(found.owed) if found else None,
+            "change": asked.get("change") if refused is None and _AMOUNT.fullmatch(asked.get("change", "")) else None,
+            "done": refused is None and "done" in asked,
+            **self._said(request, refused, sent),
+        }
+        return self._site.page(request, "desk.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def _accounts(self, request: Request) -> Response:
+        gid = _gid(request)
+        try:
+            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            found = await self._write(request, reports.accounts, gid, self._services.places)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        books = {one.value: self._site.language(request).gettext(said) for one, said in BOOKS.items()}
+        context = {"gid": gid, "found": found, "books": books}
+        return self._site.page(request, "sale_accounts.html", viewer, context, headers=_UNSEEN)
+
+    async def _statement(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        gid, code = _gid(request), _code(request)
+        try:
+            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            found = await self._write(request, desk.statement, gid, code, self._services.places)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        done = refused is None and "done" in request.query_params
+        context = {"gid": gid, "found": found, "owed": Decimal(found.to_pay_out), "done": done}
+        context |= self._said(request, refused, sent)
+        return self._site.page(request, "statement.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    def _said(self, request: Request, refused: Refusal | None, sent: Sent | None) -> dict[str, Any]:
+        language, words = self._site.language(request), self._site.words
+        faults = words.field_faults(language, refused)
+        return {
+            "faults": faults,
+            "message": None if refused is None or faults else words.refusal(language, refused),
+            "sent": sent or {},
+            "key": secrets.token_urlsafe(24),
+            "items": _labels(language, ITEMS),
+            "methods": _labels(language, METHODS),
+        }
+
+
+_AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
+_UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _once(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> IdempotencyKey:
+    """Return the operation of a form as it was shown, so that a double press is one. Raises Invalid without it."""
+    key = sent.get("key", "")
+    if _KEY.fullmatch(key) is None:
+        raise Invalid.one("key", "required", "is missing; open the page again")
+    return IdempotencyKey(key, digest("POST", form, gid, values))
+
+
+def _member(body: bytes, name: str) -> str:
+    return str(msgspec.json.decode(body)[name])
+
+
+def _labels(language: Language, words: Any) -> dict[str, str]:
+    return {one.value: language.gettext(said) for one, said in words.items()}
+
+
+def _who(buyer: str) -> str:
+    if BUYER.pattern.fullmatch(buyer) is None:
+        raise UnknownParticipant
+    return buyer
+
+
+def _gid(request: Request) -> str:
+    found = str(request.path_params["gid"])
+    if GID.fullmatch(found) is None:
+        raise UnknownSale
+    return found
+
+
+def _code(request: Request) -> str:
+    found = parse_code(str(request.path_params["code"]))
+    if isinstance(found, Fault):
+        raise UnknownConsignor
+    return found

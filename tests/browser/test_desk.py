@@ -1,0 +1,59 @@
+"""The cashier's desk and rate cards in a real Chromium: a buyer is closed by keyboard alone, and the pages fit a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.people import BrowserVisitor, broken_rules
+from tests.fixtures_house import House
+from tests.settlement.api.test_desk import Settling
+
+PHONE = {"width": 360, "height": 740}
+
+
+def test_a_cashier_closes_buyers_by_keyboard(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """Paddle, Enter, cash, Enter: the change is said, and the field of the next paddle has the focus."""
+    settling = Settling(sqlite_house, 2)
+    paddles = [settling.bidder(), settling.bidder()]
+    for paddle in paddles:
+        settling.sell(paddle)
+    page = enter(settling.cashier).page
+    page.goto(f"/admin/desk/{settling.gid}")
+    for paddle in paddles:
+        expect(page.get_by_label("Paddle, or username")).to_be_focused()
+        page.keyboard.type(str(paddle))
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Cash")).to_be_focused()
+        page.keyboard.type("20")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("Change: €5.12.")
+    assert ["0.000", "0.000"] == [settling.desk(paddle)["owed"] for paddle in paddles]
+
+
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House, locale: str) -> None:
+    """axe finds no fault on a page, in light and in dark, and in neither language is one wider than the screen."""
+    settling = Settling(sqlite_house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    settling.pay(paddle, ("card", "5"))
+    [card] = [
+        one for one in settling.manager.json("GET", "/rate-cards")["rateCards"] if one["cardName"] == settling.gid
+    ]
+    desk = f"/admin/desk/{settling.gid}"
+    for user, path in (
+        (settling.cashier, "/admin/desk"),
+        (settling.cashier, f"{desk}?buyer={paddle}"),
+        (settling.cashier, f"{desk}/accounts"),
+        (settling.cashier, f"{desk}/statements/{settling.code}"),
+        (settling.manager, "/admin/rates"),
+        (settling.manager, f"/admin/rates/{card['card']}?price=100"),
+    ):
+        page = enter(user, viewport=PHONE, locale=locale).page
+        page.goto(path)
+        page.wait_for_load_state("load")
+        assert {} == broken_rules(page), path
+        assert 360 == page.evaluate("document.documentElement.scrollWidth"), path

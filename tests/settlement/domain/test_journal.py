@@ -1,0 +1,112 @@
+"""The journal: every lot balances, whatever its rates and its tax; and change is given in cash alone."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from saleroom.kernel.money import ZERO
+from saleroom.settlement.domain.cards import Version
+from saleroom.settlement.domain.choices import Choice, version_for
+from saleroom.settlement.domain.journal import (
+    Account,
+    Book,
+    Method,
+    Paid,
+    Result,
+    Settled,
+    balances,
+    is_balanced,
+    of_lot,
+    of_money,
+    reversed_,
+    split,
+)
+from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from tests.settlement.domain.test_rates import cards, hammers
+
+NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def settled(card: RateCard, hammer: Hammer, consignor: int | None, places: int) -> Settled:
+    """Return what a lot has come to."""
+    buyer = None if hammer.price is None else 7
+    result = Result(buyer=buyer, price=hammer.price, at=NOON, consignor=consignor, scheme=hammer.scheme, version=1)
+    return Settled(result=result, channel=hammer.channel, bill=bill(card, hammer, places))
+
+
+@given(cards, hammers, st.sampled_from([None, 3]), st.integers(0, 3))
+def test_every_lot_balances(card: RateCard, hammer: Hammer, consignor: int | None, places: int) -> None:
+    """What the buyer pays is what the consignor gets, the house keeps and the state receives, to the last coin."""
+    one = settled(card, hammer, consignor, places)
+    postings = of_lot(one)
+    assert is_balanced(postings)
+    found = balances(postings)
+    assert (ZERO if hammer.price is None else one.bill.due) == found.get(Account(Book.BUYERS, 7), ZERO)
+    if consignor is not None:
+        assert -one.bill.proceeds == found.get(Account(Book.CONSIGNORS, 3), ZERO)
+        lines = (*one.bill.buyer, *((structs.replace(line, tax=-line.tax)) for line in one.bill.consignor))
+        assert -sum((line.tax + line.hidden_tax for line in lines), ZERO) == found.get(Account(Book.TAX), ZERO)
+    assert {ZERO} >= set(balances((*postings, *reversed_(postings))).values())
+
+
+@given(
+    st.decimals(-100, 1000, places=2),
+    st.lists(st.builds(Paid, st.sampled_from(Method), st.decimals("0.01", 500, places=2)), min_size=1, max_size=5),
+)
+def test_change_is_given_of_cash_alone(owed: Decimal, payments: list[Paid]) -> None:
+    """What is kept is at most what is owed; the change is the rest; more than that by card or transfer is refused."""
+    total, cash = (
+        sum((one.amount for one in payments if one.method in methods), ZERO) for methods in ([*Method], [Method.CASH])
+    )
+    found = split(owed, payments)
+    if total - cash > max(owed, ZERO):
+        assert found is None
+        return
+    assert found is not None
+    kept, change = found
+    assert total == change + sum((one.amount for one in kept), ZERO)
+    assert change == max(total - max(owed, ZERO), ZERO)
+    assert all(one.amount > 0 for one in kept)
+    assert all(is_balanced(of_money(Account(Book.BUYERS, 7), one.method, one.amount)) for one in kept)
+
+
+def version(card: int, number: int, hours: int) -> Version:
+    """Return a version that holds from so many hours after noon."""
+    return Version(
+        id=10 * card + number,
+        gid=f"c{card}",
+        name="",
+        number=number,
+        since=NOON + timedelta(hours=hours),
+        card=RateCard(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lot", "consignor", "sale", "held"),
+    [
+        ([], [], [], None),
+        ([], [], [(1, -1)], 11),
+        ([], [(2, -1)], [(1, -1)], 21),
+        ([(1, -1)], [(2, -1)], [], 11),
+        ([(1, -2), (None, -1)], [], [(2, -1)], 21),
+        ([(1, 1)], [], [(2, -1)], 21),  # what is chosen later changes nothing
+        ([], [], [(1, 3)], 12),  # but where nothing was chosen it holds as it was then
+        ([], [], [(None, -1), (2, 1)], 21),
+    ],
+)
+def test_the_card_that_was_chosen_at_the_hammer_holds(
+    lot: list[tuple[int | None, int]],
+    consignor: list[tuple[int | None, int]],
+    sale: list[tuple[int | None, int]],
+    held: int | None,
+) -> None:
+    """The lot goes before its consignor, the consignor before the sale, each as it was when the lot ended."""
+    versions = {1: [version(1, 1, -5), version(1, 2, 2)], 2: [version(2, 1, -5)]}
+    choices = [[Choice(card, NOON + timedelta(hours=hours)) for card, hours in made] for made in (lot, consignor, sale)]
+    found = version_for(NOON, choices, versions)
+    assert held == (None if found is None else found.id)

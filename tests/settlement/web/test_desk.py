@@ -1,0 +1,67 @@
+"""The cashier's desk on pages, without scripts: a paddle, payments, accounts, payouts."""
+
+import pytest
+
+from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
+from tests.fixtures_house import House
+from tests.settlement.api.test_desk import Settling
+from tests.site.visitor import Visitor
+
+pytestmark = pytest.mark.databases("sqlite")
+
+
+def test_a_cashier_closes_a_buyer(house: House) -> None:
+    """A paddle shows the lines and what is left; a part by card and cash with change closes it; the accounts are 0."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    assert path in visitor.page("/admin/desk").links
+    pay, page = f"{path}/payments", visitor.page(f"{path}?buyer=%23{paddle}")
+    assert "To pay: €14.88" in page.main and "Buyer's premium" in page.main
+    refused = visitor.sent(page, pay, card="much", cash="")
+    assert "true" == refused.one("input", id="card")["aria-invalid"]
+    refused = visitor.sent(page, pay, card="20")
+    assert "Only €14.88 is left to pay." in refused.main
+    refused = visitor.sent(page, pay)
+    assert "true" == refused.one("input", id="cash")["aria-invalid"]
+    first = visitor.send(page, pay, card="4.88", cash="20")
+    again = visitor.send(page, pay, card="4.88", cash="20")
+    assert first.headers["location"] == again.headers["location"]
+    done = visitor.page(first.headers["location"])
+    assert "Change: €10.00." in done.main and "Nothing is left to pay." in done.main
+    assert 2 == len(settling.desk(paddle)["money"])
+    assert "no such bidder" in visitor.page(f"{path}?buyer=77777").main
+    assert 404 == visitor.http.get("/admin/desk/nowhere?buyer=1").status_code
+
+
+def test_a_consignor_is_paid_out(house: House) -> None:
+    """The accounts lead to the statement of a consignor; more than the house owes is refused, and a part is paid."""
+    settling = Settling(house, 1)
+    settling.sell(settling.bidder())
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    accounts = visitor.page(f"{path}/accounts")
+    statement = f"{path}/statements/{settling.code}"
+    assert statement in accounts.links and "€10.00" in accounts.main
+    page = visitor.page(statement)
+    assert "Seller's commission" in page.main and "The house owes them €7.62." in page.main
+    assert "no more" in visitor.sent(page, statement, amount="8", method="cash").main
+    assert "true" == visitor.sent(page, statement, amount="0", method="cash").one("input", id="amount")["aria-invalid"]
+    assert "The house owes them €2.62." in visitor.sent(page, statement, amount="5", method="bank").main
+    sheet = visitor.http.get(f"{path}/accounts.csv")
+    assert "text/csv; charset=utf-8" == sheet.headers["content-type"]
+    assert settling.code in sheet.text
+
+
+def test_a_buyer_is_paid_back(house: House) -> None:
+    """What the house owes a buyer after a lot was reopened is paid back at the desk."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    settling.pay(paddle, ("cash", "14.88"))
+    reopened = {"act": "reopen", "label": "1", "reason": "Somebody was overlooked."}
+    settling.sale.staff.json("POST", f"/sales/{settling.gid}/block", json=reopened)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    page = visitor.page(f"{path}?buyer={paddle}")
+    assert "The house owes them €14.88." in page.main
+    assert "Nothing is left to pay." in visitor.sent(page, f"{path}/refund", amount="14.88", method="cash").main
