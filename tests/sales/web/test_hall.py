@@ -177,3 +177,18 @@ def test_a_bid_takes_the_ask(house: House) -> None:
     assert "not on the block" in press(bob, lot, "15").text
     assert "not on the block" in press(bob, other, "10").text
     assert 1 == ada.json("GET", f"/auctions/{lot}")["bidCount"]
+
+
+def test_the_page_of_a_lot_says_what_the_block_took_back(house: House) -> None:
+    """The history and the bidder are told in words that a bid was taken back or undone, in German too."""
+    sale = LiveSale(house)
+    ada = sale.bidder()
+    sale.act("call")
+    ada.bid(sale.lots[0], amount="10")
+    sale.act("retract")
+    with httpx.Client(base_url=house.base, cookies={"saleroom_session": ada.token}) as visitor:
+        page = text_of(visitor.get(f"/lots/{sale.lots[0]}").text)
+        german = text_of(visitor.get(f"/lots/{sale.lots[0]}", headers={"Accept-Language": "de"}).text)
+    assert "Your bid was taken back." in page
+    assert "Ihr Gebot wurde zurückgenommen." in german
+    assert "retracted" not in page + german
