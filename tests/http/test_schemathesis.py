@@ -23,6 +23,7 @@ PROGRAM = Path(sys.executable).with_name("schemathesis")
 NOT_CHECKED = (
     "positive_data_acceptance",  # a schema cannot say that a reserve is not below the starting price, nor many decimals
     "use_after_free",  # a cancelled auction stays, with its history (docs/rules.md, "States")
+    "ensure_resource_availability",  # a new auction is there, but not the question that a body names (fuzz/test_machine.py)
 )
 OPERATIONS = sum(len(found) for found in DOCUMENT["paths"].values())
 SETTINGS = """\
