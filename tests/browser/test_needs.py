@@ -17,8 +17,13 @@ from tests.sales.live_sale import LiveSale
 Enter = Callable[..., BrowserVisitor]
 PHONE = {"width": 360, "height": 740}
 PRESSED_AS_IT_CHANGES = """() => {
-  const press = () => document.getElementById("pledge").requestSubmit();
-  document.addEventListener("htmx:after:swap", press, { once: true });
+  const level = () => document.querySelector("#pledge-now button").dataset.pledge;
+  const before = level();
+  document.addEventListener("htmx:after:swap", function press() {
+    if (level() === before) return; // another part of the page
+    document.removeEventListener("htmx:after:swap", press);
+    document.getElementById("pledge").requestSubmit();
+  });
 }"""
 LEVELS = ("5000", "1000", "500", "100")
 

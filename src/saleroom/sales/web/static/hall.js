@@ -16,11 +16,13 @@ const settleMs = 600;
 const level = () => document.querySelector("#pledge-now button")?.dataset.pledge;
 let levelShown = level();
 let levelSince = -Infinity;
-document.addEventListener("htmx:after:swap", () => {
+function lookAtLevel() {
   if (levelShown && level() && level() !== levelShown) levelSince = performance.now();
   levelShown = level();
-});
+}
+document.addEventListener("htmx:after:swap", lookAtLevel);
 document.getElementById("pledge")?.addEventListener("submit", (event) => {
+  lookAtLevel();
   if (performance.now() - levelSince >= settleMs) return;
   event.preventDefault();
   said.textContent = event.target.dataset.changed;
