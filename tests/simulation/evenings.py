@@ -60,7 +60,7 @@ def evening(seed: int) -> Evening:
         tuple(lots),
         names=chance.choice(("paddles", "usernames")),
         registration=chance.choice(("none", "open", "approval")),
-        limit=chance.choice((None, 30_000, 60_000)),
+        limit=chance.choice((None, 30_000, 60_000) if live else (20_000, 30_000, 60_000)),
         limits=(chance.choice((25_000, 30_000, 60_000)), None),
         following=not live and chance.random() < 0.8,
         opens=None if live else chance.choice((None, 2.0)),
@@ -228,3 +228,5 @@ def _staff(chance: Random, sale: Evening) -> Iterator[PlannedRequest]:
         yield replace(_request(chance, at, what, STAFF), lot=lot)
         if what == "hide":
             yield replace(_request(chance, at + 2.0, "show", STAFF), lot=lot)
+    if chance.random() < 0.7:
+        yield replace(_request(chance, LASTS - 1, "hide", STAFF), lot=chance.choice((1, 2)))  # it may be over by then

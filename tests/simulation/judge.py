@@ -92,7 +92,7 @@ class Judge:
         self._last = last
         self._last_of_sale = last_of_sale
         self._tell = tell
-        self._last_row = 0
+        self.last_row = 0
         self._answers: dict[str, list[Any]] = {}
         """The decision for each request, by its key: the committed answer, or the code of the refusal."""
 
@@ -118,7 +118,7 @@ class Judge:
         self._look(use_case, args, now)
         if use_case == "merge":
             self._read_again(args, now)
-        if self.of_sale is not None and use_case not in ("mark_delivered", "mark_cleared", "hold", "release"):
+        if self.of_sale is not None and not self.of_sale.unmoved(use_case):
             assert self.model.sale is not None, "it has a sale"
             with self._begun() as connection:
                 self.of_sale.look(use_case, Transaction(connection, lambda: now), self.model.sale)
@@ -163,21 +163,21 @@ class Judge:
 
     def _look(self, use_case: str, args: tuple[Any, ...], now: datetime) -> None:
         last = self._last()
-        if last == self._last_row:
+        if last == self.last_row:
             return
         if use_case in ("mark_delivered", "mark_cleared", "hold", "release", "log_out", "end_all", "issue_token"):
-            self.fail("only decisions are logged", f"{use_case} added {last - self._last_row} events")
+            self.fail("only decisions are logged", f"{use_case} added {last - self.last_row} events")
         literal = {c.request.amount for c in args[0]} if use_case == "place_bids" else set()
         with self._begun() as connection:
             tx = Transaction(connection, lambda: now)
-            new = select(events.c.auction_id).where(events.c.id > self._last_row).distinct()
+            new = select(events.c.auction_id).where(events.c.id > self.last_row).distinct()
             for auction in sorted(auctions.by_ids(tx, tx.execute(new).scalars().all()), key=lambda one: one.id):
                 self._changed(tx, auction, literal, now)
-            order = select(events.c.auction_id, events.c.version).where(events.c.id > self._last_row)
+            order = select(events.c.auction_id, events.c.version).where(events.c.id > self.last_row)
             gids = {known.auction.id: gid for gid, known in self.known.items()}
             rows = tx.execute(order.order_by(events.c.id)).all()
         self.order += [(gids[row.auction_id], row.version) for row in rows if row.version is not None]
-        self._last_row = last
+        self.last_row = last
 
     def _changed(self, tx: Transaction, auction: Auction, literal: set[Any], now: datetime) -> None:
         known = self.known.get(auction.gid)

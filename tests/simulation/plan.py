@@ -52,6 +52,9 @@ def _evening(chance: Random, seed: int, processes: int, policies: tuple[str, ...
     """Return the plan of a seed whose lots are those of a published sale."""
     entries: list[Entry] = [*evening_entries(seed)]
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 2, 3, 4, 5)))]
+    if kind_of(seed) == "timed" and chance.random() < 0.6:
+        # The house is away while lots end.
+        entries.append(PlannedTrouble(0, _moment(chance, 8.0) + 4.0, Trouble.OUTAGE, 1, chance.choice((9.0, 12.0))))
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 

@@ -30,7 +30,7 @@ _KINDS: dict[str, tuple[str, ...]] = {}
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
 """By name: each plants its fault for as long as its context lasts."""
 
-SEARCHED = 24
+SEARCHED = 18
 """How many seeds are tried for each planted fault, and in each run of the tests; most faults need fewer than five."""
 
 

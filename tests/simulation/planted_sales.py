@@ -150,7 +150,7 @@ def two_on_the_block() -> Iterator[None]:
         yield
 
 
-@plant_in("live", "timed")
+@plant_in("live")
 @contextmanager
 def limit_for_each_lot() -> Iterator[None]:
     """A limit ignores the other lots."""
@@ -163,7 +163,7 @@ def limit_for_each_lot() -> Iterator[None]:
         yield
 
 
-@plant_in("live", "timed")
+@plant_in("live")
 @contextmanager
 def exposure_of_before() -> Iterator[None]:
     """The exposure is counted outside the transaction that decides."""

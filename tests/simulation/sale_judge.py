@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.simulation.judge import Judge
 
 AGREES = "the sale is as the model expects it"
+BESIDE_THE_LOG = ("hide", "show")
+"""What changes the tag of a lot that is over, and its log does not say it."""
 PEOPLE = ("register", "admit", "change", "check_in", "merge")
 
 
@@ -32,6 +34,7 @@ class SaleJudge:
         self._judge = judge
         self._last = last
         self._last_row = 0
+        self._seen = (0, 0)
         self.version = 0
 
     def look(self, use_case: str, tx: Transaction, sale: SaleModel) -> None:
@@ -43,6 +46,12 @@ class SaleJudge:
         self._tag(tx)
         if use_case in PEOPLE:
             self._people(tx, sale)
+
+    def unmoved(self, use_case: str) -> bool:
+        """Whether a transaction can have changed nothing that is looked at here."""
+        changed = self._judge.last_row, self._last()
+        same, self._seen = changed == self._seen, changed
+        return same and use_case not in (*PEOPLE, *BESIDE_THE_LOG)
 
     def _read(self, tx: Transaction, sale: SaleModel) -> None:
         new = select(sale_events).where(sale_events.c.id > self._last_row).order_by(sale_events.c.id)

@@ -235,7 +235,9 @@ class SaleModel:
 
 
 def follow(end: int, oracle: Any, now: int) -> None:
-    """Move the end of a lot to that which follows the lots before it."""
+    """Move the end of a lot to that which follows the lots before it, if that is ahead."""
+    if end <= now:
+        return
     if oracle.status in OVER or oracle.paused is not None or oracle.lot.ends is None or oracle.lot.ends >= end:
         return
     oracle.open(now)

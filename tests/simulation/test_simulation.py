@@ -18,7 +18,7 @@ from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
 
-BLOCKS = 8
+BLOCKS = 6
 SEEDS_EACH = SEARCHED // BLOCKS
 """Together as many as find each planted fault, as test_planted.py shows."""
 

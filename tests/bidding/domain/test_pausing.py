@@ -159,6 +159,9 @@ def test_an_end_follows_only_to_later() -> None:
     retrace([*game.log, *moved])
     with pytest.raises(RuleViolation):
         retrace([*game.log, AuctionExtended(at=after(1), ends_at=after(590), reason=Reason.FOLLOWS)])
+    assert [] == follow(game.auction, after(630), after(630)), (
+        "the house was away: the lot ends at its own end, in order of time"
+    )
     assert [] == follow(PausedGame().auction, after(630), after(1))
     assert [] == follow(PausedGame(ends_at=after(600)).pause(2).auction, after(630), after(3))
     assert [] == follow(game.add(moderation.cancel(game.auction, "no", after(4))).auction, after(630), after(5))

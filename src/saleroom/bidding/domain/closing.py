@@ -70,10 +70,11 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
 def follow(auction: Auction, ends_at: datetime, now: datetime) -> list[Event]:
     """Return the later end of an auction that follows others of its sale and may not end before `ends_at`.
 
-    Without an end, over, paused, or with an end late enough, it stays as it is (docs/rules.md, "Ends that follow").
+    Without an end, over, paused, or with an end late enough, it stays as it is (docs/rules.md, "Ends that follow"). So it does
+    if both ends have passed: it is dated by its own end then, and no event may come after that.
     """
     now = auction.not_before(now)
     end = auction.ends_at
-    if auction.over or auction.paused_at is not None or end is None or end >= ends_at:
+    if auction.over or auction.paused_at is not None or end is None or end >= ends_at or ends_at <= now:
         return []
     return [*open_if_due(auction, now), AuctionExtended(at=now, ends_at=ends_at, reason=Reason.FOLLOWS)]
