@@ -64,6 +64,8 @@ class LiveOracle(Oracle):
     asked: list[Any] = field(default_factory=list)
     bids: list[int] = field(default_factory=list)
     """The versions of all bids that were asked for."""
+    named: set[int] = field(default_factory=set)
+    """Who was ever named as the bidder of a bid of the floor, as the log shows their names."""
 
     def seen(self) -> dict[str, Any]:
         """Everything that tests compare; the floor is one bidder there."""
@@ -182,6 +184,7 @@ class LiveOracle(Oracle):
         bid = self._leading()
         self._did("bidder.named", "name", bid.version)
         bid.named = self.leader = who
+        self.named.add(who)
         return None
 
     def sell(self, now: int, *, conditionally: bool = False) -> str | None:
@@ -350,9 +353,11 @@ def move(oracle: Oracle, source: int, target: int) -> None:
         if isinstance(one, Taken):
             one.named = target if one.named == source else one.named
     oracle.leader = target if oracle.leader == source else oracle.leader
+    if isinstance(oracle, LiveOracle) and source in oracle.named:
+        oracle.named = {*oracle.named - {source}, target}
 
 
 def has_bid(oracle: Oracle, who: int) -> bool:
-    """Whether somebody has bid here, under a name or as one of the floor who was named."""
-    named = any(isinstance(one, Taken) and one.named == who for one in oracle.asked)
+    """Whether somebody has bid here, also in vain, or was named as one of the floor."""
+    named = isinstance(oracle, LiveOracle) and who in oracle.named
     return named or any(row.who == who for row in oracle.rows)
