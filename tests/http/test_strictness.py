@@ -21,12 +21,16 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House
 from tests.mqtt.test_asyncapi import DOCUMENT as MESSAGES
 
-TOGETHER = {"ladder_start", "ladder_order", "above_maximum", "required_by_act", "first_tier", "tiers_rise"}
+TOGETHER = {
+    *("ladder_start", "ladder_order", "above_maximum", "required_by_act", "first_tier", "tiers_rise"),
+    *("lots_or_name", "lot_twice", "price_and_paddle", "price_of_new", "one_tag_each"),
+}
 """Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
 """Faults that depend on characters: a text is trimmed, must show something, and has nothing that steers a terminal."""
-OF_FORM = {"mail_address_format", "not_a_choice", "push_keys", "time_zone", "time_format"}
-"""Faults of mail addresses, of languages that a house may have, of keys that are no point of the curve, and of time zones."""
+OF_FORM = {"country", "vat_id", "mail_address_format", "not_a_choice", "push_keys", "time_zone", "time_format"}
+"""Faults of codes of countries and for VAT, of mail addresses, of languages, of keys that are no point of the curve, and of
+time zones."""
 NULLS = {"required"}
 """A bid with only nulls."""
 FORMS = [endpoint for endpoint in ENDPOINTS if endpoint.form is not None]

@@ -69,12 +69,12 @@ _DAY = "must be a day, such as 2026-12-09"
 
 def _places(raw: bytes) -> tuple[int, ...] | Fault:
     try:
-        sent = msgspec.json.decode(raw, type=tuple[int, ...])
+        sent = msgspec.json.decode(raw, type=tuple[int | float, ...])
     except msgspec.DecodeError:
         return Fault("lines", "must be a list of the places of lines, the first of which is 0")
-    if len(sent) > LINES_MAX or not all(0 <= place < LINES_MAX for place in sent):
+    if len(sent) > LINES_MAX or not all(0 <= place < LINES_MAX and place == int(place) for place in sent):
         return Fault("lines", f"must be at most {LINES_MAX} places of lines, the first of which is 0")
-    return sent
+    return tuple(map(int, sent))  # 1.0 is a whole number too (JSON Schema, "integer")
 
 
 def _code(name: str, to: str, parse: Callable[[str], str | Fault], pattern: str, about: str) -> Field:
