@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from babel import Locale
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from saleroom.kernel.errors import Fault
@@ -87,6 +87,8 @@ TEXTS = st.one_of(
 
 @settings(deadline=None)
 @given(text=TEXTS, locale=st.sampled_from(LOCALES))
+@example(text="1,-", locale="en")
+@example(text="1.-", locale="de")
 def test_amounts_are_read_as_on_all_pages(asked: Script, text: str, locale: str) -> None:
     """What the script takes is the same exact amount as in a form; what no form takes, it refuses."""
     [exact] = asked(["amount", text, NOTATIONS[locale]])

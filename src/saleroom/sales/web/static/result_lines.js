@@ -26,7 +26,7 @@ function amount(text, { decimal, groups, signs }) {
   const names = signs.map(escaped).join("|");
   const bare = text.replace(new RegExp(`^(?:${names})|(?:${names})$`, "i"), "");
   const grouped = groups.map((mark) => `\\d{1,3}(?:${escaped(mark)}\\d{3})+`).join("|");
-  const found = new RegExp(`^(${grouped}|\\d+)(?:${escaped(decimal)}(\\d{1,3})|[.,](?:--?|[\u2010-\u2015\u2212]))?$`).exec(bare);
+  const found = new RegExp(`^(${grouped}|\\d+)(?:${escaped(decimal)}(\\d{1,3})|(?:${escaped(decimal)}|[.])(?:--?|[\u2010-\u2015\u2212]))?$`).exec(bare);
   if (!found) return null;
   const whole = found[1].replace(/\D/g, "");
   const exact = `${whole}.${(found[2] ?? "").padEnd(3, "0")}`;
