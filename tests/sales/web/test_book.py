@@ -31,13 +31,13 @@ def test_a_clerk_enters_changes_and_takes_back(house: House, clerk: User) -> Non
     page = visitor.sent(page, path, line=" #012  01  900 ")
     assert "Entered: paddle 12 leads on lot 1 with up to €900.00." in page.main
     for text, fault in (
-        ("12 1", "Enter a paddle, a lot and an amount"),
+        ("12 1", "Enter paddle, lot and amount"),
         ("12 1 1.500,00", "1,500.00"),
         ("12 1A2 50", "up to six digits"),
         ("13 1 50", "Nobody has the paddle 13"),
         ("12 99 50", "There is no lot with this number"),
-        ("0 1 50", "Enter a paddle, a lot and an amount"),
-        ("9" * 80, "Enter a paddle, a lot and an amount"),
+        ("0 1 50", "Enter paddle, lot and amount"),
+        ("9" * 80, "Enter paddle, lot and amount"),
         ("12 2 -", "The book has no absentee bid of this paddle"),
     ):
         page = visitor.sent(page, path, line=text)
