@@ -96,6 +96,8 @@ class Hall:
     acts: int = 0
     bids: int = 0
     repeats: int = 0
+    repeated: list[str] = field(default_factory=list)
+    """What became of the requests that were sent more than once, for the report."""
     calm: asyncio.Event = field(default_factory=asyncio.Event)
     _http: aiohttp.ClientSession = field(init=False, repr=False)
 
@@ -181,16 +183,21 @@ class Hall:
 
     async def _settled(self, method: str, path: str, token: str | None, body: Any, key: str | None) -> tuple[int, Any]:
         """Ask again until an answer settles the request."""
+        tries: list[str] = []
         while True:
             try:
                 async with self._http.request(method, path, json=body, headers=headers(token, key)) as answer:
                     if answer.status in {200, 201, 409}:
-                        return answer.status, await answer.json()
+                        said = await answer.json()
+                        if tries and body:
+                            self.repeated.append(f"{path} {body}: {tries}, then {answer.status} {said.get('code', '')}")
+                        return answer.status, said
                     if answer.status != 503:
                         self.faults.append(f"answered {answer.status}: {await answer.text()}")
                         return answer.status, {}
-            except (aiohttp.ClientError, OSError, TimeoutError):
-                pass  # the house is away; a repeat with the key will show the request's result
+                    tries.append(str(answer.status))
+            except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                tries.append(repr(error))  # the house is away; a repeat with the key will show the request's result
             self.repeats += 1
             await asyncio.sleep(random.uniform(0.05, 0.25))
 
@@ -254,8 +261,9 @@ def _differences(hall: Hall, log: Any) -> list[str]:
                 placed[gid, said["data"]["amount"]] += 1
             elif said["type"] in EVENTS.values():
                 done[gid, said["type"]] += 1
+    amounts = {amount for _, amount in (placed - hall.placed) + (hall.placed - placed)}
+    told = [line for line in hall.repeated if any(amount in line for amount in amounts)]
     pairs = {"bids": (hall.placed, placed), "acts": (hall.done, done)}
     lost = [f"{name} lost: {mine - theirs}" for name, (mine, theirs) in pairs.items() if mine - theirs]
-    return lost + [
-        f"{name} never acknowledged: {theirs - mine}" for name, (mine, theirs) in pairs.items() if theirs - mine
-    ]
+    lost += [f"{name} never acknowledged: {theirs - mine}" for name, (mine, theirs) in pairs.items() if theirs - mine]
+    return lost + [f"sent again: {line}" for line in told[-40:]]

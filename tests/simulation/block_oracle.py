@@ -251,6 +251,8 @@ class LiveOracle(Oracle):
         self.events.append("act.undone")
         self.status, self.outcome = "open", None
         self.stage, self.asked_for = act.stage, act.ask
+        if act.ask == super().least():
+            self.asked_for = None  # it follows the increments
         if self.stage is not None and (bid_since or (act.ask is not None and (self.price or -1) >= act.ask)):
             self._ask_again()
         return None

@@ -21,6 +21,7 @@ from saleroom.bidding.domain.events import (
     Event,
     MaximumRaised,
     Outcome,
+    ReserveMet,
 )
 
 
@@ -122,6 +123,8 @@ def _on_block(before: Auction, event: Event, after: Auction) -> Iterator[str]:
         asked = None if event.asked is None else event.asked.amount
         if asked is None or asked > event.amount:
             yield f"a bid of {asked} on the block was recorded at {event.amount}"
+    if isinstance(event, ReserveMet) and event.minimum_bid != after.minimum_bid:
+        yield f"the next bid was told to be {event.minimum_bid}, and it is {after.minimum_bid}"
     if isinstance(event, AuctionClosed):
         names = {Outcome.SOLD, Outcome.CONDITIONAL}
         if event.outcome in names and (leader is None or leader.name == FLOOR or event.winner != leader.name):

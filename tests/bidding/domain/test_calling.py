@@ -259,3 +259,22 @@ def test_a_bid_of_the_hall_says_so() -> None:
     night.take()
     night.bid(BOB)
     assert [Channel.FLOOR, None] == [one.channel for one in night.log if isinstance(one, BidPlaced)]
+
+
+def test_the_reserve_lifts_the_price_below_an_ask() -> None:
+    """A raised limit may lift the price: an ask that was set stays, one that follows the increments follows; all is told so."""
+    night = Night(reserve_price="150")
+    night.call()
+    night.bid(BOB)
+    night.do(calling.ask, eur("300"))
+    assert eur("300") == night.bid(BOB, maximum="150").ask
+    assert eur("300") == getattr(night.log[-1], "minimum_bid", None)
+    night = Night(reserve_price="150")
+    night.call()
+    night.take()
+    night.bid(BOB)
+    night.undo()
+    assert ("bob", eur("110"), eur("120")) == told(night.auction)
+    assert eur("160") == night.bid(BOB, maximum="150").ask
+    assert eur("160") == getattr(night.log[-1], "minimum_bid", None)
+    retrace(night.log)

@@ -147,11 +147,7 @@ class Auction(Struct, frozen=True, kw_only=True):
 
         None once it is over or exceeds 20 digits.
         """
-        block, price = self.block, self.current_bid
-        if block is not None and block.ask is not None and block.bids == self.bid_count:
-            # A raised maximum may have lifted the price to the reserve, which is no bid.
-            return block.ask if price is None or price < block.ask else self.least_above(price)
-        return None if self.over else self.least_above(self.current_bid)
+        return None if self.over else self.least_at(self.current_bid)
 
     @property
     def stage(self) -> Stage | None:
@@ -180,6 +176,12 @@ class Auction(Struct, frozen=True, kw_only=True):
     def least_above(self, price: Decimal | None) -> Decimal | None:
         """Return the least bid that would follow `price` (None: no bid yet)."""
         return self.starting_price if price is None else self.ladder.next_above(price)
+
+    def least_at(self, price: Decimal | None) -> Decimal | None:
+        """Return the least next bid if the price is `price` without another bid: an ask that was set stays, if it is above."""
+        ask = self.block.ask if self.block is not None and self.block.bids == self.bid_count else None
+        # A raised maximum may have lifted the price to the reserve, which is no bid.
+        return ask if ask is not None and (price is None or price < ask) else self.least_above(price)
 
     def met_at(self, price: Decimal | None) -> bool | None:
         """Return whether `price` reaches the reserve; None without a reserve."""
@@ -356,7 +358,8 @@ def _on_block(auction: Auction, event: Event) -> dict[str, Any]:
 
 
 def _undone(auction: Auction, event: ActUndone) -> dict[str, Any]:
-    block = None if event.stage is None else Block(event.stage, event.minimum_bid, auction.bid_count)
+    ask = None if event.minimum_bid == auction.least_above(event.current_bid) else event.minimum_bid
+    block = None if event.stage is None else Block(event.stage, ask, auction.bid_count)
     return {**_standing(event), "block": block, "status": Status.OPEN, "outcome": None}
 
 

@@ -148,7 +148,7 @@ def _raise_own(auction: Auction, request: BidRequest, now: datetime) -> list[Eve
     lifted = _lift(auction, price, request.maximum)
     if lifted == price:
         return [raised]
-    met = ReserveMet(at=now, amount=lifted, bidder=leader.name, minimum_bid=auction.least_above(lifted))
+    met = ReserveMet(at=now, amount=lifted, bidder=leader.name, minimum_bid=auction.least_at(lifted))
     return [raised, met]
 
 
