@@ -269,6 +269,8 @@ class LiveOracle(Oracle):
 
     def decide(self, *, accepted: bool) -> str | None:
         """The seller decides on a bid below the reserve."""
+        if self.hidden or self.withheld:
+            return "taken_down"
         if self.outcome != "conditional" or self.leader is None:
             return "not_conditional"
         self.events.append("auction.decided")

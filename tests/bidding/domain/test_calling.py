@@ -151,6 +151,8 @@ def test_the_hammer_is_undone_and_taken_back() -> None:
     assert (Status.OPEN, None, None) == standing(night.auction)[:3]
     night.call()
     night.do(calling.sell_conditionally)
+    with pytest.raises(TakenDown):
+        calling.decide(structs.replace(night.auction, taken_down="Stolen."), night.now, accepted=True)
     assert Outcome.RESERVE_NOT_MET is night.do(calling.decide, accepted=False).outcome
     retrace(night.log)
 

@@ -228,8 +228,9 @@ def reopen(auction: Auction, reason: str, now: datetime) -> list[Event]:
 
 
 def decide(auction: Auction, now: datetime, *, accepted: bool) -> list[Event]:
-    """Return the seller's decision on a bid below the reserve. Raises NotConditional."""
+    """Return the seller's decision on a bid below the reserve. Raises TakenDown or NotConditional."""
     now = auction.not_before(now)
+    refuse_if_taken_down(auction)
     if auction.outcome is not Outcome.CONDITIONAL or auction.leader is None:
         raise NotConditional
     if not accepted:
