@@ -31,13 +31,15 @@ from tests.sales.service.evenings import Evening, evening
 
 POINTS = ("act decided", "act committed", "bid decided", "bid committed")
 """Where the house dies in turn, beside any other place."""
-LOTS_FOR_EACH = 8
+LOTS_FOR_EACH = 3
 """Enough lots that something is sold until the last kill."""
 BIDDERS = 3
 PADDLE = 112
 TWICE = 0.1
 """How many acts are sent twice at once."""
 ACTS_BETWEEN = 2
+LAST_LOTS = 3
+"""How many lots are compared with their logs after each death; at the end all are."""
 EVENTS = {
     "call": "auction.called",
     "ask": "ask.set",
@@ -92,6 +94,8 @@ class Hall:
     """The acts that were acknowledged, by lot and the event that each leaves."""
     placed: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The bids that were acknowledged, by lot and amount."""
+    called: list[str] = field(default_factory=list)
+    """The lots that were on the block, in that order."""
     faults: list[str] = field(default_factory=list)
     acts: int = 0
     bids: int = 0
@@ -159,6 +163,8 @@ class Hall:
     def _note(self, what: str, said: dict[str, Any], before: Any, after: Any) -> None:
         self.acts += 1
         lot = (after["onBlock"] or after["lastLot"])["gid"]
+        if what == "call":
+            self.called.append(lot)
         if what == "bid":
             self.placed[lot, said["amount"]] += 1
         elif before["tag"] != after["tag"]:  # a warning after the final call, or the same ask, is nothing new
@@ -221,7 +227,7 @@ async def run(trial: LiveTrial, folder: Path, where: str, place: TrialDatabase) 
             group.create_task(_kill(trial, house, hall, database))
         log = await database.read(read_log)
         found = [*hall.faults, *_differences(hall, log), *await database.read(ledger_check.faults_of)]
-        found += await database.read(_apart, on.lots)
+        found += await database.read(_apart, hall.called)
         found += [f"a traceback in the house's log: … {end}" for end in tracebacks(house.log())]
         lots = sum(n for (_, kind), n in hall.done.items() if kind == "auction.closed")
         return LiveOutcome(house.deaths, hall.acts, hall.bids, lots, hall.repeats, found)
@@ -233,7 +239,7 @@ async def _kill(trial: LiveTrial, house: SupervisedHouse, hall: Hall, database: 
         await hall.more(ACTS_BETWEEN)
         point = next(places)
         await (house.killed() if point is None else house.dies_at(point))
-        hall.faults += await database.read(_apart, hall.on.lots)
+        hall.faults += await database.read(_apart, hall.called[-LAST_LOTS:])
     await hall.more(ACTS_BETWEEN)
     hall.calm.set()
 
@@ -257,7 +263,7 @@ def _differences(hall: Hall, log: Any) -> list[str]:
     done: Counter[tuple[str, str]] = Counter()
     for gid, payloads in log.items():
         for said in map(json.loads, payloads):
-            if said["type"] == "bid.placed":
+            if said["type"] == "bid.placed" and not said["data"]["automatic"]:
                 placed[gid, said["data"]["amount"]] += 1
             elif said["type"] in EVENTS.values():
                 done[gid, said["type"]] += 1
