@@ -25,6 +25,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",
     "--host-resolver-rules=MAP *.test 127.0.0.1",
 ]
 
