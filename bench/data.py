@@ -24,7 +24,7 @@ from saleroom.areas import TABLES
 from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions
-from saleroom.bidding.storage import tables
+from saleroom.bidding.storage import search_index, tables
 from saleroom.storage.database import Database, Transaction, parse_url
 from saleroom.storage.migrations import migrate
 
@@ -83,16 +83,22 @@ def gather(file: Path) -> None:
 def fill_postgresql(url: str, file: Path) -> None:
     """Make the tables at `url` and copy every row of the SQLite template into them."""
 
-    async def prepare() -> None:
+    async def fill() -> None:
         database = Database(url)
         try:
             await database.write(migrate)
+            await _copy(url, on(f"sqlite:///{file}", _contents))
+            await database.write(_index)
         finally:
             await database.close()
 
-    asyncio.run(prepare())
-    contents = on(f"sqlite:///{file}", _contents)
-    asyncio.run(_copy(url, contents))
+    asyncio.run(fill())
+
+
+def _index(tx: Transaction) -> None:
+    """Make the index of searches, which is another on each database, and so not among the rows."""
+    search_index.drop_index(tx)
+    search_index.make_index(tx, lambda _: None)
 
 
 def _people(tx: Transaction) -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 
 from bench import (
     bidding,
+    catalogue,
     closing,
     commands,
     filling,
@@ -55,6 +56,10 @@ def _lists(kind: str) -> Measure:
 
 def _home(kind: str) -> Measure:
     return partial(pages.home, kind=KINDS[kind])
+
+
+def _catalogue(kind: str) -> Measure:
+    return partial(catalogue.views, kind=KINDS[kind])
 
 
 def _home_in_storm(kind: str) -> Measure:
@@ -140,6 +145,7 @@ _FORMS: tuple[tuple[str, Callable[..., Measure]], ...] = (
     (r"(pg|sqlite)-list", _lists),
     (r"(pg|sqlite)-home", _home),
     (r"(pg|sqlite)-home-storm", _home_in_storm),
+    (r"(pg|sqlite)-catalogue", _catalogue),
     (r"(pg|sqlite)-history", _history),
     (r"(pg|sqlite)-photos", _photos),
     (r"textbook-(hot|spread)", _textbook),

@@ -42,8 +42,8 @@ def home(stage: Stage, kind: str) -> Reading:
         paths = _ENTRIES | {name: _turned(connection, path) for name, path in _DEEP.items()}
         for path in paths.values():
             for _ in range(WARM_UP):
-                _read(connection, path)
-        taken = {f"{name}_ms": statistics.median(_milliseconds(connection, path)) for name, path in paths.items()}
+                read(connection, path)
+        taken = {f"{name}_ms": statistics.median(milliseconds(connection, path)) for name, path in paths.items()}
         connection.close()
     return Reading(value=taken["first_ms"], figures=taken)
 
@@ -58,15 +58,15 @@ def home_in_storm(stage: Stage, kind: str) -> Reading:
     with stage.database(kind) as url:
         with House(stage.folder, url) as house:
             connection = http.client.HTTPConnection(urlsplit(house.url).netloc, timeout=60)
-            quiet = _milliseconds(connection, "/")
+            quiet = milliseconds(connection, "/")
 
-            def read(seconds: float) -> None:
+            def view(seconds: float) -> None:
                 until = time.monotonic() + seconds
                 while time.monotonic() < until:
-                    taken.extend(_milliseconds(connection, "/", 1))
+                    taken.extend(milliseconds(connection, "/", 1))
 
             interval = Interval(house.pid, stage.server_pid(kind))
-            bidding.run_load(stage, house, load, interval, read)
+            bidding.run_load(stage, house, load, interval, view)
             connection.close()
         accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
         found = data.on(url, violations.find)
@@ -81,23 +81,25 @@ def home_in_storm(stage: Stage, kind: str) -> Reading:
 
 def _turned(connection: http.client.HTTPConnection, path: str) -> str:
     for _ in range(DEEP):
-        found = _NEXT.search(_read(connection, path))
+        found = _NEXT.search(read(connection, path))
         if found is None:
             raise BenchError(f"{path} has no next page")
         path = html.unescape(found[1])
     return path
 
 
-def _milliseconds(connection: http.client.HTTPConnection, path: str, views: int = VIEWS) -> list[float]:
+def milliseconds(connection: http.client.HTTPConnection, path: str, views: int = VIEWS) -> list[float]:
+    """Return how long each of some views took until the page was complete."""
     taken = []
     for _ in range(views):
         begun = time.perf_counter()
-        _read(connection, path)
+        read(connection, path)
         taken.append((time.perf_counter() - begun) * 1000)
     return taken
 
 
-def _read(connection: http.client.HTTPConnection, path: str) -> str:
+def read(connection: http.client.HTTPConnection, path: str) -> str:
+    """Return the text of a page. Raises BenchError if it is not answered by 200."""
     connection.request("GET", path)
     answer = connection.getresponse()
     text = answer.read().decode()

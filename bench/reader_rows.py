@@ -52,6 +52,24 @@ READERS = (
     ),
     *(
         Line(
+            row="catalogue",
+            measure=f"catalogue of 2,000 lots, {label}, {DATABASES[kind]}",
+            numerator=f"{kind}-catalogue.{name}_ms",
+            unit="ms",
+            target=100.0,
+            lower_is_better=True,
+        )
+        for kind in DATABASES
+        for name, label in (
+            ("cards", "first page, 48 cards"),
+            ("list", "first page, a list of 100"),
+            ("deep", "page 16 of the list"),
+            ("search", "a search that finds one"),
+            ("all", "the list of sales"),
+        )
+    ),
+    *(
+        Line(
             row="home-storm",
             measure=f"home, first view of 10,000 lots while 64 bid on them / quiet, {DATABASES[kind]}",
             numerator=f"{kind}-home-storm",

@@ -135,18 +135,14 @@ class Auction(Struct, frozen=True, kw_only=True):
         """The identifier of its public state: the version, and the first digits of the head.
 
         After a failover that lost commits, a version can occur again with other contents. The head tells them apart.
-        A third part counts what is no event: how often somebody whom it names was erased, and how often it was hidden or shown
-        after it was over.
+        A third part counts changes that are no events: an erased person, and to be hidden or shown after its end.
         """
         renamed = f"-{self.renamed}" if self.renamed else ""
         return f"{self.version}-{self.chain.head[:TAG_DIGITS]}{renamed}"
 
     @property
     def minimum_bid(self) -> Decimal | None:
-        """The least next bid: on the block the ask, otherwise S without a bid and P + inc(P) with one.
-
-        None once it is over or exceeds 20 digits.
-        """
+        """The least next bid: the ask on the block, otherwise S or P + inc(P); None once it is over or exceeds 20 digits."""
         return None if self.over else self.least_at(self.current_bid)
 
     @property
