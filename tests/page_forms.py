@@ -20,6 +20,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/desk/{gid}/payments": {"buyer": "12", "cash": "10", "key": "k" * 24},
     "POST /admin/desk/{gid}/refund": {"buyer": "12", "amount": "10", "method": "cash", "key": "k" * 24},
     "POST /admin/desk/{gid}/statements/{code}": {"amount": "10", "method": "cash", "key": "k" * 24},
+    "POST /admin/desk/{gid}/documents": {"documentKind": "invoice", "buyer": "12", "key": "k" * 24},
+    "POST /admin/documents/{gid}/credit": {"line-0": "on", "reason": "Damaged.", "key": "k" * 24},
     "POST /admin/rates": {"name": "Evening sales"},
     "POST /admin/rates/choice": {"sale": "nowhere"},
     "POST /admin/sales": {"title": "An evening", "kind": "timed"},

@@ -22,7 +22,9 @@ ENDPOINTS: dict[str, Right | None] = {
     "creditDocument": Right.SETTLE,
     "document": Right.READ,
     "documentPaper": Right.READ,
+    "documentXml": Right.READ,
     "documents": Right.SETTLE,
+    "myDocuments": Right.READ,
     "issueDocument": Right.SETTLE,
 }
 PAGES: dict[str, Right | None] = dict.fromkeys(
@@ -49,3 +51,19 @@ _DESK_PAGES = (
     "POST /admin/desk/{gid}/statements/{code}",
 )
 PAGES |= dict.fromkeys(_DESK_PAGES, Right.SETTLE)
+_DOCUMENT_PAGES = (
+    "GET /admin/desk/{gid}/documents",
+    "POST /admin/desk/{gid}/documents",
+    "GET /admin/documents/{gid}",
+    "POST /admin/documents/{gid}/credit",
+    "GET /admin/documents/{gid}/paper.pdf",
+    "GET /admin/documents/{gid}/invoice.xml",
+)
+PAGES |= dict.fromkeys(_DOCUMENT_PAGES, Right.SETTLE)
+_OWN_DOCUMENT_PAGES = (
+    "GET /mine/documents",
+    "GET /mine/documents/{gid}",
+    "GET /mine/documents/{gid}/paper.pdf",
+    "GET /mine/documents/{gid}/invoice.xml",
+)
+PAGES |= dict.fromkeys(_OWN_DOCUMENT_PAGES, Right.READ)

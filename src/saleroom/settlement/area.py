@@ -7,8 +7,8 @@ from saleroom.http.endpoints import Rows
 from saleroom.kernel.currency import decimals
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
+from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service.document_printing import DocumentPrinter
-from saleroom.settlement.service.issuing import Letterhead
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.settings import SettlementSettings, bank_of, house_of
 from saleroom.settlement.storage.area_tables import TABLES

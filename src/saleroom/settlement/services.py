@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saleroom.http.cursors import Cursors
+from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service.document_printing import DocumentPrinter
-from saleroom.settlement.service.issuing import Letterhead
+from saleroom.settlement.service.receipts import Paper
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 
@@ -22,3 +23,7 @@ class SettlementServices:
     letterhead: Letterhead
     places: int
     """The decimals of the minor unit of the currency."""
+
+    def paper(self, language: str) -> Paper:
+        """Return how the desk writes receipts in a language."""
+        return Paper(head=self.letterhead, places=self.places, language=language)

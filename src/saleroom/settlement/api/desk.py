@@ -17,12 +17,14 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.api.fields import CONSIGNOR, SALE
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
+from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import Method, Paid
 from saleroom.settlement.service import desk, reports
+from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 
 PAYMENTS_MAX = 10
@@ -60,6 +62,13 @@ _PAYMENT_SCHEMA: dict[str, Any] = {
     "required": [field.name for field in _PAID],
     "additionalProperties": False,
 }
+LANGUAGE_OF_RECEIPT = Field(
+    name="language",
+    to="language",
+    parse=one_of(LANGUAGES),
+    schema={"enum": list(LANGUAGES), "default": LANGUAGES[0]},
+    about="The language of the receipt.",
+)
 PAY = Form(
     name="Payments",
     example={"payments": [{"method": "card", "amount": "100"}, {"method": "cash", "amount": "50"}]},
@@ -72,9 +81,10 @@ PAY = Form(
             required=True,
             about="What is paid, several at once. Cash above what is owed is given back as change.",
         ),
+        LANGUAGE_OF_RECEIPT,
     ),
 )
-PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=_PAID)
+PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=(*_PAID, LANGUAGE_OF_RECEIPT))
 LANGUAGE = Field(
     name="language",
     to="language",
@@ -82,6 +92,14 @@ LANGUAGE = Field(
     schema={"enum": ["en", "de"], "default": "en"},
     about="The language of the headings; a German CSV has semicolons and decimal commas.",
 )
+
+
+def _paper(call: Call[SettlementServices]) -> Paper:
+    return call.services.paper(call.values.get("language", LANGUAGES[0]))
+
+
+def _paid(call: Call[SettlementServices]) -> Paid:
+    return Paid(call.values["method"], call.values["amount"])
 
 
 async def show(call: Call[SettlementServices]) -> Response:
@@ -92,13 +110,13 @@ async def show(call: Call[SettlementServices]) -> Response:
 
 async def pay(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/payments."""
-    given = (call.token, call.identifier, call.part, call.values["payments"], call.services.places, call.key)
+    given = (call.token, call.identifier, call.part, call.values["payments"], _paper(call), call.key)
     return json_response(await call.services.tokens.write(desk.pay, *given))
 
 
 async def refund(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/refunds."""
-    given = (call.token, call.identifier, call.part, Paid(**call.values), call.services.places, call.key)
+    given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
     return json_response(await call.services.tokens.write(desk.refund, *given))
 
 
@@ -110,7 +128,7 @@ async def statement(call: Call[SettlementServices]) -> Response:
 
 async def pay_out(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/statements/{code}/payouts."""
-    given = (call.token, call.identifier, call.part, Paid(**call.values), call.services.places, call.key)
+    given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
     return json_response(await call.services.tokens.write(desk.pay_out, *given))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.cursors import CursorKind
@@ -21,24 +22,27 @@ from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Busy, Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CODE_FIELD, SALE, reason, words_field
-from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownSale
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
-from saleroom.settlement.domain.document_views import DocumentView
+from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, Kind, Party
 from saleroom.settlement.domain.errors import (
     CreditedAlready,
     LotOnDocument,
+    NoElectronicForm,
     NothingToIssue,
     NotToCredit,
     UnknownDocument,
 )
 from saleroom.settlement.domain.parties import COUNTRY_PATTERN, TEXT_MAX, VAT_ID_PATTERN, parse_country, parse_vat_id
 from saleroom.settlement.service import issuing, showing
-from saleroom.settlement.service.issuing import Order, view_of
+from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.services import SettlementServices
 
-PDF = "application/pdf"
+PDF, XML = "application/pdf", "application/xml"
 DOCUMENTS = CursorKind("documents of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+SALE_DOCUMENTS = CursorKind("latest documents of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+OWN_DOCUMENTS = CursorKind("documents of a user", Annotated[int, Meta(ge=0, le=2**63 - 1)])
 DOCUMENT = PathIdentifier(
     name="gid",
     pattern=GID,
@@ -46,6 +50,7 @@ DOCUMENT = PathIdentifier(
     schema={"type": "string", "pattern": f"^{GID.pattern}$"},
     about="The document.",
 )
+_NOBODY = (UnknownSale, UnknownPaddle, UnknownParticipant, UnknownConsignor)
 _RIGHT = "Needs the right `settle`."
 _SEEN = "Those with the right `settle` see all, everybody else their own."
 
@@ -54,6 +59,13 @@ class DocumentPage(Struct, frozen=True):
     """A page of documents, the oldest first."""
 
     documents: list[DocumentView]
+    next: str | None
+
+
+class DocumentRowPage(Struct, frozen=True):
+    """A page of a user's own documents, the latest first."""
+
+    documents: list[DocumentRowView]
     next: str | None
 
 
@@ -90,7 +102,7 @@ _KIND = Field(
     required=True,
     about="`invoice` for a buyer, `statement` for a consignor.",
 )
-_ISSUE = Form(
+ISSUE = Form(
     name="NewDocument",
     example={
         "documentKind": "invoice",
@@ -110,6 +122,13 @@ _ISSUE = Form(
             parse=json_whole(1, PADDLE_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
             about="The paddle of the buyer, for an invoice.",
+        ),
+        Field(
+            name="username",
+            to="username",
+            parse=checked(parse_username),
+            schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
+            about="The username of a buyer without a paddle, for an invoice.",
         ),
         Field(
             name="consignor",
@@ -152,7 +171,7 @@ _ISSUE = Form(
         ),
     ),
 )
-_CREDIT = Form(
+CREDIT = Form(
     name="NewCreditNote",
     example={"lines": [0, 1], "reason": "Lot 12 was damaged."},
     fields=(
@@ -175,18 +194,23 @@ _PARTY = ("name", "street", "postcode", "city", "country", "vat_id")
 
 async def issue(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/documents."""
-    sent, services = call.values, call.services
-    order = Order(
+    services, order = call.services, order_of(call.values)
+    write = services.tokens.write
+    return json_response(
+        await write(issuing.issue, call.token, call.identifier, order, services.letterhead, call.key), 201
+    )
+
+
+def order_of(sent: Mapping[str, Any]) -> Order:
+    """Return the order of a document by the form `ISSUE`."""
+    return Order(
         kind=Kind(sent["kind"]),
         language=sent.get("language", LANGUAGES[0]),
         party=Party(**{"name": "", **{name: sent[name] for name in _PARTY if name in sent}}),
         paddle=sent.get("paddle"),
+        username=sent.get("username"),
         consignor=sent.get("consignor"),
         due_on=sent.get("due_on"),
-    )
-    write = services.tokens.write
-    return json_response(
-        await write(issuing.issue, call.token, call.identifier, order, services.letterhead, call.key), 201
     )
 
 
@@ -203,19 +227,44 @@ async def list_documents(call: Call[SettlementServices]) -> Response:
     read = call.services.database.read
     found, last = await read(showing.listed, call.token, call.identifier, limit, after)
     cursor = call.services.cursors.next_page(DOCUMENTS, last)
-    return page_response(call.request, DocumentPage([view_of(one) for one in found], cursor), cursor)
+    return page_response(call.request, DocumentPage(found, cursor), cursor)
+
+
+async def list_mine(call: Call[SettlementServices]) -> Response:
+    """GET /me/documents."""
+    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
+    found, last = await call.services.database.read(showing.mine, call.token, limit, before)
+    cursor = call.services.cursors.next_page(OWN_DOCUMENTS, last)
+    return page_response(call.request, DocumentRowPage(found, cursor), cursor)
 
 
 async def show(call: Call[SettlementServices]) -> Response:
     """GET /documents/{gid}."""
-    return json_response(view_of(await call.services.database.read(showing.shown, call.token, call.identifier)))
+    return json_response(await call.services.database.read(showing.view, call.token, call.identifier))
 
 
 async def print_one(call: Call[SettlementServices]) -> Response:
     """GET /documents/{gid}/paper.pdf."""
-    number, made = await call.services.printer.make(call.token, call.identifier)
+    return await as_pdf(call.services, call.token, call.identifier)
+
+
+async def export_xml(call: Call[SettlementServices]) -> Response:
+    """GET /documents/{gid}/invoice.xml."""
+    return await as_xml(call.services, call.token, call.identifier)
+
+
+async def as_pdf(services: SettlementServices, token: str, gid: str) -> Response:
+    """Return a document on paper. Raises as `DocumentPrinter.make`."""
+    number, made = await services.printer.make(token, gid)
     headers = {"Cache-Control": "no-store", "Content-Disposition": f'inline; filename="{number}.pdf"'}
     return Response(made, media_type=PDF, headers=headers)
+
+
+async def as_xml(services: SettlementServices, token: str, gid: str) -> Response:
+    """Return the electronic form of a document as a download. Raises as `DocumentPrinter.make_xml`."""
+    number, made = await services.printer.make_xml(token, gid)
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{number}.xml"'}
+    return Response(made, media_type=XML, headers=headers)
 
 
 _one = partial(Endpoint[SettlementServices], tag="settlement", access=Access.TOKEN)
@@ -227,11 +276,19 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         summary="Issue an invoice or a statement",
         handler=issue,
         identifier=SALE,
-        form=_ISSUE,
+        form=ISSUE,
         status=201,
         answer=DocumentView,
         once=True,
-        errors=(UnknownSale, UnknownPaddle, UnknownConsignor, NothingToIssue, LotOnDocument, IdempotencyMismatch),
+        errors=(
+            UnknownSale,
+            UnknownPaddle,
+            UnknownParticipant,
+            UnknownConsignor,
+            NothingToIssue,
+            LotOnDocument,
+            IdempotencyMismatch,
+        ),
         about=f"{_RIGHT} It has all lots of theirs that ended and are on none yet. The audit log notes it.",
     ),
     _one(
@@ -269,13 +326,34 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         about=f"{_SEEN} PDF/A-3; an invoice has its electronic form (EN 16931, Factur-X) inside if it `lacks` nothing.",
     ),
     _one(
+        method="GET",
+        path="/documents/{gid}/invoice.xml",
+        name="documentXml",
+        summary="Show the electronic form of a document",
+        handler=export_xml,
+        identifier=DOCUMENT,
+        file=XML,
+        errors=(UnknownDocument, NoElectronicForm, Busy),
+        about=f"{_SEEN} It is CII by EN 16931; a document that `lacks` something has none.",
+    ),
+    _one(
+        method="GET",
+        path="/me/documents",
+        name="myDocuments",
+        summary="List the user's own documents",
+        handler=list_mine,
+        query=paging(OWN_DOCUMENTS),
+        answer=DocumentRowPage,
+        about="The latest first: invoices, statements, credit notes and receipts.",
+    ),
+    _one(
         method="POST",
         path="/documents/{gid}/credit",
         name="creditDocument",
         summary="Take lines of a document back by a credit note",
         handler=credit,
         identifier=DOCUMENT,
-        form=_CREDIT,
+        form=CREDIT,
         status=201,
         answer=DocumentView,
         once=True,

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.cards import BillView, bill_view
+from saleroom.settlement.domain.document_views import DocumentRowView
 from saleroom.settlement.domain.rates import Bill
 
 
@@ -29,7 +30,10 @@ class MoneyView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them."""
+    """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them.
+
+    `payment_receipt` is that of the payment that was just taken or paid back.
+    """
 
     sale: str
     paddle: int | None
@@ -39,10 +43,15 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     money: list[MoneyView]
     owed: str
     change: str
+    payment_receipt: str | None
+    documents: list[DocumentRowView]
 
 
 class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A consignor's lots in a sale. `to_pay_out` is what the house owes them; negative if they owe it."""
+    """A consignor's lots in a sale. `to_pay_out` is what the house owes them; negative if they owe it.
+
+    `payment_receipt` is that of the payout that was just made.
+    """
 
     sale: str
     consignor: str
@@ -50,6 +59,8 @@ class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
     settled_lots: list[SettledLotView]
     money: list[MoneyView]
     to_pay_out: str
+    payment_receipt: str | None
+    documents: list[DocumentRowView]
 
 
 class BalanceView(Struct, frozen=True, rename="camel"):

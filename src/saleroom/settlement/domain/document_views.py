@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.documents import Document, Line, Party, Payment, tax_totals
+from saleroom.settlement.domain.documents import Document, Kind, Line, Party, Payment, tax_totals
 from saleroom.settlement.domain.einvoice import lacks
+from saleroom.settlement.domain.paying import Progress
 
 
 class PartyView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -78,11 +79,44 @@ class DocumentView(Struct, frozen=True, kw_only=True, rename="camel"):
     total: str
     paid: str
     amount_due: str
+    settled: str | None
+    still_open: str | None
     lacks: list[str]
 
 
-def document_view(gid: str, document: Document, issued_at: str, digest: str, places: int) -> DocumentView:
-    """Return a document as JSON has it."""
+class DocumentRowView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A document in a list. `settled` and `still_open` are null but for an invoice and a statement."""
+
+    document: str
+    document_kind: str
+    document_number: str
+    issued_on: str
+    sale_title: str
+    party_name: str
+    total: str
+    settled: str | None
+    still_open: str | None
+
+
+def row_view(gid: str, document: Document, paid: Progress | None) -> DocumentRowView:
+    """Return a document as lists have it."""
+    return DocumentRowView(
+        document=gid,
+        document_kind=document.kind,
+        document_number=document.number,
+        issued_on=document.issued_on.isoformat(),
+        sale_title=document.sale,
+        party_name=document.party.name,
+        total=_text(document.paid if document.kind is Kind.RECEIPT else document.total),
+        settled=None if paid is None else _text(paid.paid),
+        still_open=None if paid is None else _text(paid.open),
+    )
+
+
+def document_view(
+    gid: str, document: Document, issued_at: str, digest: str, places: int, paid: Progress | None
+) -> DocumentView:
+    """Return a document as JSON has it; `paid` is how far it is paid by now."""
     credited = document.credits
     return DocumentView(
         document=gid,
@@ -111,6 +145,8 @@ def document_view(gid: str, document: Document, issued_at: str, digest: str, pla
         total=_text(document.total),
         paid=_text(document.paid),
         amount_due=_text(document.due),
+        settled=None if paid is None else _text(paid.paid),
+        still_open=None if paid is None else _text(paid.open),
         lacks=list(lacks(document, places)),
     )
 

@@ -32,6 +32,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "net": ("Net", "Netto"),
     "number": ("Number", "Nummer"),
     "paid": ("Paid", "Bezahlt"),
+    "paid_out": ("Paid out", "Ausgezahlt"),
     "pay_to": ("Pay to {iban}, reference {number}.", "Bitte auf {iban} überweisen, Verwendungszweck {number}."),
     "payout": ("Payable to you", "Auszuzahlen"),
     "payments": ("Payments", "Zahlungen"),
@@ -44,6 +45,19 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "total": ("Total", "Gesamt"),
     "vat_id": ("VAT ID {number}", "USt-IdNr. {number}"),
 }
+
+
+_METHODS: Mapping[str, tuple[str, str]] = {
+    "cash": ("Cash", "Bar"),
+    "card": ("Card", "Karte"),
+    "bank": ("Transfer", "Überweisung"),
+    "other": ("Other", "Sonstiges"),
+}
+
+
+def method_words(method: str, language: str) -> str:
+    """Return how money moved, in a language."""
+    return _METHODS[method][language == "de"]
 
 
 def words(language: str) -> dict[str, str]:

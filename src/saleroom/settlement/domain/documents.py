@@ -69,6 +69,14 @@ class Bank(Struct, frozen=True, kw_only=True):
     bic: str = ""
 
 
+class Letterhead(Struct, frozen=True, kw_only=True):
+    """What all documents of the house say of it. `bank` is None if they ask for no transfer."""
+
+    house: Party
+    bank: Bank | None
+    currency: str
+
+
 class Line(Struct, frozen=True, kw_only=True):
     """One line, with the tax that comes on top, rounded once. A consignor pays what is negative.
 

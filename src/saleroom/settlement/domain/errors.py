@@ -29,6 +29,12 @@ class UnknownDocument(Unknown):
     code = "unknown_document"
 
 
+class NoElectronicForm(Conflict):
+    """The document has no electronic form: `lacks` says what is missing for that."""
+
+    code = "no_electronic_form"
+
+
 class NotToCredit(Conflict):
     """Only lines of an invoice or a statement can be credited, by their places in it."""
 

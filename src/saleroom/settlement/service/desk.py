@@ -36,8 +36,11 @@ from saleroom.settlement.domain.desk_views import (
 )
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import Account, Book, Kind, Paid, Result, of_money, split
+from saleroom.settlement.service import document_money, receipts
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
+from saleroom.settlement.service.receipts import Paper, Payer
 from saleroom.settlement.storage import journal
+from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
 
 SALES_SHOWN = 50
@@ -68,7 +71,7 @@ def shown(tx: Transaction, token: str, gid: str, who: str, places: int) -> DeskV
     Raises Unauthenticated, MissingRight, UnknownSale or UnknownParticipant.
     """
     _, sale, book = begin(tx, token, gid, places)
-    return _desk(tx, sale, _buyer(tx, sale, who), book)
+    return _desk(tx, sale, find_buyer(tx, sale, who), book)
 
 
 def pay(
@@ -77,17 +80,17 @@ def pay(
     gid: str,
     who: str,
     payments: Sequence[Paid],
-    places: int,
+    paper: Paper,
     key: IdempotencyKey | None = None,
 ) -> bytes:
-    """Take payments of a buyer, several at once, and return the JSON of the desk with the change in cash.
+    """Take payments of a buyer, several at once, and return the JSON of the desk with the change in cash and the receipt.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or Overpaid.
     """
-    staff, sale, book = begin(tx, token, gid, places)
+    staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
-        buyer = _buyer(tx, sale, who)
+        buyer = find_buyer(tx, sale, who)
         account = Account(Book.BUYERS, buyer.id)
         owed = _balance(tx, sale, account)
         kept = split(owed, payments)
@@ -96,28 +99,31 @@ def pay(
         paid, change = kept
         for one in paid:
             journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
+        receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
         facts = {one.method.value: str(one.amount) for one in paid}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
-        return _encode(_desk(tx, sale, buyer, book, change))
+        return _encode(_desk(tx, sale, buyer, book, change, receipt))
 
     return once(tx, staff, key, do)
 
 
 def refund(
-    tx: Transaction, token: str, gid: str, who: str, back: Paid, places: int, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, who: str, back: Paid, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a buyer back what the house owes them, and return the JSON of the desk.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or NotOwedByHouse.
     """
-    staff, sale, book = begin(tx, token, gid, places)
+    staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
-        buyer = _buyer(tx, sale, who)
-        _pay_out(tx, sale, Account(Book.BUYERS, buyer.id), back, staff.id)
+        buyer = find_buyer(tx, sale, who)
+        account = Account(Book.BUYERS, buyer.id)
+        _pay_out(tx, sale, account, back, staff.id)
+        receipt = receipts.issue(tx, sale, _payer(account, buyer), [Paid(back.method, -back.amount)], paper)
         facts = {"sale": gid, back.method.value: str(back.amount)}
         audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
-        return _encode(_desk(tx, sale, buyer, book))
+        return _encode(_desk(tx, sale, buyer, book, receipt=receipt))
 
     return once(tx, staff, key, do)
 
@@ -129,20 +135,23 @@ def statement(tx: Transaction, token: str, gid: str, code: str, places: int) -> 
 
 
 def pay_out(
-    tx: Transaction, token: str, gid: str, code: str, out: Paid, places: int, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, code: str, out: Paid, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownConsignor or NotOwedByHouse.
     """
-    staff, sale, book = begin(tx, token, gid, places)
+    staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
         consignor = _consignor(tx, code)
-        _pay_out(tx, sale, Account(Book.CONSIGNORS, consignor.id), out, staff.id)
+        account = Account(Book.CONSIGNORS, consignor.id)
+        _pay_out(tx, sale, account, out, staff.id)
+        payer = Payer(account, consignor.name, consignor.code)
+        receipt = receipts.issue(tx, sale, payer, [Paid(out.method, -out.amount)], paper)
         facts = {"sale": gid, out.method.value: str(out.amount)}
         audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
-        return _encode(_statement(tx, sale, consignor, book))
+        return _encode(_statement(tx, sale, consignor, book, receipt))
 
     return once(tx, staff, key, do)
 
@@ -158,7 +167,7 @@ def _balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:
     return sum((one.posting.amount for one in journal.moved(tx, sale.id, account)), ZERO)
 
 
-class _Buyer(Struct, frozen=True, kw_only=True):
+class Buyer(Struct, frozen=True, kw_only=True):
     """A buyer of a sale, who has no paddle where people bid without one."""
 
     id: int
@@ -167,7 +176,7 @@ class _Buyer(Struct, frozen=True, kw_only=True):
     paddle: int | None
 
 
-def _buyer(tx: Transaction, sale: Sale, who: str) -> _Buyer:
+def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
     """Return the buyer with a paddle, otherwise with a username. Raises UnknownParticipant."""
     one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
     if one is None:
@@ -177,8 +186,8 @@ def _buyer(tx: Transaction, sale: Sale, who: str) -> _Buyer:
         one = participants.find(tx, sale.id, user.account.id)
         if one is None:
             name = user.account.username
-            return _Buyer(id=user.account.id, username=name, name=name, paddle=None)
-    return _Buyer(id=one.user.id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+            return Buyer(id=user.account.id, username=name, name=name, paddle=None)
+    return Buyer(id=one.user.id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
 
 
 def _consignor(tx: Transaction, code: str) -> Consignor:
@@ -188,7 +197,18 @@ def _consignor(tx: Transaction, code: str) -> Consignor:
     return found
 
 
-def _desk(tx: Transaction, sale: Sale, buyer: _Buyer, book: SaleBook, change: Decimal = ZERO) -> DeskView:
+def _payer(account: Account, buyer: Buyer) -> Payer:
+    return Payer(account, buyer.name, str(buyer.paddle or buyer.username))
+
+
+def _desk(
+    tx: Transaction,
+    sale: Sale,
+    buyer: Buyer,
+    book: SaleBook,
+    change: Decimal = ZERO,
+    receipt: Issued | None = None,
+) -> DeskView:
     account = Account(Book.BUYERS, buyer.id)
     return DeskView(
         sale=sale.gid,
@@ -199,10 +219,14 @@ def _desk(tx: Transaction, sale: Sale, buyer: _Buyer, book: SaleBook, change: De
         money=_money(tx, sale, account),
         owed=f"{_balance(tx, sale, account):.3f}",
         change=f"{change:.3f}",
+        payment_receipt=None if receipt is None else receipt.gid,
+        documents=document_money.of_account(tx, sale.id, account),
     )
 
 
-def _statement(tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook) -> StatementView:
+def _statement(
+    tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook, receipt: Issued | None = None
+) -> StatementView:
     account = Account(Book.CONSIGNORS, consignor.id)
     return StatementView(
         sale=sale.gid,
@@ -211,6 +235,8 @@ def _statement(tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook
         settled_lots=_lots(book, lambda result: result.consignor == consignor.id),
         money=_money(tx, sale, account),
         to_pay_out=f"{-_balance(tx, sale, account):.3f}",
+        payment_receipt=None if receipt is None else receipt.gid,
+        documents=document_money.of_account(tx, sale.id, account),
     )
 
 

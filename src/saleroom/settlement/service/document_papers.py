@@ -125,7 +125,7 @@ class _Writer:
     def totals(self, said: dict[str, str]) -> list[list[str]]:
         document = self._document
         if document.kind is Kind.RECEIPT:
-            return [[said["paid"], self.money(document.paid)]]
+            return [[said["paid" if document.paid >= ZERO else "paid_out"], self.money(abs(document.paid))]]
         found = [[said["total"], self.money(document.total)]]
         if document.payments:
             found.append([said["paid"], self.money(document.paid)])

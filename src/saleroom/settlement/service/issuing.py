@@ -18,35 +18,30 @@ from saleroom.bidding.domain.events import Outcome
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.kernel.instants import instant
+from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_one
+from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import consignors, lots, participants
-from saleroom.settlement.domain.document_views import DocumentView, document_view
-from saleroom.settlement.domain.documents import Bank, Draft, Kind, Party
+from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
 from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import NothingToIssue
+from saleroom.settlement.domain.journal import Account, Book
+from saleroom.settlement.domain.paying import Progress, before, progress
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.billing import billed, decided
+from saleroom.settlement.service.desk import find_buyer
+from saleroom.settlement.service.document_money import invoiced, paid_on, payments_on, view_of
 from saleroom.settlement.storage import documents as rows
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Letterhead(Struct, frozen=True, kw_only=True):
-    """What all documents of the house say of it. `bank` is None if they ask for no transfer."""
-
-    house: Party
-    bank: Bank | None
-    currency: str
-
-
 class Order(Struct, frozen=True, kw_only=True):
-    """For whom a document is: `paddle` for an invoice, `consignor` (a code) for a statement.
+    """For whom a document is: `paddle` or `username` for an invoice, `consignor` (a code) for a statement.
 
     `party` is how it names them; without a name the one that the house knows them by.
     """
@@ -55,6 +50,7 @@ class Order(Struct, frozen=True, kw_only=True):
     language: str
     party: Party
     paddle: int | None = None
+    username: str | None = None
     consignor: str | None = None
     due_on: date | None = None
 
@@ -73,13 +69,15 @@ def issue(
 ) -> bytes:
     """Issue a document for all lots of a buyer or a consignor that ended and are on none yet; return its JSON.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownPaddle, UnknownConsignor,
-    NothingToIssue or LotOnDocument.
+    An invoice says what was paid before, as far as it is not for an invoice of before. The sale is locked, so that no payment
+    comes between. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownPaddle,
+    UnknownParticipant, UnknownConsignor, NothingToIssue or LotOnDocument.
     """
-    staff = authenticate(tx, token, Right.SETTLE)
+    authenticate(tx, token, Right.SETTLE)
+    sale = lock_one(tx, gid)
+    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
 
     def do() -> bytes:
-        sale = get_one(tx, gid, staff=True)
         known = _buyer(tx, sale, order) if order.kind is Kind.INVOICE else _consignor(tx, sale, order)
         on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
         left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
@@ -102,9 +100,11 @@ def issue(
             bank=head.bank if order.kind is Kind.INVOICE else None,
             lines=said,
         )
+        if order.kind is Kind.INVOICE:
+            draft = structs.replace(draft, payments=_paid_before(tx, known.owner, draft))
         made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
         audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})
-        return _encode(view_of(made))
+        return _encode(view_of(tx, made))
 
     return once(tx, staff, key, do)
 
@@ -122,30 +122,36 @@ def credit(
         made = documents.credit(tx, gid, places)
         before = {"number": made.document.credits.number} if made.document.credits is not None else {}
         audit.note(tx, staff, Act.DOCUMENT_CREDITED, gid, before, {"number": made.document.number}, reason)
-        return _encode(view_of(made))
+        return _encode(view_of(tx, made))
 
     return once(tx, staff, key, do)
 
 
-def view_of(one: Issued) -> DocumentView:
-    """Return a document as JSON has it."""
-    places = decimals(one.document.currency)
-    return document_view(one.gid, one.document, instant(one.issued_at), one.digest, places)
+def _paid_before(tx: Transaction, owner: Owner, draft: Draft) -> tuple[Payment, ...]:
+    """Return what was paid for an invoice before it is issued: what is left of all payments after those of before."""
+    account = Account(Book.BUYERS, owner.user_id)
+    earlier = sum((one.paid for one in _progress(tx, owner.sale_id, account)), ZERO)
+    left = min(paid_on(tx, owner.sale_id, account) - earlier, draft.total)
+    return before(payments_on(tx, owner.sale_id, account, draft.language), left)
+
+
+def _progress(tx: Transaction, sale_id: int, account: Account) -> list[Progress]:
+    return progress([*invoiced(tx, sale_id, account).values()], paid_on(tx, sale_id, account))
 
 
 def _buyer(tx: Transaction, sale: Sale, order: Order) -> _For:
-    if order.paddle is None:
-        raise Contradiction.one("paddle", "required", "is required for an invoice")
-    found = participants.with_paddle(tx, sale.id, order.paddle)
-    if found is None:
+    if order.paddle is None and order.username is None:
+        raise Contradiction.one("paddle", "required", "is required for an invoice, or the username")
+    if order.paddle is not None and participants.with_paddle(tx, sale.id, order.paddle) is None:
         raise UnknownPaddle(paddle=order.paddle)
+    found = find_buyer(tx, sale, str(order.paddle or order.username))
     theirs = [
         (lot, auction)
         for lot, auction in decided(lots.offered(tx, sale.id))
-        if auction.outcome is Outcome.SOLD and auction.leader is not None and auction.leader.id == found.user.id
+        if auction.outcome is Outcome.SOLD and auction.leader is not None and auction.leader.id == found.id
     ]
-    owner = Owner(sale_id=sale.id, user_id=found.user.id)
-    return _For(owner, found.name or found.user.name, str(order.paddle), theirs)
+    owner = Owner(sale_id=sale.id, user_id=found.id)
+    return _For(owner, found.name, str(found.paddle or found.username), theirs)
 
 
 def _consignor(tx: Transaction, sale: Sale, order: Order) -> _For:

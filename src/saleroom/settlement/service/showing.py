@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
+from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
+from saleroom.sales.storage import sales
+from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
+from saleroom.settlement.service.document_money import rows_of, view_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
+
+Rows = tuple[list[DocumentRowView], int | None]
+"""A page of a list, and the number at which the next one begins; None for the last page."""
+
+
+class Shown(Struct, frozen=True):
+    """A document for those who settle: of which sale, and the places of its lines that are taken back."""
+
+    view: DocumentView
+    sale: str
+    credited: frozenset[int]
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> Issued:
     """Return a document. Raises Unauthenticated, or UnknownDocument for those who are neither its party nor settle."""
     viewer = authenticate(tx, token, Right.READ)
-    found = documents.find(tx, gid)
-    if found is None:
-        raise UnknownDocument
+    found = _found(tx, gid)
     if found.owner.user_id != viewer.id:
         if Right.SETTLE not in viewer.rights:
             raise UnknownDocument
@@ -24,13 +39,60 @@ def shown(tx: Transaction, token: str | None, gid: str) -> Issued:
     return found
 
 
+def view(tx: Transaction, token: str | None, gid: str) -> DocumentView:
+    """Return a document as JSON has it, with what is paid of it by now. Raises as `shown`."""
+    return view_of(tx, shown(tx, token, gid))
+
+
+def view_of_own(tx: Transaction, token: str | None, gid: str) -> DocumentView:
+    """Return one of a user's own documents. Raises Unauthenticated or UnknownDocument."""
+    viewer = authenticate(tx, token, Right.READ)
+    found = _found(tx, gid)
+    if found.owner.user_id != viewer.id:
+        raise UnknownDocument
+    return view_of(tx, found)
+
+
+def view_for_staff(tx: Transaction, token: str | None, gid: str) -> Shown:
+    """Return any document. Raises Unauthenticated, MissingRight or UnknownDocument."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found = _found(tx, gid)
+    sale = sales.by_id(tx, found.owner.sale_id)
+    return Shown(view_of(tx, found), sale.gid, documents.credited(tx, found.id))
+
+
+def mine(tx: Transaction, token: str | None, limit: int, before: int | None) -> Rows:
+    """Return a page of a user's own documents, the latest first. Raises Unauthenticated."""
+    viewer = authenticate(tx, token, Right.READ)
+    return _rows(tx, documents.of_user(tx, viewer.id, limit + 1, before), limit)
+
+
+def of_sale(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> tuple[Sale, Rows]:
+    """Return a sale and a page of its documents, the latest first. Raises Unauthenticated, MissingRight or UnknownSale."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    sale = get_one(tx, gid, staff=True)
+    return sale, _rows(tx, documents.newest(tx, sale.id, limit + 1, before), limit)
+
+
 def listed(
     tx: Transaction, token: str | None, gid: str, limit: int, after: int | None
-) -> tuple[list[Issued], int | None]:
+) -> tuple[list[DocumentView], int | None]:
     """Return a page of the documents of a sale, the oldest first, and after which number the next one begins.
 
     Raises Unauthenticated, MissingRight or UnknownSale.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = documents.of_sale(tx, get_one(tx, gid, staff=True).id, after or 0, limit + 1)
-    return found[:limit], found[limit - 1].id if len(found) > limit else None
+    last = found[limit - 1].id if len(found) > limit else None
+    return [view_of(tx, one) for one in found[:limit]], last
+
+
+def _found(tx: Transaction, gid: str) -> Issued:
+    found = documents.find(tx, gid)
+    if found is None:
+        raise UnknownDocument
+    return found
+
+
+def _rows(tx: Transaction, found: list[Issued], limit: int) -> Rows:
+    return rows_of(tx, found[:limit]), found[limit - 1].id if len(found) > limit else None

@@ -97,6 +97,35 @@ def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[Issued
     return [_issued(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
 
 
+def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None) -> list[Issued]:
+    """Return documents for a user of the house, the latest first, from the one before this number on."""
+    which = select(documents).where(documents.c.user_id == user_id)
+    if before is not None:
+        which = which.where(documents.c.id < before)
+    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
+
+
+def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) -> list[Issued]:
+    """Return documents of a sale, the latest first, from the one before this number on."""
+    which = select(documents).where(documents.c.sale_id == sale_id)
+    if before is not None:
+        which = which.where(documents.c.id < before)
+    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
+
+
+def of_account(
+    tx: Transaction, sale_id: int, *, buyer: int | None = None, consignor: int | None = None
+) -> list[Issued]:
+    """Return all documents of a buyer or a consignor of a sale, in the order in which they were issued."""
+    own = (
+        (documents.c.user_id == buyer, documents.c.consignor_id.is_(None))
+        if consignor is None
+        else (documents.c.consignor_id == consignor,)
+    )
+    which = select(documents).where(documents.c.sale_id == sale_id, *own)
+    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id))]
+
+
 def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:
     """Return which of these lots are on a document of a kind."""
     which = (document_lots.c.kind == kind.value, bulk.among(tx, document_lots.c.lot_id, lot_ids))

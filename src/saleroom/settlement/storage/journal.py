@@ -118,6 +118,13 @@ def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     return _moved(tx, found)
 
 
+def money_on(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
+    """Return what moved on an account in a sale beside its lots, the oldest first."""
+    lots = (Kind.LOT.value, Kind.REVERSAL.value)
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(lots))
+    return _moved(tx, _MOVED.where(*which, *_is(account)))
+
+
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)

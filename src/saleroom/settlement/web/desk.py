@@ -14,23 +14,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
-from saleroom.http.endpoints import digest
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER, sheet
 from saleroom.settlement.domain.journal import Method, Paid
 from saleroom.settlement.service import desk, reports
+from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.words import BOOKS, ITEMS, METHODS
+from saleroom.settlement.web.forms import Sent, once_of, page_gid
+from saleroom.settlement.web.words import BOOKS, DOCUMENTS, ITEMS, METHODS
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
 
 DESK = Section("/admin/desk", N_("Desk"), Right.SETTLE)
-_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
-Sent = dict[str, str]
 
 
 class DeskPages:
@@ -54,37 +52,37 @@ class DeskPages:
 
     async def pay(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/payments: take payments of a buyer, by the amounts that are filled in."""
-        sent, gid = await fields(request), _gid(request)
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
         buyer = sent.get("buyer", "")
         try:
             payments = self._amounts(request, sent)
-            once = _once(
+            once = once_of(
                 sent, "/admin/desk/{gid}/payments", gid, {"buyer": buyer, "paid": [str(one) for one in payments]}
             )
-            body = await self._write(request, desk.pay, gid, _who(buyer), payments, self._services.places, once)
+            body = await self._write(request, desk.pay, gid, _who(buyer), payments, self._paper(request), once)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
         except (UnknownSale, UnknownParticipant):
             raise
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'change': _member(body, 'change')})}")
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **_outcome(body)})}")
 
     async def refund(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/refund: pay a buyer back what the house owes them."""
-        sent, gid = await fields(request), _gid(request)
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
         buyer = sent.get("buyer", "")
         try:
             back = self._one_amount(request, sent)
-            once = _once(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
-            await self._write(request, desk.refund, gid, _who(buyer), back, self._services.places, once)
+            once = once_of(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
+            body = await self._write(request, desk.refund, gid, _who(buyer), back, self._paper(request), once)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
         except (UnknownSale, UnknownParticipant):
             raise
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1'})}")
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1', **_outcome(body)})}")
 
     async def accounts(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/accounts: the accounts of a sale, its buyers and consignors."""
@@ -96,26 +94,32 @@ class DeskPages:
 
     async def pay_out(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/statements/{code}: pay a consignor all or a part of what the house owes them."""
-        sent, gid, code = await fields(request), _gid(request), _code(request)
+        sent, gid, code = await fields(request), page_gid(request, UnknownSale), _code(request)
         try:
             out = self._one_amount(request, sent)
-            once = _once(sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out)})
-            await self._write(request, desk.pay_out, gid, code, out, self._services.places, once)
+            once = once_of(sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out)})
+            body = await self._write(request, desk.pay_out, gid, code, out, self._paper(request), once)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/accounts")
         except (UnknownSale, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._statement(request, refused, sent)
-        return go_to(f"{DESK.path}/{gid}/statements/{code}?done=1")
+        return go_to(f"{DESK.path}/{gid}/statements/{code}?{urlencode({'done': '1', **_outcome(body)})}")
 
     async def export(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/accounts.csv: each lot with its money, as a sheet in the language of the reader."""
-        language = "de" if self._site.language(request).tag == "de" else "en"
         try:
-            return await sheet(self._services, session_token(request) or "", _gid(request), language)
+            gid, language = page_gid(request, UnknownSale), self._language(request)
+            return await sheet(self._services, session_token(request) or "", gid, language)
         except Unauthenticated:
             return self._site.to_log_in(request)
+
+    def _language(self, request: Request) -> str:
+        return "de" if self._site.language(request).catalogue == "de" else "en"
+
+    def _paper(self, request: Request) -> Paper:
+        return self._services.paper(self._language(request))
 
     async def _write(self, request: Request, use_case: Callable[..., Any], *args: Any) -> Any:
         return await self._services.tokens.write(use_case, session_token(request) or "", *args)
@@ -152,7 +156,7 @@ class DeskPages:
     async def _desk(
         self, request: Request, buyer: str, refused: Refusal | None = None, sent: Sent | None = None
     ) -> Response:
-        gid, found, unknown = _gid(request), None, False
+        gid, found, unknown = page_gid(request, UnknownSale), None, False
         try:
             viewer, _ = await self._site.read(request, desk.sales_to_settle)
             if buyer:
@@ -171,12 +175,13 @@ class DeskPages:
             "owed": Decimal(found.owed) if found else None,
             "change": asked.get("change") if refused is None and _AMOUNT.fullmatch(asked.get("change", "")) else None,
             "done": refused is None and "done" in asked,
+            "receipt": asked.get("receipt"),
             **self._said(request, refused, sent),
         }
         return self._site.page(request, "desk.html", viewer, context, refused=refused, headers=_UNSEEN)
 
     async def _accounts(self, request: Request) -> Response:
-        gid = _gid(request)
+        gid = page_gid(request, UnknownSale)
         try:
             viewer, _ = await self._site.read(request, desk.sales_to_settle)
             found = await self._write(request, reports.accounts, gid, self._services.places)
@@ -187,14 +192,16 @@ class DeskPages:
         return self._site.page(request, "sale_accounts.html", viewer, context, headers=_UNSEEN)
 
     async def _statement(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        gid, code = _gid(request), _code(request)
+        gid, code = page_gid(request, UnknownSale), _code(request)
         try:
             viewer, _ = await self._site.read(request, desk.sales_to_settle)
             found = await self._write(request, desk.statement, gid, code, self._services.places)
         except Unauthenticated:
             return self._site.to_log_in(request)
-        done = refused is None and "done" in request.query_params
-        context = {"gid": gid, "found": found, "owed": Decimal(found.to_pay_out), "done": done}
+        asked = request.query_params
+        done = refused is None and "done" in asked
+        context = {"gid": gid, "found": found, "owed": Decimal(found.to_pay_out), "done": done, "buyer": ""}
+        context["receipt"] = asked.get("receipt")
         context |= self._said(request, refused, sent)
         return self._site.page(request, "statement.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -204,10 +211,11 @@ class DeskPages:
         return {
             "faults": faults,
             "message": None if refused is None or faults else words.refusal(language, refused),
-            "sent": sent or {},
+            "sent": {"language": self._language(request), **(sent or {})},
             "key": secrets.token_urlsafe(24),
             "items": _labels(language, ITEMS),
             "methods": _labels(language, METHODS),
+            "kinds": _labels(language, DOCUMENTS),
         }
 
 
@@ -215,16 +223,11 @@ _AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _UNSEEN = {"Cache-Control": "no-store"}
 
 
-def _once(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> IdempotencyKey:
-    """Return the operation of a form as it was shown, so that a double press is one. Raises Invalid without it."""
-    key = sent.get("key", "")
-    if _KEY.fullmatch(key) is None:
-        raise Invalid.one("key", "required", "is missing; open the page again")
-    return IdempotencyKey(key, digest("POST", form, gid, values))
-
-
-def _member(body: bytes, name: str) -> str:
-    return str(msgspec.json.decode(body)[name])
+def _outcome(body: bytes) -> dict[str, str]:
+    """Return what the page says after money moved: the change, and the receipt."""
+    found = msgspec.json.decode(body)
+    said = {"change": found.get("change"), "receipt": found["paymentReceipt"]}
+    return {name: text for name, text in said.items() if text}
 
 
 def _labels(language: Language, words: Any) -> dict[str, str]:
@@ -235,13 +238,6 @@ def _who(buyer: str) -> str:
     if BUYER.pattern.fullmatch(buyer) is None:
         raise UnknownParticipant
     return buyer
-
-
-def _gid(request: Request) -> str:
-    found = str(request.path_params["gid"])
-    if GID.fullmatch(found) is None:
-        raise UnknownSale
-    return found
 
 
 def _code(request: Request) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+from babel.dates import format_date
 from starlette.routing import Route
 
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK, DeskPages
+from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.words import WORDS
+from saleroom.site.language import Language
 from saleroom.site.site import Address, AreaPages, Site
 
 
@@ -19,15 +23,31 @@ def area_pages(services: SettlementServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset(),
-        below=(f"{RATES.path}/", f"{DESK.path}/"),
+        paths=frozenset({MINE}),
+        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{MINE}/"),
+        tabs="parts/document_tabs.html",
         sections=(DESK, RATES),
+        filters={"day": _day},
     )
+
+
+def _day(language: Language, on: str) -> str:
+    return format_date(date.fromisoformat(on), "medium", locale=language.locale)
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk = RatePages(site, services), DeskPages(site, services)
+    documents = DocumentPages(site, services)
     return [
+        Route(MINE, Address(GET=documents.mine)),
+        Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
+        Route(f"{MINE}/{{gid}}/paper.pdf", Address(GET=documents.own_paper)),
+        Route(f"{MINE}/{{gid}}/invoice.xml", Address(GET=documents.own_xml)),
+        Route(f"{ADMIN}/{{gid}}", Address(GET=documents.one)),
+        Route(f"{ADMIN}/{{gid}}/credit", Address(POST=documents.credit)),
+        Route(f"{ADMIN}/{{gid}}/paper.pdf", Address(GET=documents.paper)),
+        Route(f"{ADMIN}/{{gid}}/invoice.xml", Address(GET=documents.xml)),
+        Route(f"{DESK.path}/{{gid}}/documents", Address(GET=documents.of_sale, POST=documents.issue)),
         Route(DESK.path, Address(GET=desk.all)),
         Route(f"{DESK.path}/{{gid}}", Address(GET=desk.one)),
         Route(f"{DESK.path}/{{gid}}/payments", Address(POST=desk.pay)),

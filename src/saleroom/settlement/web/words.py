@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.journal import Book, Method
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
@@ -17,6 +18,7 @@ WORDS = Words(
         "rate_card_taken": (N_("Another rate card has this name. Choose another name."),),
         "too_many_rate_cards": (N_("The house has as many rate cards, or versions of one, as it can have."),),
         "unknown_document": (N_("There is no such document."),),
+        "no_electronic_form": (N_("This document has no electronic form. Its page says what is missing for that."),),
         "nothing_to_issue": (N_("No lot of theirs ended that is not on a document already."),),
         "lot_on_document": (N_("A lot is on a document of this kind already. Credit that one first."),),
         "not_to_credit": (N_("Only lines of an invoice or a statement can be credited."),),
@@ -49,6 +51,22 @@ WORDS = Words(
     },
 )
 
+DOCUMENTS: Mapping[Kind, str] = {
+    Kind.INVOICE: N_("Invoice"),
+    Kind.STATEMENT: N_("Statement"),
+    Kind.CREDIT_NOTE: N_("Credit note"),
+    Kind.RECEIPT: N_("Receipt for a payment"),
+}
+LACKS: Mapping[str, str] = {
+    "kind": N_("only an invoice and its credit note have one"),
+    "currency": N_("the currency has three decimals"),
+    "house country": N_("the country of the house is not set"),
+    "country": N_("the country of the buyer is not known"),
+    "house tax": N_("neither VAT number nor tax number of the house is set"),
+    "house vat": N_("the VAT number of the house is not set"),
+    "vat": N_("the VAT number of the buyer is not known"),
+    "words": N_("the rate card names no country, whose law has words for its tax"),
+}
 METHODS: Mapping[Method, str] = {
     Method.CASH: N_("Cash"),
     Method.CARD: N_("Card"),

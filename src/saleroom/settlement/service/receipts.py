@@ -1,0 +1,53 @@
+"""Receipts: a payment at the desk issues one, with a number of its own, in the transaction that takes the money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.sale import Sale
+from saleroom.settlement.domain.document_words import method_words
+from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
+from saleroom.settlement.domain.journal import Account, Book, Paid
+from saleroom.settlement.service import documents
+from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.storage.database import Transaction
+
+
+class Paper(Struct, frozen=True, kw_only=True):
+    """How the desk writes receipts: the letterhead and the language. `places` are the decimals of the currency."""
+
+    head: Letterhead
+    places: int
+    language: str = "en"
+
+
+class Payer(Struct, frozen=True):
+    """Whose receipt it is: their account in the journal, their name, and their paddle or code."""
+
+    account: Account
+    name: str
+    said: str
+
+
+def issue(tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[Paid], paper: Paper) -> Issued | None:
+    """Issue the receipt for money that moved at once, negative if the house paid it; None if nothing moved."""
+    now, language = tx.now().date(), paper.language
+    if not any(one.amount != ZERO for one in paid):
+        return None
+    draft = Draft(
+        kind=Kind.RECEIPT,
+        language=language,
+        currency=paper.head.currency,
+        house=paper.head.house,
+        party=Party(name=payer.name),
+        sale=sale.terms.title,
+        account=payer.said,
+        payments=tuple(Payment(on=now, amount=one.amount, method=method_words(one.method, language)) for one in paid),
+    )
+    is_buyer = payer.account.book is Book.BUYERS
+    party = payer.account.party
+    owner = Owner(sale_id=sale.id, user_id=party if is_buyer else None, consignor_id=None if is_buyer else party)
+    return documents.issue(tx, draft, owner, {})

@@ -1,0 +1,221 @@
+"""Pages of documents: those of a sale, everybody's own, one with its paper, and the forms to issue and to credit."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.http.cursors import CursorText
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.sales.domain.errors import UnknownSale
+from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
+from saleroom.settlement.domain.errors import UnknownDocument
+from saleroom.settlement.service import issuing, showing
+from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.forms import Sent, once_of, page_gid
+from saleroom.settlement.web.words import DOCUMENTS, LACKS
+from saleroom.site.site import Site, fields, go_to
+from saleroom.storage.database import Transaction
+
+ROWS = 50
+ADMIN, MINE = "/admin/documents", "/mine/documents"
+_FIELDS = (
+    "documentKind",
+    "username",
+    "consignor",
+    "language",
+    "name",
+    "street",
+    "postcode",
+    "city",
+    "country",
+    "vatId",
+    "dueOn",
+)
+
+
+class DocumentPages:
+    """The pages of documents, and their forms."""
+
+    def __init__(self, site: Site, services: SettlementServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def of_sale(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}/documents: the documents of a sale, and the form to issue one."""
+        return await self._of_sale(request)
+
+    async def issue(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/documents: issue an invoice or a statement, and go on to it."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        try:
+            said: dict[str, Any] = {name: sent[name].strip() for name in _FIELDS if sent.get(name, "").strip()}
+            who = sent.get("buyer", "").strip().removeprefix("#")
+            if who:
+                said |= {"paddle": int(who)} if who.isascii() and who.isdigit() else {"username": who}
+            order = order_of(ISSUE.read(msgspec.json.encode(said)))
+            once = once_of(sent, "/admin/desk/{gid}/documents", gid, said)
+            write = self._services.tokens.write
+            made = await write(issuing.issue, session_token(request) or "", gid, order, self._services.letterhead, once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"/admin/desk/{gid}/documents")
+        except UnknownSale:
+            raise
+        except Refusal as refused:
+            return await self._of_sale(request, refused, sent)
+        return go_to(f"{ADMIN}/{msgspec.json.decode(made)['document']}")
+
+    async def one(self, request: Request) -> Response:
+        """GET /admin/documents/{gid}: a document, what is paid of it, and the form to take lines of it back."""
+        return await self._one(request)
+
+    async def credit(self, request: Request) -> Response:
+        """POST /admin/documents/{gid}/credit: issue the credit note for the lines that are ticked, and go on to it."""
+        sent, gid = await fields(request), page_gid(request, UnknownDocument)
+        try:
+            places = [
+                int(name[5:]) for name in sent if name.startswith("line-") and name[5:].isascii() and name[5:].isdigit()
+            ]
+            if not places:
+                raise Invalid.one("lines", "required", "is required")
+            said = CREDIT.read(msgspec.json.encode({"lines": places, "reason": sent.get("reason", "")}))
+            once = once_of(sent, "/admin/documents/{gid}/credit", gid, {"lines": places})
+            write = self._services.tokens.write
+            made = await write(issuing.credit, session_token(request) or "", gid, said["lines"], said["reason"], once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{ADMIN}/{gid}")
+        except UnknownDocument:
+            raise
+        except Refusal as refused:
+            return await self._one(request, refused, sent)
+        return go_to(f"{ADMIN}/{msgspec.json.decode(made)['document']}")
+
+    async def paper(self, request: Request) -> Response:
+        """GET /admin/documents/{gid}/paper.pdf."""
+        return await self._file(request, as_pdf, Right.SETTLE)
+
+    async def xml(self, request: Request) -> Response:
+        """GET /admin/documents/{gid}/invoice.xml."""
+        return await self._file(request, as_xml, Right.SETTLE)
+
+    async def mine(self, request: Request) -> Response:
+        """GET /mine/documents: the reader's own documents, the latest first."""
+        before = self._before(request, OWN_DOCUMENTS)
+        try:
+            viewer, (rows, last) = await self._site.read(request, showing.mine, ROWS, before)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        next_page = self._services.cursors.next_page(OWN_DOCUMENTS, last)
+        context = {"rows": rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
+        return self._site.page(request, "mine_documents.html", viewer, context)
+
+    async def own(self, request: Request) -> Response:
+        """GET /mine/documents/{gid}: one of the reader's own documents."""
+        gid = page_gid(request, UnknownDocument)
+        try:
+            viewer, found = await self._site.read(request, showing.view_of_own, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        return self._site.page(request, "mine_document.html", viewer, self._shown(request, found, MINE))
+
+    async def own_paper(self, request: Request) -> Response:
+        """GET /mine/documents/{gid}/paper.pdf."""
+        return await self._file(request, as_pdf)
+
+    async def own_xml(self, request: Request) -> Response:
+        """GET /mine/documents/{gid}/invoice.xml."""
+        return await self._file(request, as_xml)
+
+    async def _file(
+        self,
+        request: Request,
+        make: Callable[[SettlementServices, str, str], Awaitable[Response]],
+        needed: Right | None = None,
+    ) -> Response:
+        gid = page_gid(request, UnknownDocument)
+        try:
+            if needed is not None:
+                await self._site.read(request, _holds, needed)
+            return await make(self._services, session_token(request) or "", gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+
+    async def _of_sale(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        gid = page_gid(request, UnknownSale)
+        before = self._before(request, SALE_DOCUMENTS)
+        try:
+            viewer, (sale, (rows, last)) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        asked = {name: request.query_params[name] for name in ("buyer", "consignor") if name in request.query_params}
+        language = self._site.language(request)
+        context = {
+            "gid": gid,
+            "sale": sale,
+            "rows": rows,
+            "next": self._services.cursors.next_page(SALE_DOCUMENTS, last),
+            "base": ADMIN,
+            "kinds": self._labels(request, DOCUMENTS),
+            "sent": {"language": "de" if language.catalogue == "de" else "en", **asked, **(sent or {})},
+            **self._said(request, refused),
+        }
+        return self._site.page(request, "sale_documents.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def _one(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        gid = page_gid(request, UnknownDocument)
+        try:
+            viewer, found = await self._site.read(request, showing.view_for_staff, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {
+            **self._shown(request, found.view, ADMIN),
+            "sale_gid": found.sale,
+            "credited": found.credited,
+            "sent": sent or {},
+            **self._said(request, refused),
+        }
+        return self._site.page(request, "admin_document.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    def _shown(self, request: Request, found: Any, base: str) -> dict[str, Any]:
+        return {
+            "found": found,
+            "base": base,
+            "kinds": self._labels(request, DOCUMENTS),
+            "lacks": self._labels(request, LACKS),
+        }
+
+    def _said(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
+        language, words = self._site.language(request), self._site.words
+        faults = words.field_faults(language, refused)
+        return {
+            "faults": faults,
+            "message": None if refused is None or faults else words.refusal(language, refused),
+            "key": secrets.token_urlsafe(24),
+        }
+
+    def _labels(self, request: Request, words: Any) -> dict[str, str]:
+        language = self._site.language(request)
+        return {str(one): language.gettext(said) for one, said in words.items()}
+
+    def _before(self, request: Request, of: Any) -> Any:
+        """Return the place at which a page of a list begins. Raises Invalid."""
+        text = request.query_params.get("cursor")
+        found = None if text is None else self._services.cursors.read(CursorText(of, text))
+        if isinstance(found, Fault):
+            raise Invalid({"cursor": [found]})
+        return found
+
+
+_UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _holds(tx: Transaction, token: str | None, needed: Right) -> None:
+    authenticate(tx, token, needed)

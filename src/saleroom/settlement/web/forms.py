@@ -1,0 +1,31 @@
+"""What the forms of settlement share: their fields, the sale or the document in their address, and their operation."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from starlette.requests import Request
+
+from saleroom.http.endpoints import digest
+from saleroom.kernel.errors import Invalid, Unknown
+from saleroom.kernel.identifiers import GID, IdempotencyKey
+
+Sent = dict[str, str]
+_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+
+def page_gid(request: Request, unknown: type[Unknown]) -> str:
+    """Return the gid in the address of a page. Raises `unknown`."""
+    found = str(request.path_params["gid"])
+    if GID.fullmatch(found) is None:
+        raise unknown
+    return found
+
+
+def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> IdempotencyKey:
+    """Return the operation of a form as it was shown, so that a double press is one. Raises Invalid without it."""
+    key = sent.get("key", "")
+    if _KEY.fullmatch(key) is None:
+        raise Invalid.one("key", "required", "is missing; open the page again")
+    return IdempotencyKey(key, digest("POST", form, gid, values))
