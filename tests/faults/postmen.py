@@ -54,7 +54,7 @@ ORDER = (
 _WRITES = {
     "post_words": (None, "words posted", "place moved"),
     "claim": (None, None, "try begun"),
-    "settle": ("mail taken", None, "mail settled"),
+    "end_try": ("mail taken", None, "mail settled"),
     "post_page": (None, "events posted", "events' place moved"),
     "step": ("post answered", None, "post begun"),
     "settle_others": (None, "browsers addressed", None),

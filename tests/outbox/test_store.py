@@ -7,7 +7,7 @@ import pytest
 
 from saleroom.outbox import places, store
 from saleroom.outbox.figures import OutboxFigures
-from saleroom.outbox.message import MAIL, PUSH, TRIES_MAX, WEBHOOK, Message, State, Word
+from saleroom.outbox.message import MAIL, PUSH, TRIES_MAX, WEBHOOK, WEBHOOK_PAUSES, Message, State, Word
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock
 
@@ -105,6 +105,44 @@ async def test_two_processes_never_try_the_same_letter(clocked_database: Databas
     assert await clocked_database.write(store.claim, first, 1.0)
     assert not await clocked_database.write(store.claim, second, 1.0)
     assert [] == await due(clocked_database)
+
+
+async def test_a_word_read_while_another_process_tries_it_is_left_alone(
+    clocked_database: Database, clock: FakeClock
+) -> None:
+    """A word that is read after another process began its try is not tried at the same time, the last try included."""
+    hook: dict[str, Any] = {"channel": WEBHOOK, "address": "7", "lasts": timedelta(days=30)}
+    await clocked_database.write(store.post, Message(kind="test", key="1", receiver=1, **hook))
+    [[first]] = await clocked_database.read(store.due, WEBHOOK, 10)
+    tries = 0
+    while await clocked_database.write(store.claim, await clocked_database.read(store.queue, first, 10), 1.0):
+        tries += 1
+        read_meanwhile = await clocked_database.read(store.queue, first, 10)
+        assert not await clocked_database.write(store.claim, read_meanwhile, 1.0)
+        assert {State.WAITING: 1} == await states(clocked_database)
+        clock.advance(hours=24)
+    assert (len(WEBHOOK_PAUSES) + 1, {State.GIVEN_UP: 1}) == (tries, await states(clocked_database))
+
+
+async def test_a_try_that_took_too_long_leaves_the_word_to_the_next(
+    clocked_database: Database, clock: FakeClock
+) -> None:
+    """After another process has begun the next try of a letter, what the one before it notes changes nothing."""
+    await clocked_database.write(store.post, lot("1"))
+    [slow] = await due(clocked_database)
+    assert await clocked_database.write(store.claim, slow, 1.0)
+    clock.advance(minutes=1)
+    [quick] = await due(clocked_database)
+    assert await clocked_database.write(store.claim, quick, 1.0)
+    assert not await clocked_database.write(store.end_try, slow, State.SENT)
+    await clocked_database.write(store.failed, slow, "slow", timedelta())
+    await clocked_database.write(store.release, slow, "slow")
+    await clocked_database.write(store.held_up, slow, "slow")
+    assert [] == await due(clocked_database)
+    [word] = await clocked_database.read(store.listed, [State.WAITING], 10)
+    assert (2, None) == (word.tries, word.last_error)
+    assert await clocked_database.write(store.end_try, quick, State.SENT)
+    assert {State.SENT: 1} == await states(clocked_database)
 
 
 async def test_a_letter_that_has_changed_is_not_begun(clocked_database: Database) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Row, and_, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Update, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.terminal import plain
@@ -129,16 +129,16 @@ def claim(tx: Transaction, words: Sequence[Word], chance: float) -> bool:
 
     False if another process has begun one, or a word is settled. `chance` is that of `message.pause`. If the last try has begun
     already, its process ended in it: the words are given up, so that none is tried for ever whose tries end its process.
+    On PostgreSQL a word may have been read just after another process began its try; so one that was tried must be due.
     """
-    tries = words[0].tries + 1
+    tries, now = words[0].tries + 1, tx.now()
+    still = [outbox.c.tries == words[0].tries, *([outbox.c.due_at <= now] if tries > 1 else [])]
     if tries > tries_max(words[0].channel):
-        settle(tx, words, State.GIVEN_UP, words[0].last_error or CUT_OFF)
+        _settle(tx, words, State.GIVEN_UP, words[0].last_error or CUT_OFF, *still)
         return False
-    unchanged = (outbox.c.id.in_([one.id for one in words]), WAITING, outbox.c.tries == words[0].tries)
-    begun = update(outbox).where(*unchanged)
     wait = max(pause(tries, chance, words[0].channel), CLAIMED_AT_LEAST)
-    values = {"tries": tries, "due_at": tx.now() + wait, "letter": words[0].letter or words[0].id}
-    changed = tx.execute(begun.values(values)).rowcount
+    values = {"tries": tries, "due_at": now + wait, "letter": words[0].letter or words[0].id}
+    changed = tx.execute(_these(words, *still).values(values)).rowcount
     if changed not in (0, len(words)):
         raise LetterChanged
     return changed > 0
@@ -150,35 +150,64 @@ class LetterChanged(Exception):
 
 def settle(tx: Transaction, words: Collection[Word], state: State, reason: str | None = None) -> None:
     """Note that words of one channel were sent, given up or dropped, and in plain words why."""
-    these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
+    _settle(tx, words, state, reason)
+
+
+def end_try(tx: Transaction, words: Sequence[Word], state: State, reason: str | None = None) -> bool:
+    """Settle words by what came of a try that `claim` began with them.
+
+    False if they are settled already, or another process has begun a try since, as this one took too long: that one settles
+    them, so that nothing goes out before it that comes after.
+    """
+    return _settle(tx, words, state, reason, _of_try(words))
+
+
+def _settle(
+    tx: Transaction, words: Collection[Word], state: State, reason: str | None, *still: ColumnElement[bool]
+) -> bool:
     values: dict[str, Any] = {"state": state, "settled_at": tx.now()}
     if reason is not None:
         values["last_error"] = plain(reason, ERROR_CHARACTERS_MAX)
-    if settled := tx.execute(these.values(values)).rowcount:
+    if settled := tx.execute(_these(words, *still).values(values)).rowcount:
         tx.note(SETTLED, [(next(iter(words)).channel, state, settled)])
+    return settled > 0
 
 
-def failed(tx: Transaction, words: Collection[Word], reason: str, after: timedelta | None = None) -> State:
-    """Note why a try failed. The words wait for the next one, unless this was the last.
+def _these(words: Collection[Word], *still: ColumnElement[bool]) -> Update:
+    return update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING, *still)
+
+
+def _of_try(words: Sequence[Word]) -> ColumnElement[bool]:
+    """Return whether no later try has begun than that of these words, which `claim` began; fewer are those of `send_again`."""
+    return outbox.c.tries <= words[0].tries + 1
+
+
+def failed(tx: Transaction, words: Sequence[Word], reason: str, after: timedelta | None = None) -> State:
+    """Note why a try failed. The words wait for the next one, unless this was the last or a later one has begun.
 
     It comes `after` so long, or when `claim` has set it.
     """
     tx.note(FAILED, {one.channel for one in words})
     last = any(one.tries + 1 >= tries_max(one.channel) for one in words)
     if last:
-        settle(tx, words, State.GIVEN_UP, reason)
-        return State.GIVEN_UP
-    these = update(outbox).where(outbox.c.id.in_([one.id for one in words]), WAITING)
+        return State.GIVEN_UP if end_try(tx, words, State.GIVEN_UP, reason) else State.WAITING
     values: dict[str, Any] = {"last_error": plain(reason, ERROR_CHARACTERS_MAX)}
-    tx.execute(these.values(values if after is None else values | {"due_at": tx.now() + after}))
+    due = {} if after is None else {"due_at": tx.now() + after}
+    tx.execute(_these(words, _of_try(words)).values(values | due))
     return State.WAITING
 
 
-def release(tx: Transaction, words: Collection[Word], reason: str) -> None:
-    """Note why words could not be tried, or that a try did not begin: it does not count, and they are due as before."""
+def release(tx: Transaction, words: Sequence[Word], reason: str) -> None:
+    """Note why a try that `claim` began could not be made: it does not count, and the words are due as before."""
+    said = plain(reason, ERROR_CHARACTERS_MAX)
     for one in words:
-        this = update(outbox).where(outbox.c.id == one.id, WAITING)
-        tx.execute(this.values(tries=one.tries, due_at=one.due_at, last_error=plain(reason, ERROR_CHARACTERS_MAX)))
+        tx.execute(_these([one], _of_try(words)).values(tries=one.tries, due_at=one.due_at, last_error=said))
+
+
+def held_up(tx: Transaction, words: Collection[Word], reason: str) -> None:
+    """Note why words could not be tried, but for those that another process is trying."""
+    for one in words:
+        tx.execute(_these([one], outbox.c.tries == one.tries).values(last_error=plain(reason, ERROR_CHARACTERS_MAX)))
 
 
 def put_off(tx: Transaction, words: Collection[Word], until: timedelta) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 
@@ -15,83 +14,22 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import roles_of_users
 from saleroom.bidding.service import moderation, questions, watching
 from saleroom.bidding.service.closing import settle_due
-from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import MissingRight
 from saleroom.notices.domain.errors import TooManyWebhooks, UnknownWebhook
 from saleroom.notices.domain.webhooks import Off, Scope
 from saleroom.notices.service import hooking, webhooks
-from saleroom.notices.service.delivering import Deliverer
-from saleroom.notices.service.hooking import Hooker
-from saleroom.notices.service.webhooks import Change, WithSecret
+from saleroom.notices.service.webhooks import Change
 from saleroom.outbox import store
-from saleroom.outbox.hooks import HookClient
-from saleroom.outbox.message import WEBHOOK, Message, State, Word
+from saleroom.outbox.message import WEBHOOK, Message, State
 from saleroom.outbox.tables import outbox
-from saleroom.storage.database import Database, Transaction
-from tests.bidding.service.people import Person, bid, person, sells
+from saleroom.storage.database import Transaction
+from tests.bidding.service.people import bid, person, sells
 from tests.fixtures_database import T0, FakeClock
 from tests.notices.equipment import ORIGIN, Postman
+from tests.notices.hooks import Hooks, people
 from tests.notices.receiver import Receiver, receiving
 
 ALL = ("*",)
-
-
-class Hooks:
-    """What posts for webhooks and delivers to them, in one process."""
-
-    def __init__(self, database: Database, receiver: Receiver) -> None:
-        database.switch_on(store.SENT_BY[WEBHOOK])
-        secret = HouseSecret()
-        secret.learn("11" * 32)
-        self.database = database
-        self.receiver = receiver
-        self.key = partial(secret.key, Purpose.WEBHOOKS)
-        self.hooker = Hooker(database)
-        self.client = HookClient(private=True)
-        self.deliverer = Deliverer(database, self.client, self.key, partial(secret.sign, Purpose.MAILS), ORIGIN)
-
-    async def made(self, owner: Person, *kinds: str, scope: Scope = Scope.OWN, path: str = "/hook") -> WithSecret:
-        """A webhook of somebody."""
-        url = self.receiver.url(path)
-        return await self.database.write(webhooks.make, owner.token, self.key, url, kinds or ALL, scope)
-
-    async def rounds(self, count: int = 1) -> None:
-        """Post what follows from the log, and deliver what is due."""
-        for _ in range(count):
-            await self.hooker.round()
-            await self.deliver()
-
-    async def deliver(self) -> None:
-        """Deliver what is due; words for all webhooks of somebody need two rounds."""
-        await self.deliverer.round()
-        await self.deliverer.posts.drain()
-        await self.deliverer.round()
-        await self.deliverer.posts.drain()
-
-    async def words(self, owner: Person, made: WithSecret) -> list[Word]:
-        """What was posted to a webhook, the first first."""
-        found = await self.database.read(webhooks.deliveries, owner.token, made.webhook.id, 100)
-        return list(found.words)[::-1]
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    """A server of webhooks."""
-    async with receiving(Receiver()) as found:
-        yield found
-
-
-@pytest.fixture
-async def hooks(clocked_database: Database, receiver: Receiver) -> AsyncIterator[Hooks]:
-    """A house that posts to webhooks."""
-    found = Hooks(clocked_database, receiver)
-    yield found
-    await found.deliverer.posts.close()
-
-
-async def people(database: Database) -> tuple[Person, Person, Person]:
-    """A seller and two bidders."""
-    return await person(database, "ada"), await person(database, "ben"), await person(database, "cyd")
 
 
 async def test_an_owner_gets_words_and_events_of_lots_of_theirs(hooks: Hooks, clock: FakeClock) -> None:
@@ -278,46 +216,6 @@ async def test_a_word_that_nobody_can_read_holds_up_no_other(hooks: Hooks) -> No
     await hooks.database.write(post)
     await hooks.rounds()
     assert ["good"] == hooks.receiver.types
-
-
-async def test_two_processes_post_each_event_once_and_in_order(hooks: Hooks) -> None:
-    """Two processes at the same time, without any lease, neither double an event nor change the order."""
-    ada, ben, cyd = await people(hooks.database)
-    gid = await sells(hooks.database, ada)
-    await hooks.made(ada, "bid.placed")
-    another = Hooks(hooks.database, hooks.receiver)
-    try:
-        for step in range(4):
-            low = 1000 + 1000 * step
-            await bid(hooks.database, ben.bids(gid, f"{low}"), cyd.bids(gid, f"{low + 500}"))
-            await asyncio.gather(hooks.rounds(), another.rounds())
-        await asyncio.gather(hooks.rounds(), another.rounds())
-    finally:
-        await another.deliverer.posts.close()
-    assert list(range(2, 10)) == [body["data"]["sequence"] for body in hooks.receiver.bodies]
-    assert 1 == hooks.receiver.most_under_way
-
-
-async def test_a_try_that_was_killed_is_tried_again(hooks: Hooks, clock: FakeClock) -> None:
-    """A process that ends in the middle of a post leaves the event for another, which posts it with the same id."""
-    ada, _, _ = await people(hooks.database)
-    made = await hooks.made(ada)
-    await hooks.database.write(webhooks.test, ada.token, made.webhook.id)
-    hooks.receiver.answers = ["hang"]
-    await hooks.deliverer.round()
-    while not hooks.receiver.posts:
-        await asyncio.sleep(0.01)
-    await hooks.deliverer.posts.close()
-    another = Hooks(hooks.database, hooks.receiver)
-    await another.deliver()
-    assert 1 == len(hooks.receiver.posts)
-    clock.advance(seconds=46)
-    await another.deliver()
-    await another.deliverer.posts.close()
-    first, second = (headers["webhook-id"] for headers, _ in hooks.receiver.posts)
-    assert first == second
-    [word] = await hooks.words(ada, made)
-    assert (State.SENT, 2) == (word.state, word.tries)
 
 
 async def test_slow_servers_of_one_user_do_not_hold_up_others(hooks: Hooks) -> None:

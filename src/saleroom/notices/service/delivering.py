@@ -206,10 +206,10 @@ def set_aside(tx: Transaction, found: Found) -> None:
 def step(tx: Transaction, sent: Word | None, following: Word | None, chance: float) -> datetime | None:
     """Note that one word was sent, and begin a try of the next one; return when it began.
 
-    None if there is none, another process has begun it, or it was dropped.
+    None if there is none, another process has begun it, or it was dropped; and if another tries the one that was sent again.
     """
-    if sent is not None:
-        store.settle(tx, [sent], State.SENT)
+    if sent is not None and not store.end_try(tx, [sent], State.SENT):
+        return None
     return tx.now() if following is not None and store.claim(tx, [following], chance) else None
 
 
@@ -217,7 +217,7 @@ def failed(tx: Transaction, hook: Webhook, word: Word, posted: Posted, chance: f
     """Note why a try failed; return why the webhook was switched off, if it was: after 410, and after the last try."""
     off: Off | None = None
     if posted.status == GONE:
-        store.settle(tx, [word], State.GIVEN_UP, posted.reason)
+        store.end_try(tx, [word], State.GIVEN_UP, posted.reason)
         off = Off.GONE
     else:
         after = pause(word.tries + 1, chance, WEBHOOK)

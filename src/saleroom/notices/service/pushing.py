@@ -167,13 +167,13 @@ def note(tx: Transaction, push: Push, posted: Posted, chance: float) -> None:
     """Note what came of a try. A browser that is gone gets nothing more."""
     words = push.letter.words
     if posted.ok:
-        store.settle(tx, words, State.SENT)
+        store.end_try(tx, words, State.SENT)
     elif posted.status in ENDED_STATUS:
-        store.settle(tx, words, State.GIVEN_UP, subscribing.ENDED)
+        store.end_try(tx, words, State.GIVEN_UP, subscribing.ENDED)
         subscribing.end(tx, push.to.user_id, push.to.id)
     elif posted.status is None or posted.status == BUSY_STATUS or posted.status >= 500:
         after = max(pause(words[0].tries + 1, chance), timedelta(seconds=posted.retry_after))
         store.failed(tx, words, f"The push service: {posted.reason}", after)
     else:
-        store.settle(tx, words, State.GIVEN_UP, f"The push service: {posted.reason}")
+        store.end_try(tx, words, State.GIVEN_UP, f"The push service: {posted.reason}")
         _log.warning("a push service refused a message", status=posted.status, word=push.letter.number)

@@ -108,7 +108,7 @@ class Sender:
             words = [word for letter in letters for word in letter.words]
             await asyncio.gather(*work, return_exceptions=True)
             if words:
-                await self._database.write(store.release, words, str(fault))
+                await self._database.write(store.held_up, words, str(fault))
             raise
         finally:
             for task in work:
@@ -125,7 +125,7 @@ class Sender:
                         letter = letters.popleft()
                         usable = await self._send(connection, letter)
             except ServerFault as fault:
-                await self._database.write(store.release, letter.words, str(fault))
+                await self._database.write(store.held_up, letter.words, str(fault))
                 raise
 
     async def _send(self, connection: Connection, letter: Letter) -> bool:
@@ -148,7 +148,7 @@ class Sender:
             async with asyncio.timeout(SEND_SECONDS_MAX):
                 await connection.send(mail, self._sender, letter.address)
         except LastingFault as fault:
-            await self._database.write(store.settle, letter.words, State.GIVEN_UP, str(fault))
+            await self._database.write(store.end_try, letter.words, State.GIVEN_UP, str(fault))
             _log.warning("a mail was refused for good", word=letter.number, reason=str(fault))
         except (PassingFault, TimeoutError) as fault:
             reason = str(fault) or "the mail server took too long"
@@ -156,8 +156,11 @@ class Sender:
             if state is State.GIVEN_UP:
                 _log.warning("a mail was given up after the last try", word=letter.number, reason=reason)
             return isinstance(fault, PassingFault) and fault.usable
+        except ServerFault as fault:
+            await self._database.write(store.release, letter.words, str(fault))
+            raise
         else:
-            await self._database.write(store.settle, letter.words, State.SENT)
+            await self._database.write(store.end_try, letter.words, State.SENT)
         return True
 
     def _back_off(self, fault: ServerFault) -> float:
