@@ -38,13 +38,23 @@ PAGES: dict[str, Right | None] = dict.fromkeys(
     Right.SET_RATES,
 )
 
-_DESK = ("accountsOfSale", "exportAccountsCsv", "desk", "takePayments", "refundBuyer", "statement", "payOut")
+_DESK = (
+    "accountsOfSale",
+    "exportAccountsCsv",
+    "desk",
+    "takePayments",
+    "refundBuyer",
+    "statement",
+    "payOut",
+    "correctSale",
+)
 ENDPOINTS |= dict.fromkeys(_DESK, Right.SETTLE)
 _DESK_PAGES = (
     "GET /admin/desk",
     "GET /admin/desk/{gid}",
     "POST /admin/desk/{gid}/payments",
     "POST /admin/desk/{gid}/refund",
+    "POST /admin/desk/{gid}/correction",
     "GET /admin/desk/{gid}/accounts",
     "GET /admin/desk/{gid}/accounts.csv",
     "GET /admin/desk/{gid}/statements/{code}",

@@ -65,3 +65,22 @@ def test_a_buyer_is_paid_back(house: House) -> None:
     page = visitor.page(f"{path}?buyer={paddle}")
     assert "The house owes them €14.88." in page.main
     assert "Nothing is left to pay." in visitor.sent(page, f"{path}/refund", amount="14.88", method="cash").main
+
+
+def test_a_lot_is_given_to_the_right_paddle(house: House) -> None:
+    """By the page of the wrong one, without scripts: faults are shown, and the right one owes it."""
+    settling = Settling(house, 1)
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first)
+    settling.pay(first, ("cash", "14.88"))
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    page, correction = visitor.page(f"{path}?buyer={first}"), f"{path}/correction"
+    refused = visitor.sent(page, correction, "hand-over", lot="1", paddle="many", reason="Misread.")
+    assert "true" == refused.one("input", id="paddle")["aria-invalid"]
+    assert (
+        "theirs already"
+        in visitor.sent(page, correction, "hand-over", lot="1", paddle=str(first), reason="Misread.").main
+    )
+    done = visitor.sent(page, correction, "hand-over", lot="1", paddle=f"#{second}", reason="Misread.", method="cash")
+    assert "Nothing is left to pay." in done.main and "Change" not in done.main
+    assert "14.880" == settling.desk(second)["owed"]

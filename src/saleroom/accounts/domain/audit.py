@@ -80,6 +80,7 @@ class Act(StrEnum):
     DOCUMENT_CREDITED = "document.credited"
     MONEY_TAKEN = "money.taken"
     MONEY_PAID_OUT = "money.paid_out"
+    SALE_CORRECTED = "sale.corrected"
 
 
 ACTS: Mapping[Act, str] = {
@@ -136,6 +137,7 @@ ACTS: Mapping[Act, str] = {
     Act.DOCUMENT_CREDITED: "took lines of a document back",
     Act.MONEY_TAKEN: "took a payment",
     Act.MONEY_PAID_OUT: "paid money out",
+    Act.SALE_CORRECTED: "corrected the sale of a lot",
 }
 """Each act in words that go after who did it."""
 

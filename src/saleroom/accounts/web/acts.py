@@ -62,6 +62,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.DOCUMENT_CREDITED: N_("took lines of a document back"),
     Act.MONEY_TAKEN: N_("took a payment"),
     Act.MONEY_PAID_OUT: N_("paid money out"),
+    Act.SALE_CORRECTED: N_("corrected the sale of a lot"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

@@ -182,6 +182,26 @@ _ALWAYS = (
     lots.TakenDown,
     lots.Paused,
 )
+REFUSED = (
+    *_ALWAYS,
+    sales.UnknownPaddle,
+    sales.WithdrawnAlready,
+    sales.TooManyLots,
+    sales.AlreadyDecided,
+    sales.UnusualPrice,
+    sales.PriceBelowReserve,
+    sales.AbsenteeBidStands,
+    lots.AuctionOver,
+    lots.AuctionNotStarted,
+    lots.NothingToUndo,
+    lots.BidTooLow,
+    lots.OwnAuction,
+    lots.NotRegistered,
+    lots.RegistrationPending,
+    lots.RegistrationDeclined,
+    lots.BeyondLimit,
+)
+"""Why a result is not entered."""
 ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
     Endpoint(
         method="POST",
@@ -194,26 +214,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         access=Access.TOKEN,
         form=RESULT,
         answer=ResultView,
-        errors=(
-            *_ALWAYS,
-            sales.UnknownPaddle,
-            sales.WithdrawnAlready,
-            sales.TooManyLots,
-            sales.AlreadyDecided,
-            sales.UnusualPrice,
-            sales.PriceBelowReserve,
-            sales.AbsenteeBidStands,
-            lots.AuctionOver,
-            lots.AuctionNotStarted,
-            lots.NothingToUndo,
-            lots.BidTooLow,
-            lots.OwnAuction,
-            lots.NotRegistered,
-            lots.RegistrationPending,
-            lots.RegistrationDeclined,
-            lots.BeyondLimit,
-            IdempotencyMismatch,
-        ),
+        errors=(*REFUSED, IdempotencyMismatch),
         once=True,
         about="Needs the right `run_sale`. It is one transaction; each lot is called, bid on and closed. A result that the "
         "lots have already changes nothing. To replace another one, send the tags of the lots as `seen`, and a `reason`; "

@@ -154,8 +154,22 @@ def take_back(tx: Transaction, token: str, gid: str, line: Line, key: Idempotenc
     return once(tx, staff, key, do)
 
 
+def hand_over(tx: Transaction, staff: Holder, sale: Sale, label: str, paddle: int | None, reason: str) -> Sale:
+    """Give a sold lot of a locked sale to another paddle at its price, or pass it without one; return the sale after that.
+
+    The caller has refused those without the right, and notes the act. Raises UnknownLot, UnknownPaddle, LotOnBlock, as
+    `block.refuse_unless_live`, `domain.results.take_back` and `decide` do, and the reasons why the bidder may not.
+    """
+    _refuse_unless_free(tx, sale)
+    found = _lots(tx, sale, [label])
+    [auction] = lots.lock_auctions(tx, found).values()
+    price = None if paddle is None else auction.current_bid
+    line = Line(labels=[label], price=price, paddle=paddle, is_sure=True, seen=[auction.tag], reason=reason)
+    return _decided(tx, staff, sale, found, line, is_allowed=True)[0]
+
+
 def _decided(
-    tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: Line
+    tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: Line, *, is_allowed: bool = False
 ) -> tuple[Sale, Mapping[str, str]]:
     """Record the result of each lot; return the sale after them, and what the replaced results were, for the audit log."""
     locked = lots.lock_auctions(tx, found)
@@ -166,7 +180,7 @@ def _decided(
         refuse_if_withdrawn(lot)
         rules.refuse_if_decided(lot, locked[lot.gid], seen.get(lot.gid))
     replaced = [lot for lot in due if locked[lot.gid].over]
-    if replaced:
+    if replaced and not is_allowed:
         _refuse_to_reopen(staff, sale, replaced, line.reason)
     before = _noted(replaced, locked)
     told: list[SaleEvent] = []

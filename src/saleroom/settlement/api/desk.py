@@ -11,19 +11,22 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.errors import IdempotencyMismatch
+from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, one_of, positive, read_fields
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, one_of, positive, read_fields
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.sales.api.fields import CONSIGNOR, SALE
+from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, reason
+from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
-from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.errors import LotNotSold, NotOwedByHouse, Overpaid, SameBuyer
 from saleroom.settlement.domain.journal import Method, Paid
-from saleroom.settlement.service import desk, reports
+from saleroom.settlement.service import correcting, desk, reports
+from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 
@@ -84,6 +87,22 @@ PAY = Form(
         LANGUAGE_OF_RECEIPT,
     ),
 )
+CORRECT = Form(
+    name="SaleCorrection",
+    example={"paddle": 14, "reason": "The number was misread.", "method": "cash"},
+    fields=(
+        Field(
+            name="paddle",
+            to="paddle",
+            parse=json_whole(1, PADDLE_MAX),
+            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
+            about="Whose the lot is at the same price; without it the lot is taken back, and counts as passed.",
+        ),
+        reason("Why; the audit log notes it."),
+        choice("method", "back", Method, "How the first buyer is paid back at once; without it their balance stays."),
+        LANGUAGE_OF_RECEIPT,
+    ),
+)
 PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=(*_PAID, LANGUAGE_OF_RECEIPT))
 LANGUAGE = Field(
     name="language",
@@ -118,6 +137,14 @@ async def refund(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/refunds."""
     given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
     return json_response(await call.services.tokens.write(desk.refund, *given))
+
+
+async def correct(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/lots/{label}/correction."""
+    sent = call.values
+    change = Correction(label=call.part, paddle=sent.get("paddle"), reason=sent["reason"], back=sent.get("back"))
+    given = (call.token, call.identifier, change, _paper(call), call.key)
+    return json_response(await call.services.tokens.write(correcting.correct, *given))
 
 
 async def statement(call: Call[SettlementServices]) -> Response:
@@ -195,6 +222,11 @@ ENDPOINTS = (
     _endpoint(
         "POST", "/sales/{gid}/desk/{buyer}/refunds", "refundBuyer", "Pay a buyer back what the house owes them", refund,
         form=PAY_OUT, errors=(*_NOBODY, NotOwedByHouse), **_OF_BUYER,
+    ),
+    _endpoint(
+        "POST", "/sales/{gid}/lots/{label}/correction", "correctSale", "Give a sold lot to another paddle, or take it back",
+        correct, form=CORRECT, part=LOT, answer=DeskView,
+        errors=(*REFUSED, LotNotSold, SameBuyer),
     ),
     _endpoint(
         "GET", "/sales/{gid}/statements/{code}", "statement", "Show what a consignor gets, line by line", statement,

@@ -59,6 +59,18 @@ class NothingToIssue(Conflict):
     code = "nothing_to_issue"
 
 
+class LotNotSold(Conflict):
+    """The lot is not sold, or still open."""
+
+    code = "lot_not_sold"
+
+
+class SameBuyer(Conflict):
+    """The lot is theirs already."""
+
+    code = "same_buyer"
+
+
 class Overpaid(Conflict):
     """More is paid than owed, and not in cash, so that there is no change; `owed` is what is left to pay."""
 

@@ -71,7 +71,7 @@ def shown(tx: Transaction, token: str, gid: str, who: str, places: int) -> DeskV
     Raises Unauthenticated, MissingRight, UnknownSale or UnknownParticipant.
     """
     _, sale, book = begin(tx, token, gid, places)
-    return _desk(tx, sale, find_buyer(tx, sale, who), book)
+    return desk_view(tx, sale, find_buyer(tx, sale, who), book)
 
 
 def pay(
@@ -92,7 +92,7 @@ def pay(
     def do() -> bytes:
         buyer = find_buyer(tx, sale, who)
         account = Account(Book.BUYERS, buyer.id)
-        owed = _balance(tx, sale, account)
+        owed = balance(tx, sale, account)
         kept = split(owed, payments)
         if kept is None:
             raise Overpaid(owed=max(owed, ZERO))
@@ -102,7 +102,7 @@ def pay(
         receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
         facts = {one.method.value: str(one.amount) for one in paid}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
-        return _encode(_desk(tx, sale, buyer, book, change, receipt))
+        return _encode(desk_view(tx, sale, buyer, book, change, receipt))
 
     return once(tx, staff, key, do)
 
@@ -118,12 +118,8 @@ def refund(
 
     def do() -> bytes:
         buyer = find_buyer(tx, sale, who)
-        account = Account(Book.BUYERS, buyer.id)
-        _pay_out(tx, sale, account, back, staff.id)
-        receipt = receipts.issue(tx, sale, _payer(account, buyer), [Paid(back.method, -back.amount)], paper)
-        facts = {"sale": gid, back.method.value: str(back.amount)}
-        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
-        return _encode(_desk(tx, sale, buyer, book, receipt=receipt))
+        receipt = pay_back(tx, staff, sale, buyer, back, paper)
+        return _encode(desk_view(tx, sale, buyer, book, receipt=receipt))
 
     return once(tx, staff, key, do)
 
@@ -156,14 +152,24 @@ def pay_out(
     return once(tx, staff, key, do)
 
 
+def pay_back(tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Paid, paper: Paper) -> Issued | None:
+    """Pay a buyer back within the transaction of the caller, and return the receipt. Raises NotOwedByHouse."""
+    account = Account(Book.BUYERS, buyer.id)
+    _pay_out(tx, sale, account, back, staff.id)
+    facts = {"sale": sale.gid, back.method.value: str(back.amount)}
+    audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
+    return receipts.issue(tx, sale, _payer(account, buyer), [Paid(back.method, -back.amount)], paper)
+
+
 def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int) -> None:
-    owed = -_balance(tx, sale, account)
+    owed = -balance(tx, sale, account)
     if out.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
     journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
 
 
-def _balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:
+def balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:
+    """Return the balance of an account in a sale: what is positive is owed to the house."""
     return sum((one.posting.amount for one in journal.moved(tx, sale.id, account)), ZERO)
 
 
@@ -179,15 +185,21 @@ class Buyer(Struct, frozen=True, kw_only=True):
 def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
     """Return the buyer with a paddle, otherwise with a username. Raises UnknownParticipant."""
     one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
+    if one is not None:
+        return buyer_of(tx, sale, one.user.id)
+    user = users.find_login(tx, who)
+    if user is None:
+        raise UnknownParticipant
+    return buyer_of(tx, sale, user.account.id)
+
+
+def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:
+    """Return the buyer with the number of a user."""
+    one = participants.find(tx, sale.id, user_id)
     if one is None:
-        user = users.find_login(tx, who)
-        if user is None:
-            raise UnknownParticipant
-        one = participants.find(tx, sale.id, user.account.id)
-        if one is None:
-            name = user.account.username
-            return Buyer(id=user.account.id, username=name, name=name, paddle=None)
-    return Buyer(id=one.user.id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+        name = users.names_of(tx, [user_id])[user_id]
+        return Buyer(id=user_id, username=name, name=name, paddle=None)
+    return Buyer(id=user_id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
 
 
 def _consignor(tx: Transaction, code: str) -> Consignor:
@@ -201,7 +213,7 @@ def _payer(account: Account, buyer: Buyer) -> Payer:
     return Payer(account, buyer.name, str(buyer.paddle or buyer.username))
 
 
-def _desk(
+def desk_view(
     tx: Transaction,
     sale: Sale,
     buyer: Buyer,
@@ -209,6 +221,7 @@ def _desk(
     change: Decimal = ZERO,
     receipt: Issued | None = None,
 ) -> DeskView:
+    """Return the desk of a buyer as JSON has it, after money moved with the change and the receipt."""
     account = Account(Book.BUYERS, buyer.id)
     return DeskView(
         sale=sale.gid,
@@ -217,7 +230,7 @@ def _desk(
         person_name=buyer.name,
         settled_lots=_lots(book, lambda result: result.buyer == buyer.id),
         money=_money(tx, sale, account),
-        owed=f"{_balance(tx, sale, account):.3f}",
+        owed=f"{balance(tx, sale, account):.3f}",
         change=f"{change:.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
@@ -234,7 +247,7 @@ def _statement(
         person_name=consignor.name,
         settled_lots=_lots(book, lambda result: result.consignor == consignor.id),
         money=_money(tx, sale, account),
-        to_pay_out=f"{-_balance(tx, sale, account):.3f}",
+        to_pay_out=f"{-balance(tx, sale, account):.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
     )

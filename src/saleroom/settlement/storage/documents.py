@@ -132,6 +132,14 @@ def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> froze
     return frozenset(tx.execute(select(document_lots.c.lot_id).where(*which)).scalars())
 
 
+def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> Issued | None:
+    """Return the document of a kind that a lot is on."""
+    which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
+    found = select(documents).join(document_lots, document_lots.c.document_id == documents.c.id).where(*which)
+    row = tx.execute(found).first()
+    return None if row is None else _issued(row)
+
+
 def bill(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_id: int) -> None:
     """Note on which document these lots are. Raises IntegrityError if one is on another of this kind."""
     rows = [{"kind": kind.value, "lot_id": lot, "document_id": document_id} for lot in sorted(lot_ids)]

@@ -17,10 +17,12 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.consignors import parse_code
-from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
-from saleroom.settlement.api.desk import BUYER, sheet
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
+from saleroom.sales.domain.labels import parse_label
+from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
 from saleroom.settlement.domain.journal import Method, Paid
-from saleroom.settlement.service import desk, reports
+from saleroom.settlement.service import correcting, desk, reports
+from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid
@@ -66,7 +68,7 @@ class DeskPages:
             raise
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **_outcome(body)})}")
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **_outcome(body, 'change')})}")
 
     async def refund(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/refund: pay a buyer back what the house owes them."""
@@ -76,6 +78,34 @@ class DeskPages:
             back = self._one_amount(request, sent)
             once = once_of(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
             body = await self._write(request, desk.refund, gid, _who(buyer), back, self._paper(request), once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
+        except (UnknownSale, UnknownParticipant):
+            raise
+        except Refusal as refused:
+            return await self._desk(request, buyer, refused, sent)
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1', **_outcome(body)})}")
+
+    async def correct(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/correction: give a sold lot to another paddle, or take it back and refund it."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        buyer = sent.get("buyer", "")
+        try:
+            label = parse_label(sent.get("lot", ""))
+            if isinstance(label, Fault):
+                raise UnknownLot
+            said: dict[str, Any] = {
+                name: sent[name].strip() for name in ("reason", "method") if sent.get(name, "").strip()
+            }
+            paddle = sent.get("paddle", "").strip().removeprefix("#")
+            if sent.get("do") != "take-back":
+                said["paddle"] = int(paddle) if paddle.isascii() and paddle.isdigit() else paddle
+            values = CORRECT.read(msgspec.json.encode(said))
+            change = Correction(
+                label=label, paddle=values.get("paddle"), reason=values["reason"], back=values.get("back")
+            )
+            once = once_of(sent, "/admin/desk/{gid}/correction", gid, {"lot": label, **said})
+            body = await self._write(request, correcting.correct, gid, change, self._paper(request), once)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
         except (UnknownSale, UnknownParticipant):
@@ -223,11 +253,11 @@ _AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _UNSEEN = {"Cache-Control": "no-store"}
 
 
-def _outcome(body: bytes) -> dict[str, str]:
-    """Return what the page says after money moved: the change, and the receipt."""
+def _outcome(body: bytes, *names: str) -> dict[str, str]:
+    """Return what the page says after money moved: the receipt, and members by these names."""
     found = msgspec.json.decode(body)
-    said = {"change": found.get("change"), "receipt": found["paymentReceipt"]}
-    return {name: text for name, text in said.items() if text}
+    receipt = found["paymentReceipt"]
+    return {name: str(found[name]) for name in names} | ({"receipt": receipt} if receipt else {})
 
 
 def _labels(language: Language, words: Any) -> dict[str, str]:

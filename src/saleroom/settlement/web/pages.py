@@ -52,6 +52,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}", Address(GET=desk.one)),
         Route(f"{DESK.path}/{{gid}}/payments", Address(POST=desk.pay)),
         Route(f"{DESK.path}/{{gid}}/refund", Address(POST=desk.refund)),
+        Route(f"{DESK.path}/{{gid}}/correction", Address(POST=desk.correct)),
         Route(f"{DESK.path}/{{gid}}/accounts", Address(GET=desk.accounts)),
         Route(f"{DESK.path}/{{gid}}/accounts.csv", Address(GET=desk.export)),
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),

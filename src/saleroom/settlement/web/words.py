@@ -23,6 +23,8 @@ WORDS = Words(
         "lot_on_document": (N_("A lot is on a document of this kind already. Credit that one first."),),
         "not_to_credit": (N_("Only lines of an invoice or a statement can be credited."),),
         "credited_already": (N_("A credit note has taken back these lines already."),),
+        "lot_not_sold": (N_("This lot is not sold, or still open."),),
+        "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "overpaid": (
             N_("Only %(owed)s is left to pay. There is change for cash alone."),
             N_("This is more than is left to pay. There is change for cash alone."),

@@ -1,0 +1,123 @@
+"""A sold lot corrected at the desk in one act, before and after its payment, over HTTP."""
+
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.bidding.api.answers import faults, refusal
+from tests.fixtures_house import House
+from tests.settlement.api.test_desk import Settling
+
+WHY = "The number was misread."
+
+
+@pytest.fixture
+def settling(house: House) -> Settling:
+    """A sale of two lots to settle."""
+    return Settling(house, 2)
+
+
+def correct(settling: Settling, label: str = "1", **said: Any) -> Any:
+    """Correct the sale of a lot, and return the answer."""
+    headers = said.pop("headers", {})
+    path = f"/sales/{settling.gid}/lots/{label}/correction"
+    return settling.cashier.post(path, json={"reason": WHY, **said}, headers=headers)
+
+
+def documents(settling: Settling) -> list[tuple[str, str, str | None]]:
+    """Return the kind, the total and what is open of each document of the sale."""
+    found = settling.cashier.json("GET", f"/sales/{settling.gid}/documents")["documents"]
+    return [(one["documentKind"], one["total"], one["stillOpen"]) for one in found if one["documentKind"] != "receipt"]
+
+
+def test_a_lot_goes_to_the_right_paddle_after_its_payment(settling: Settling) -> None:
+    """The first buyer is paid back, the right one owes the same, the consignor gets the same; sent twice is once."""
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first, "100")
+    settling.sell(second)
+    settling.pay(first, ("card", "148.75"))
+    settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json={"documentKind": "invoice", "paddle": first})
+    before = settling.accounts()
+    key = {"Idempotency-Key": "one-correction"}
+    done = correct(settling, paddle=second, method="card", headers=key).json()
+    assert done == correct(settling, paddle=second, method="card", headers=key).json()
+    assert ("0.000", [], ["148.750", "-148.750"]) == (
+        done["owed"],
+        done["settledLots"],
+        [one["moved"] for one in done["money"]],
+    )
+    receipt = settling.cashier.json("GET", f"/documents/{done['paymentReceipt']}")
+    assert "-148.750" == receipt["paid"]
+    assert [("invoice", "148.750", "0.000"), ("credit_note", "148.750", None)] == documents(settling)
+    right = settling.desk(second)
+    assert ("163.630", ["1", "2"]) == (right["owed"], [lot["label"] for lot in right["settledLots"]])
+    after = settling.accounts()
+    assert before["consignorBalances"] == after["consignorBalances"] and before["hammerTotal"] == after["hammerTotal"]
+    assert [("premium", "-27.500")] == [
+        (one["ledgerAccount"], one["balance"]) for one in after["balances"] if one["ledgerAccount"] == "premium"
+    ]
+    assert [] == settling.faults()
+
+
+def test_a_lot_is_taken_back_and_refunded(settling: Settling) -> None:
+    """Nobody buys it: its lines are taken back from the invoice and the statement, and the buyer is paid back."""
+    paddle = settling.bidder()
+    settling.sell(paddle, "100")
+    settling.sell(paddle)
+    settling.pay(paddle, ("cash", "163.63"))
+    for sent in (
+        {"documentKind": "invoice", "paddle": paddle},
+        {"documentKind": "statement", "consignor": settling.code},
+    ):
+        settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=sent)
+    done = correct(settling, method="cash").json()
+    assert ("0.000", ["2"]) == (done["owed"], [lot["label"] for lot in done["settledLots"]])
+    assert "-148.750" == done["money"][-1]["moved"]
+    assert [("invoice", "163.630", "0.000"), ("credit_note", "148.750", None), ("credit_note", "86.910", None)] == [
+        one for one in documents(settling) if one[0] != "statement"
+    ]
+    found = settling.accounts()
+    assert (1, 1, "10.000") == tuple(found[name] for name in ("soldLots", "unsoldLots", "hammerTotal"))
+    assert (409, "lot_not_sold") == refusal(correct(settling))
+    assert [] == settling.faults()
+
+
+def test_before_the_payment_nothing_is_paid_back(settling: Settling) -> None:
+    """The balance follows the lot; a way to pay back is no fault when nothing is owed."""
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first)
+    done = correct(settling, paddle=second, method="cash").json()
+    assert ("0.000", [], None) == (done["owed"], done["money"], done["paymentReceipt"])
+    assert "14.880" == settling.desk(second)["owed"]
+
+
+def test_what_cannot_be_corrected_is_refused(settling: Settling) -> None:
+    """An unknown lot or paddle, an open lot, the same buyer, no reason, a member: each is told so, and nothing changes."""
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    settling.accounts()
+    entries = settling.entries()
+    assert (404, "unknown_lot") == refusal(correct(settling, "77", paddle=paddle))
+    assert (409, "unknown_paddle") == refusal(correct(settling, paddle=9999))
+    assert (409, "lot_not_sold") == refusal(correct(settling, "2", paddle=paddle))
+    assert (409, "same_buyer") == refusal(correct(settling, paddle=paddle))
+    assert {"reason"} == faults(correct(settling, reason="")).keys()
+    member = settling.sale.bidder()
+    answer = member.post(f"/sales/{settling.gid}/lots/1/correction", json={"reason": WHY})
+    assert (403, "missing_right") == refusal(answer)
+    assert entries == settling.entries()
+    assert "14.880" == settling.desk(paddle)["owed"]
+
+
+def test_cashiers_correct_one_lot_at_once(settling: Settling) -> None:
+    """Eight at a time: one does it, the others are told that the lot is theirs already; the money is paid back once."""
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first)
+    settling.pay(first, ("cash", "14.88"))
+    with ThreadPoolExecutor(8) as pool:
+        answers = [*pool.map(lambda _: correct(settling, paddle=second, method="cash").status_code, range(8))]
+    assert [200, *[409] * 7] == sorted(answers)
+    assert Decimal(0) == sum(Decimal(one["moved"]) for one in settling.desk(first)["money"])
+    assert [] == settling.faults()
