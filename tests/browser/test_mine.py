@@ -131,6 +131,7 @@ def test_log_out_everywhere(browse: Browse, sqlite_house: House) -> None:
     here = browse(user, "/mine/sessions")
     expect(here.locator(".sessions li")).to_have_count(2)
     here.get_by_text("Log out everywhere", exact=True).click()
+    here.get_by_role("group").filter(has_text="Log out everywhere").get_by_label("Your password").fill(PASSWORD)
     here.get_by_role("button", name="Yes, log out everywhere").click()
     expect(here.get_by_role("banner").get_by_role("link", name="Log in")).to_be_visible()
     assert here.url.endswith("/")

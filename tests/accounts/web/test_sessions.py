@@ -6,7 +6,10 @@ import httpx
 import pytest
 
 from tests.bidding.web.seller import Come
-from tests.fixtures_house import House
+from tests.fixtures_house import PASSWORD, House, without_delay
+from tests.site.markup import Page
+
+PATHS = ("/mine/sessions/end", "/mine/sessions/end-all")
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
     page = visitor.page("/mine/sessions")
     assert 1 == len(page.all("input", name="id"))
     assert ["this device"] == [e.text for e in page.all("span", class_="tag")]
-    answer = visitor.send(page, "/mine/sessions/end")
+    answer = visitor.send(page, "/mine/sessions/end", password=PASSWORD)
     assert (303, "/mine/sessions") == (answer.status_code, answer.headers["location"])
     assert 401 == other.get("/me").status_code
     assert 200 == user.get("/me").status_code
@@ -38,10 +41,35 @@ def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
     house.log_in(mine.name)
     visitor = come(mine)
     page = visitor.page("/mine/sessions")
-    assert 303 == visitor.send(page, "/mine/sessions/end", id=number).status_code
+    assert 303 == visitor.send(page, "/mine/sessions/end", id=number, password=PASSWORD).status_code
     assert 200 == other_again.get("/me").status_code
     for wrong in ("", "x", "-1", "1e3", "\u0663", "9" * 30):
-        assert 400 == visitor.send(page, "/mine/sessions/end", id=wrong).status_code
+        assert 400 == visitor.send(page, "/mine/sessions/end", id=wrong, password=PASSWORD).status_code
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("typed", "status"), [("", 400), ("not the password", 403)])
+def test_a_thief_of_a_session_logs_nobody_out(come: Come, house: House, path: str, typed: str, status: int) -> None:
+    """Without the password no session ends: the form stays open and names the fault."""
+    user = house.newcomer()
+    other = house.log_in(user.name)
+    visitor = come(user)
+    answer = visitor.send(visitor.page("/mine/sessions"), path, password=typed)
+    shown = Page(answer)
+    assert status == answer.status_code
+    forms = {path: "open" in e.attributes for e, path in zip(shown.all("details")[-2:], PATHS, strict=True)}
+    assert {one: one == path for one in PATHS} == forms
+    assert 1 == len(shown.all("small", class_="fault"))
+    assert [200, 200] == [one.get("/me").status_code for one in (user, other)]
+
+
+def test_guesses_on_this_page_count_as_logins(come: Come, house: House) -> None:
+    """Wrong passwords here are delayed as at a login, so that a thief guesses no quicker."""
+    user = house.newcomer()
+    visitor = come(user)
+    page = visitor.page("/mine/sessions")
+    answer = without_delay(lambda: visitor.send(page, "/mine/sessions/end-all", password="not the password"))
+    assert 429 == answer.status_code
 
 
 def test_log_out_everywhere(come: Come, house: House) -> None:
@@ -49,9 +77,9 @@ def test_log_out_everywhere(come: Come, house: House) -> None:
     user = house.newcomer()
     other, here = house.log_in(user.name), house.log_in(user.name)
     visitor = come(here)
-    answer = visitor.send(visitor.page("/mine/sessions"), "/mine/sessions/end-all")
+    answer = visitor.send(visitor.page("/mine/sessions"), "/mine/sessions/end-all", password=PASSWORD)
     assert (303, "/") == (answer.status_code, answer.headers["location"])
-    assert any(one.startswith('saleroom_session=""') and "Max-Age=0" in one for one in cookies_of(answer))
+    assert any(one.startswith("saleroom_session=;") and "Max-Age=0" in one for one in cookies_of(answer))
     for client in (user, other, here):
         assert 401 == client.get("/me").status_code
     again = visitor.http.post("/mine/sessions/end-all", headers={"X-Requested-With": "tests"})

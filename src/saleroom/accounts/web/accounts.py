@@ -1,4 +1,4 @@
-"""Log in, log out, register, change the password, and the list of sessions. A session is the API's token in a cookie."""
+"""Log in, log out, register, and change the password. A session is the API's token in a cookie."""
 
 from __future__ import annotations
 
@@ -17,24 +17,20 @@ from saleroom.accounts.domain.errors import (
     CodeRequired,
     InvalidPasskey,
     LoginExpired,
-    UnknownSession,
     WrongCode,
     WrongPassword,
 )
 from saleroom.accounts.domain.passkeys import Party
-from saleroom.accounts.service import accounts, sessions
+from saleroom.accounts.service import accounts
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.parties import decoded, party_at, party_of
 from saleroom.http.forgery import forgery_cookie
 from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.kernel.instants import instant
 from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, go_to, local
-from saleroom.storage.database import Transaction
 
-SESSION_DIGITS_MAX = 18
 _EXPIRED = N_("Too much time has passed since you entered the password, or it was changed. Log in again.")
 
 
@@ -160,37 +156,6 @@ class AccountPages:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)
 
-    async def sessions(self, request: Request) -> Response:
-        """GET /mine/sessions: the devices where the reader is logged in."""
-        viewer, found = await self._site.read(request, _sessions)
-        if viewer is None:
-            return self._site.to_log_in(request)
-        rows = [(one, instant(one.created_at), instant(one.expires_at)) for one in found]
-        return self._site.page(request, "sessions.html", viewer, {"sessions": rows})
-
-    async def end_session(self, request: Request) -> Response:
-        """POST /mine/sessions/end: log one device out."""
-        sent = (await fields(request)).get("id", "")
-        token = session_token(request)
-        if not (sent.isascii() and sent.isdigit() and len(sent) <= SESSION_DIGITS_MAX):
-            raise Invalid({"id": [Fault("malformed", "must be the number of a session")]})
-        # It may have ended already, and so may the reader's own. The list, or the form to log in, then says so.
-        with suppress(UnknownSession, Unauthenticated):
-            await self._services.tokens.write(sessions.end_session, token or "", int(sent))
-        return go_to("/mine/sessions")
-
-    async def end_all(self, request: Request) -> Response:
-        """POST /mine/sessions/end-all: log out everywhere, here too."""
-        try:
-            await self._services.tokens.write(sessions.end_all, session_token(request) or "")
-        except Unauthenticated:
-            # This session has ended already, so this browser may no longer end the others.
-            return go_to(self._site.login_address("/mine/sessions"))
-        response = go_to("/")
-        name = session_cookie_name(https=self._site.https)
-        response.delete_cookie(name, secure=self._site.https, httponly=True, samesite="lax")
-        return response
-
     async def _password_page(
         self, request: Request, *, changed: bool = False, refused: Refusal | None = None
     ) -> Response:
@@ -308,7 +273,3 @@ def _passwords(sent: dict[str, str]) -> tuple[str, str]:
     if isinstance(new, Fault) or faults:
         raise Invalid(faults)
     return sent["currentPassword"], new
-
-
-def _sessions(tx: Transaction, token: str | None) -> list[sessions.Session]:
-    return [] if token is None else sessions.sessions(tx, token)

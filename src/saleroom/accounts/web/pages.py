@@ -20,6 +20,7 @@ from saleroom.accounts.web.passkeys import PasskeyPages
 from saleroom.accounts.web.person_data import PersonDataPages
 from saleroom.accounts.web.recovery import RecoveryPages
 from saleroom.accounts.web.security import SecurityPages
+from saleroom.accounts.web.sessions import SessionPages
 from saleroom.accounts.web.standing import StandingPages
 from saleroom.accounts.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
@@ -62,6 +63,7 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
     mail_addresses, recovery = MailAddressPages(site, services), RecoveryPages(site, services)
     joining = JoiningPages(site, services, accounts.start_session)
     standing, owner = StandingPages(site, services), OwnerPages(site, services)
+    devices = SessionPages(site, services, accounts.without_session)
     data = PersonDataPages(site, services, accounts.without_session)
     return [
         Route(LOGIN, Address(GET=accounts.login_form), methods=["GET"]),
@@ -70,9 +72,9 @@ def _routes(site: Site, services: AccountServices) -> list[Route]:
         Route("/session/passkey", Address(GET=accounts.passkey_question, POST=accounts.log_in_by_passkey)),
         Route("/session/end", Address(POST=accounts.log_out)),
         Route("/register", Address(GET=accounts.register_form, POST=accounts.register)),
-        Route("/mine/sessions", Address(GET=accounts.sessions)),
-        Route("/mine/sessions/end", Address(POST=accounts.end_session)),
-        Route("/mine/sessions/end-all", Address(POST=accounts.end_all)),
+        Route("/mine/sessions", Address(GET=devices.show)),
+        Route("/mine/sessions/end", Address(POST=devices.end)),
+        Route("/mine/sessions/end-all", Address(POST=devices.end_all)),
         Route("/mine/password", Address(GET=accounts.password_form, POST=accounts.change_password)),
         Route("/mine/security", Address(GET=security.overview)),
         Route("/mine/security/codes", Address(POST=security.begin)),
