@@ -30,7 +30,7 @@ from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
     r"/(address|admin|catalogues|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
-    r"|/sales/\{gid\}/(auctioneer|block/live|console|console/state|entry|entry/sheet|live|next|screen)"
+    r"|/sales/\{gid\}/(auctioneer|block/live|console|console/state|entry|entry/sheet|live|next|screen|total)"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""
 ANSWERED = {refused for endpoint in ENDPOINTS for refused in endpoint.refusals}
@@ -201,7 +201,7 @@ def test_members_of_answers_have_form_and_meaning() -> None:
     assert "date-time" == auction["createdAt"]["format"]
     assert {"type": "null"} in auction["currentBid"]["anyOf"]
     views = [found for name, found in schemas.items() if name.endswith(("View", "Page", "Answer", "MyBid"))]
-    assert 111 == len(views)
+    assert 118 == len(views)
     for view in views:
         assert view["description"]
         assert [] == [name for name, member in view["properties"].items() if not member.get("description")]

@@ -75,6 +75,7 @@ PAGES: dict[str, Right | None] = {
     "GET /sales/{gid}/live": Right.READ,
     "GET /sales/{gid}/next": Right.READ,
     "GET /sales/{gid}/screen": Right.READ,
+    "GET /sales/{gid}/total": Right.READ,
     "GET /sales/{gid}/auctioneer": Right.RUN_SALE,
     "GET /sales/{gid}/console": Right.RUN_SALE,
     "GET /sales/{gid}/console/state": Right.RUN_SALE,

@@ -77,3 +77,12 @@ _OWN_DOCUMENT_PAGES = (
     "GET /mine/documents/{gid}/invoice.xml",
 )
 PAGES |= dict.fromkeys(_OWN_DOCUMENT_PAGES, Right.READ)
+_REPORTS = ("reportOfSale", "exportReportCsv", "exportReportXlsx", "taxReport", "exportTaxesCsv", "exportTaxesXlsx")
+ENDPOINTS |= dict.fromkeys(_REPORTS, Right.SETTLE)
+_REPORT_PAGES = (
+    "GET /admin/desk/{gid}/report",
+    "GET /admin/desk/{gid}/report/{file}",
+    "GET /admin/taxes",
+    "GET /admin/taxes/{file}",
+)
+PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)

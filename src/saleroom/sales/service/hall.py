@@ -11,10 +11,11 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.block import FLOOR
-from saleroom.bidding.domain.events import Channel
+from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service.photos import covers
 from saleroom.bidding.storage import auctions, bidder_names, bids
+from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing, needs_registration
@@ -98,6 +99,33 @@ def shown(tx: Transaction, gid: str) -> Hall:
     )
 
 
+class Evening(Struct, frozen=True, kw_only=True):
+    """What a sale has brought so far: hammer prices of the lots that are sold, and what is pledged on each fund-a-need."""
+
+    sale: SaleView
+    total: Decimal
+    sold: int
+    pledged: Decimal
+
+
+def evening(tx: Transaction, token: str | None, gid: str) -> Evening:
+    """Return what a live sale has brought so far, for a projector; it tells no more than the catalogue. Raises UnknownSale."""
+    sale = get_one(tx, gid, staff=False)
+    found = lots.offered(tx, sale.id)
+    prices = [
+        one.auction.current_bid
+        for one in found
+        if one.auction is not None and _counts(one.auction) and not one.lot.is_withdrawn
+    ]
+    tallies = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
+    return Evening(
+        sale=sale_view(sale),
+        total=sum((one for one in prices if one is not None), ZERO),
+        sold=len(prices),
+        pledged=sum((one.total for one in tallies.values()), ZERO),
+    )
+
+
 def reader(tx: Transaction, token: str | None, gid: str) -> Reader:
     """Return who looks at a page of the hall. Raises Unauthenticated or UnknownSale."""
     sale = get_one(tx, gid, staff=False)
@@ -115,6 +143,10 @@ def reader(tx: Transaction, token: str | None, gid: str) -> Reader:
 def entered(tx: Transaction, token: str | None, gid: str) -> tuple[Hall, Reader]:
     """Return both, for a page. Raises as `reader`."""
     return shown(tx, gid), reader(tx, token, gid)
+
+
+def _counts(auction: Auction) -> bool:
+    return auction.outcome is Outcome.SOLD and auction.taken_down is None
 
 
 def _given(tx: Transaction, sale: Sale, gid: str) -> Mapping[int, Decimal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from saleroom.sales.domain.cells import Cell, guarded, written_amount
@@ -28,14 +28,20 @@ def as_csv(rows: Iterable[Sequence[Cell]], language: str) -> bytes:
 
 def as_xlsx(rows: Iterable[Sequence[Cell]], language: str) -> bytes:
     """Return rows as XLSX. An amount with more digits than spreadsheets keep is a text."""
+    return as_workbook({None: rows}, language)
+
+
+def as_workbook(sheets: Mapping[str | None, Iterable[Sequence[Cell]]], language: str) -> bytes:
+    """Return sheets by their names as XLSX, as `as_xlsx` does; None is the name that XLSX gives by itself."""
     from openpyxl import Workbook  # only here, as it takes 10 MB
 
     _, mark = _DIALECTS[language]
     book = Workbook(write_only=True)
-    sheet = book.create_sheet()
-    sheet.freeze_panes = "B2"
-    for row in rows:
-        sheet.append([cell if _is_number(cell) else _text(cell, mark) or None for cell in row])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        sheet.freeze_panes = "B2"
+        for row in rows:
+            sheet.append([cell if _is_number(cell) else _text(cell, mark) or None for cell in row])
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()

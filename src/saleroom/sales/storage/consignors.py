@@ -54,6 +54,13 @@ def listed(tx: Transaction, limit: int) -> list[Consignor]:
     return [_consignor(row) for row in tx.execute(_ROWS.order_by(consignors.c.code).limit(limit))]
 
 
+def by_ids(tx: Transaction, numbers: Collection[int]) -> dict[int, Consignor]:
+    """Return these consignors, by number."""
+    if not numbers:
+        return {}
+    return {row.id: _consignor(row) for row in tx.execute(_ROWS.where(among(tx, consignors.c.id, numbers)))}
+
+
 def codes(tx: Transaction, numbers: Collection[int]) -> dict[int, str]:
     """Return the codes of these consignors, by number."""
     if not numbers:

@@ -84,6 +84,13 @@ class HallPages:
         """GET /sales/{gid}/next: the next lots, for a second projector."""
         return await self._show(request, "hall_next.html")
 
+    async def total(self, request: Request) -> Response:
+        """GET /sales/{gid}/total: what the evening has brought, for a projector; it looks again by itself."""
+        viewer, found = await self._site.read(request, hall.evening, sale_gid(request))
+        context = {"found": found, "sale": found.sale, "refresh": REFRESH_SECONDS}
+        headers = {"Cache-Control": "no-store"}
+        return self._site.page(request, "hall_total.html", viewer, context, headers=headers)
+
     async def bidder(self, request: Request) -> Response:
         """GET /sales/{gid}/live: the block for a bidder, with one button that takes the ask."""
         return await self._show(request, "hall_bidder.html")

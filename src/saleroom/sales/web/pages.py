@@ -22,7 +22,7 @@ from saleroom.sales.web.registration import RegistrationPages
 from saleroom.sales.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
 
-_OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|entry|live|next|screen)")
+_OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|entry|live|next|screen|total)")
 """The pages among the addresses of the API."""
 
 
@@ -59,6 +59,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route("/sales/{gid}/block/live", Address(GET=hall.live)),
         Route("/sales/{gid}/screen", Address(GET=hall.screen)),
         Route("/sales/{gid}/next", Address(GET=hall.next)),
+        Route("/sales/{gid}/total", Address(GET=hall.total)),
         Route("/sales/{gid}/live", Address(GET=hall.bidder, POST=hall.pledge)),
         Route(IMPORT, Address(GET=imports.form, POST=imports.send)),
         Route(EXPORT, Address(GET=imports.download)),

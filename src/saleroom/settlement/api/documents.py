@@ -69,7 +69,8 @@ class DocumentRowPage(Struct, frozen=True):
     next: str | None
 
 
-def _day(text: str) -> date | Fault:
+def parse_day(text: str) -> date | Fault:
+    """Return a day such as 2026-12-09."""
     try:
         return date.fromisoformat(text) if len(text) == len("2026-11-25") else Fault("day", _DAY)
     except ValueError:
@@ -165,7 +166,7 @@ ISSUE = Form(
         Field(
             name="dueOn",
             to="due_on",
-            parse=checked(_day),
+            parse=checked(parse_day),
             schema={"type": "string", "format": "date"},
             about="By when it is to be paid.",
         ),

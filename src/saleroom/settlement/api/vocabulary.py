@@ -5,7 +5,7 @@ from __future__ import annotations
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.api import document_vocabulary
+from saleroom.settlement.api import document_vocabulary, report_vocabulary
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import Book, Method
 from saleroom.settlement.domain.rates import Item, Payer
@@ -17,6 +17,7 @@ _PERCENT: Schema = {**MONEY, "examples": ["25.000"]}
 VOCABULARY = Vocabulary(
     members={
         **document_vocabulary.MEMBERS,
+        **report_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
         "balance": (SIGNED, "The balance: what is positive is there, or owed to the house."),
@@ -72,6 +73,7 @@ VOCABULARY = Vocabulary(
         "unsoldFee": (MONEY, "The consignor's fee for each lot that is not sold."),
     },
     forms={
+        **report_vocabulary.FORMS,
         ("DocumentLineView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme of its lot."},
         ("DeskView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it to them."},
         ("BuyerBalanceView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it."},

@@ -13,12 +13,12 @@ from saleroom.sales.storage import consignors, participants
 from saleroom.settlement.domain.desk_views import AccountsView, BalanceView, BuyerBalanceView, ConsignorBalanceView
 from saleroom.settlement.domain.journal import Account, Book, balances
 from saleroom.settlement.domain.rates import Item, Line
+from saleroom.settlement.domain.reporting import figures_of
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.journal import SaleBook
 from saleroom.settlement.storage import journal
 from saleroom.storage.database import Transaction
 
-CONSIGNORS_MAX = 1_000
 HEADINGS = {
     "en": (
         "Lot", "Paddle", "Consignor", "Hammer price", "Premium", "Tax", "Buyer pays", "Deductions", "Consignor gets",
@@ -61,20 +61,18 @@ def _rows(tx: Transaction, book: SaleBook, paddles: dict[int, int | None]) -> li
         posted = book.posted.get(one.lot.id)
         if posted is None:
             continue
-        result, bill = posted.settled.result, posted.settled.bill
-        hammer = _sum(bill.buyer, {Item.HAMMER})
-        brings = bill.proceeds if result.consignor is not None else ZERO
+        result, found = posted.settled.result, figures_of(posted.settled)
         rows.append(
             [
                 one.lot.label,
                 None if result.buyer is None else paddles.get(result.buyer),
                 None if result.consignor is None else codes.get(result.consignor),
-                hammer,
-                _sum(bill.buyer, {Item.PREMIUM, Item.SURCHARGE}),
-                sum((line.tax for line in bill.buyer), ZERO),
-                bill.due,
-                hammer - brings if result.consignor is not None else ZERO,
-                brings,
+                found.hammer,
+                _sum(posted.settled.bill.buyer, {Item.PREMIUM, Item.SURCHARGE}),
+                found.tax,
+                found.due,
+                found.deductions,
+                found.proceeds,
             ]
         )
     return rows
@@ -105,14 +103,17 @@ def _consignors(
     tx: Transaction, found: dict[Account, Decimal], sold: Counter[int | None]
 ) -> list[ConsignorBalanceView]:
     rows = []
-    for one in consignors.listed(tx, CONSIGNORS_MAX):
-        balance = found.get(Account(Book.CONSIGNORS, one.id))
-        if balance is not None:
-            view = ConsignorBalanceView(
-                consignor=one.code, person_name=one.name, lots_sold=sold[one.id], to_pay_out=_text(-balance)
-            )
-            rows.append(view)
-    return rows
+    balances_of = {
+        account.party: balance
+        for account, balance in found.items()
+        if account.book is Book.CONSIGNORS and account.party is not None
+    }
+    for number, one in consignors.by_ids(tx, list(balances_of)).items():
+        view = ConsignorBalanceView(
+            consignor=one.code, person_name=one.name, lots_sold=sold[number], to_pay_out=_text(-balances_of[number])
+        )
+        rows.append(view)
+    return sorted(rows, key=lambda row: row.consignor)
 
 
 def _total(found: dict[Account, Decimal], book: Book) -> Decimal:

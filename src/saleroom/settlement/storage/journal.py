@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Row, Select, exists, insert, select
+from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select
 
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Posting, Settled
+from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Transaction
 
@@ -38,9 +39,10 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """A posting with the entry that it is of."""
+    """A posting with the entry that it is of. `lot_id` is the number of the lot that the entry is about, if it is about one."""
 
     entry_id: int
+    lot_id: int | None
     kind: Kind
     at: datetime
     posting: Posting
@@ -125,8 +127,41 @@ def money_on(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     return _moved(tx, _MOVED.where(*which, *_is(account)))
 
 
+def supplies(tx: Transaction, since: date) -> list[Supply]:
+    """Return the entries of lots, and those that take them back, which can count from a day (in UTC) on, the oldest first."""
+    taken, before = journal_entries.alias(), journal_entries.alias()
+    last = select(func.max(before.c.at)).where(
+        before.c.lot_id == journal_entries.c.lot_id,
+        before.c.id < journal_entries.c.id,
+        before.c.reverses.is_not(None),
+    )
+    found = (
+        select(
+            journal_entries.c.at,
+            journal_entries.c.reverses,
+            func.coalesce(journal_entries.c.settled, taken.c.settled).label("settled"),
+            last.scalar_subquery().label("taken_back_at"),
+        )
+        .outerjoin_from(journal_entries, taken, taken.c.id == journal_entries.c.reverses)
+        .where(
+            journal_entries.c.at >= datetime.combine(since, time(), UTC),
+            or_(journal_entries.c.settled.is_not(None), taken.c.settled.is_not(None)),
+        )
+        .order_by(journal_entries.c.id)
+    )
+    return [
+        Supply(
+            takes_back=row.reverses is not None,
+            at=row.at,
+            taken_back_at=row.taken_back_at,
+            settled=decode_settled(row.settled),
+        )
+        for row in tx.execute(found)
+    ]
+
+
 _MOVED = (
-    select(journal_postings, journal_entries.c.kind, journal_entries.c.at)
+    select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
     .order_by(journal_postings.c.id)
 )
@@ -134,7 +169,7 @@ _MOVED = (
 
 def _moved(tx: Transaction, statement: Select[Any]) -> list[Moved]:
     return [
-        Moved(entry_id=row.entry_id, kind=Kind(row.kind), at=row.at, posting=_posting(row))
+        Moved(entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row))
         for row in tx.execute(statement)
     ]
 

@@ -12,6 +12,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.rates import RATES, RatePages
+from saleroom.settlement.web.reports import TAXES, ReportPages
 from saleroom.settlement.web.words import WORDS
 from saleroom.site.language import Language
 from saleroom.site.site import Address, AreaPages, Site
@@ -24,9 +25,9 @@ def area_pages(services: SettlementServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=WORDS,
         paths=frozenset({MINE}),
-        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{MINE}/"),
+        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{TAXES.path}/", f"{MINE}/"),
         tabs="parts/document_tabs.html",
-        sections=(DESK, RATES),
+        sections=(DESK, TAXES, RATES),
         filters={"day": _day},
     )
 
@@ -36,7 +37,7 @@ def _day(language: Language, on: str) -> str:
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
-    rates, desk = RatePages(site, services), DeskPages(site, services)
+    rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents = DocumentPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
@@ -56,6 +57,10 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}/accounts", Address(GET=desk.accounts)),
         Route(f"{DESK.path}/{{gid}}/accounts.csv", Address(GET=desk.export)),
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),
+        Route(f"{DESK.path}/{{gid}}/report", Address(GET=reports.sale)),
+        Route(f"{DESK.path}/{{gid}}/report/{{file}}", Address(GET=reports.sale_file)),
+        Route(TAXES.path, Address(GET=reports.taxes)),
+        Route(f"{TAXES.path}/{{file}}", Address(GET=reports.tax_file)),
         Route(RATES.path, Address(GET=rates.all, POST=rates.make)),
         Route(f"{RATES.path}/choice", Address(POST=rates.choose)),
         Route(f"{RATES.path}/{{gid}}", Address(GET=rates.one)),
