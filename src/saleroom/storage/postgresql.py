@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 from sqlalchemy import URL, Connection, ExceptionContext, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 
@@ -36,6 +38,10 @@ _PROBES = 3
 PRIVATE_PART = "_transport"
 """The member of asyncpg's connections that leads to their socket; no public one does. pyproject.toml bounds the versions."""
 CONNECT_SECONDS_MAX = 10.0
+COMMIT_SECONDS_MAX = 30.0
+"""How long a commit may take, such as one that waits for a standby. After it nobody knows whether it was done."""
+_WARNINGS = "saleroom.warnings"
+"""Where a connection keeps the warnings of the server."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement does not exist, or exists already: the session is another one."""
 _POOLER_FOUND = (
@@ -66,6 +72,7 @@ class Postgresql:
         )
         event.listen(self._engine.sync_engine, "handle_error", _leave)
         event.listen(self._engine.sync_engine, "connect", _probe)
+        event.listen(self._engine.sync_engine, "connect", _keep_warnings)
         if not pooled:
             event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
@@ -78,7 +85,12 @@ class Postgresql:
                     step = "work"
                     answer = await connection.run_sync(work)
                     step = "commit"
-                    await connection.commit()
+                    connection.info[_WARNINGS].clear()
+                    await (_commit(connection) if writes else connection.commit())
+                    if warnings := connection.info[_WARNINGS]:
+                        # As when somebody ends the wait for a standby: the commit is done here, and may be lost.
+                        await connection.invalidate()
+                        raise DatabaseUnavailable(f"PostgreSQL: {warnings[0]}, at the commit")
                     return answer
             except DBAPIError as error:
                 if again and step == "work" and error.connection_invalidated:
@@ -126,6 +138,24 @@ class Postgresql:
         await self._engine.dispose()
 
 
+async def _commit(connection: AsyncConnection) -> None:
+    """Commit even if this task is cancelled: the driver would end the wait for a standby, and the server would then commit.
+
+    After `COMMIT_SECONDS_MAX` the connection is cut off, which fails as a lost one does.
+    """
+    driver: Any = (await connection.get_raw_connection()).driver_connection
+    commit = asyncio.ensure_future(connection.commit())
+    deadline = asyncio.get_running_loop().call_later(COMMIT_SECONDS_MAX, driver.terminate)
+    try:
+        await asyncio.shield(commit)
+    except asyncio.CancelledError:
+        await asyncio.wait({commit})  # the connection must not be given back while it commits
+        commit.cancelled() or commit.exception()  # otherwise asyncio logs it as never retrieved
+        raise
+    finally:
+        deadline.cancel()
+
+
 def in_words(error: BaseException | None) -> str:
     """Return for the house's operator why a statement or a connection failed."""
     match error.__cause__ if error is not None and isinstance(error.__cause__, DRIVER_ERRORS) else error:
@@ -164,6 +194,18 @@ def _probe(connection: DBAPIConnection, _: object) -> None:
     for name, value in probing.items():
         if hasattr(socket, name):  # not every system has each
             end.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _keep_warnings(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    """Keep what the server warns of: a commit that it warns of is in doubt. The house causes no other warning."""
+    warnings: list[str] = []
+    record.info[_WARNINGS] = warnings
+
+    def keep(_: Any, message: asyncpg.PostgresLogMessage) -> None:
+        if message.severity_en == "WARNING":
+            warnings.append(message.message)
+
+    connection.driver_connection.add_log_listener(keep)
 
 
 def _be_impatient(connection: DBAPIConnection, _: object) -> None:

@@ -28,7 +28,11 @@ class AcceptedRequest(Struct, frozen=True):
 
 
 def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], AcceptedRequest]:
-    """Return the requests accepted under these pairs of user and key."""
+    """Return the requests accepted under these pairs of user and key.
+
+    PostgreSQL also shows what a standby still lacks, and a failover takes away. A lock makes this transaction one that writes,
+    so its commit waits until the standby has what was found here.
+    """
     wanted = set(keys)
     if not wanted:
         return {}
@@ -38,7 +42,7 @@ def find(tx: Transaction, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, st
     )
     return {
         (row.user_id, row.key): AcceptedRequest(row.user_id, row.key, row.request, row.answer)
-        for row in tx.execute(statement)
+        for row in tx.execute(statement.with_for_update(read=True, key_share=True))
     }
 
 

@@ -1,0 +1,145 @@
+"""Commits that wait for a standby, on a server of its own, whose standby never comes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import text
+
+from saleroom.accounts.storage import idempotency
+from saleroom.accounts.storage.idempotency import AcceptedRequest
+from saleroom.storage import postgresql
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.migrations import migrate
+from tests.fixtures_database import embedded_server
+from tests.patience import SECONDS_MAX
+
+STANDBY = "synchronous_standby_names"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a server that these tests alone use."""
+    with embedded_server() as started:
+        yield started.get_uri()
+
+
+@pytest.fixture
+async def operator(server: str) -> AsyncIterator[asyncpg.Connection]:
+    """A session of the operator, with the tables made; at the end no commit waits."""
+    database = Database(server)
+    await database.write(migrate)
+    await database.close()
+    session = await asyncpg.connect(server)
+    await session.execute("DELETE FROM idempotency; DELETE FROM users")
+    yield session
+    await _wait_for(session, "")
+    await session.close()
+
+
+@pytest.fixture
+async def house(server: str, operator: asyncpg.Connection) -> AsyncIterator[Database]:
+    """The database as a house has it, whose commits wait for a standby from now on."""
+    await _wait_for(operator, "nobody")
+    database = Database(server)
+    yield database
+    await _wait_for(operator, "")
+    await database.close()
+
+
+async def _wait_for(operator: asyncpg.Connection, standby: str) -> None:
+    await operator.execute(f"ALTER SYSTEM SET {STANDBY} = '{standby}'")
+    await operator.execute("SELECT pg_reload_conf()")
+
+    async with asyncio.timeout(SECONDS_MAX):
+        while await operator.fetchval(f"SHOW {STANDBY}") != standby:
+            await asyncio.sleep(0.01)
+
+
+async def _waiting(operator: asyncpg.Connection) -> list[int]:
+    """Return the sessions whose commits wait for a standby."""
+    found = await operator.fetch("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    return [row["pid"] for row in found]
+
+
+async def _one_waits(operator: asyncpg.Connection) -> int:
+    async with asyncio.timeout(SECONDS_MAX):
+        while not (found := await _waiting(operator)):
+            await asyncio.sleep(0.01)
+    return found[0]
+
+
+def _add(tx: Transaction, name: str) -> int:
+    """Add a user, and return the number."""
+    added = text("INSERT INTO users (username, created_at) VALUES (:name, now()) RETURNING id")
+    return int(tx.execute(added, {"name": name}).scalar_one())
+
+
+def _names(tx: Transaction) -> list[str]:
+    return list(tx.execute(text("SELECT username FROM users ORDER BY id")).scalars())
+
+
+async def test_a_commit_whose_wait_somebody_ends_is_in_doubt(house: Database, operator: asyncpg.Connection) -> None:
+    """It is committed here and perhaps nowhere else, so nobody may hear that it was done. The next commit waits again."""
+    adding = asyncio.create_task(house.write(_add, "ada"))
+    await operator.execute("SELECT pg_cancel_backend($1)", await _one_waits(operator))
+    with pytest.raises(DatabaseUnavailable, match=r"synchronous replication.*at the commit"):
+        await adding
+    assert await house.read(_names) == ["ada"]
+    another = asyncio.create_task(house.write(_add, "ben"))
+    await _one_waits(operator)
+    await _wait_for(operator, "")
+    assert isinstance(await another, int)
+
+
+async def test_a_cancelled_task_does_not_end_the_wait(house: Database, operator: asyncpg.Connection) -> None:
+    """The driver would ask the server to stop, and the server would commit without its standby."""
+    adding = asyncio.create_task(house.write(_add, "ada"))
+    pid = await _one_waits(operator)
+    adding.cancel()
+    await asyncio.sleep(0.3)
+    assert await _waiting(operator) == [pid]
+    assert not adding.done()
+    await _wait_for(operator, "")
+    with pytest.raises(asyncio.CancelledError):
+        await adding
+    assert await house.read(_names) == ["ada"]
+
+
+async def test_a_commit_that_hangs_is_given_up(
+    house: Database, operator: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise one lost standby would hold up all bids for good, without an answer. The server goes on waiting."""
+    monkeypatch.setattr(postgresql, "COMMIT_SECONDS_MAX", 0.3)
+    with pytest.raises(DatabaseUnavailable, match="at the commit"):
+        await house.write(_add, "ada")
+    assert await _waiting(operator)
+
+
+async def test_a_kept_answer_waits_for_the_standby_too(house: Database, operator: asyncpg.Connection) -> None:
+    """A failover may still take away the transaction that gave it."""
+    await _wait_for(operator, "")
+    user = await house.write(_add, "ada")
+    await _wait_for(operator, "nobody")
+    kept = AcceptedRequest(user, "key", b"digest", b"answer")
+
+    def accept(tx: Transaction) -> None:
+        idempotency.add(tx, [kept], datetime.now(UTC))
+
+    accepting = asyncio.create_task(house.write(accept))
+    await operator.execute("SELECT pg_cancel_backend($1)", await _one_waits(operator))
+    with pytest.raises(DatabaseUnavailable):
+        await accepting
+    found: list[asyncio.Task[Any]] = [
+        asyncio.create_task(how(idempotency.find, [(user, "key")])) for how in (house.read, house.write)
+    ]
+    async with asyncio.timeout(SECONDS_MAX):
+        while len(await _waiting(operator)) < len(found):
+            await asyncio.sleep(0.01)
+    assert not any(one.done() for one in found)
+    await _wait_for(operator, "")
+    assert [await one for one in found] == [{(user, "key"): kept}] * 2
