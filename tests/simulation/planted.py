@@ -23,40 +23,34 @@ from saleroom.bidding.storage import bids as bid_rows
 from saleroom.log.store import LoggedEvent
 from saleroom.mqtt import outbox
 from saleroom.storage import batching
-from tests.simulation.evenings import kind_of
 from tests.simulation.world import PROCESS
 
-_KINDS: dict[str, tuple[str, ...]] = {}
+_FINDERS: dict[str, int] = {}
 PLANTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {}
 """By name: each plants its fault for as long as its context lasts."""
 
 SEARCHED = 18
-"""How many seeds are tried for each planted fault, and in each run of the tests; most faults need fewer than five."""
+"""How many seeds are tried for each planted fault, and in each run of the tests."""
 
 
-def plant(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
-    """Add a plant, under its docstring's first line."""
-    return plant_in("plain", "loose", "timed")(make)
-
-
-def plant_in(*kinds: str) -> Callable[[Callable[[], Any]], Callable[[], AbstractContextManager[Any]]]:
-    """Add a plant whose fault shows in seeds of these kinds first."""
+def plant(seed: int) -> Callable[[Callable[[], Any]], Callable[[], AbstractContextManager[Any]]]:
+    """Add a plant, under its docstring's first line. This seed is known to find it, and is tried first."""
 
     def add(make: Callable[[], Any]) -> Callable[[], AbstractContextManager[Any]]:
         planted: Callable[[], AbstractContextManager[Any]] = make
         name = (make.__doc__ or "").strip().rstrip(".")
-        PLANTS[name], _KINDS[name] = planted, kinds
+        PLANTS[name], _FINDERS[name] = planted, seed
         return planted
 
     return add
 
 
 def searched(name: str, until: int = SEARCHED) -> list[int]:
-    """Return the seeds in which a fault is searched, the likely ones first."""
-    return sorted(range(1, until + 1), key=lambda seed: (kind_of(seed) not in _KINDS[name], seed))
+    """Return the seeds in which a fault is searched, the one that is known to find it first."""
+    return sorted(range(1, until + 1), key=lambda seed: (seed != _FINDERS[name], seed))
 
 
-@plant
+@plant(3)
 @contextmanager
 def published_before_commit() -> Iterator[None]:
     """Events are handed to readers before their commit."""
@@ -74,7 +68,7 @@ def published_before_commit() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(6)
 @contextmanager
 def late_by_an_instant() -> Iterator[None]:
     """A bid at the very end is taken: `>` instead of `>=`."""
@@ -87,7 +81,7 @@ def late_by_an_instant() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(1)
 @contextmanager
 def stale_auction() -> Iterator[None]:
     """A locked auction is taken from memory, without a look at its position."""
@@ -102,7 +96,7 @@ def stale_auction() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(1)
 @contextmanager
 def cached_token() -> Iterator[None]:
     """A process that has seen a token goes on believing it."""
@@ -117,19 +111,19 @@ def cached_token() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(1)
 def forgotten_key() -> Any:
     """An Idempotency-Key is not kept."""
     return patch.object(idempotency, "add", lambda tx, accepted, now: None)
 
 
-@plant
+@plant(4)
 def key_for_anything() -> Any:
     """An Idempotency-Key answers for any request."""
     return patch.object(use_cases, "refuse_another", lambda accepted, key: None)
 
 
-@plant
+@plant(6)
 @contextmanager
 def equal_bid_leads() -> Iterator[None]:
     """A bid at the leader's limit takes the lead: `>=` instead of `>`."""
@@ -143,7 +137,7 @@ def equal_bid_leads() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(6)
 @contextmanager
 def past_the_cap() -> Iterator[None]:
     """The soft close goes past its cap."""
@@ -157,7 +151,7 @@ def past_the_cap() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(6)
 @contextmanager
 def raise_outlives_its_bid() -> Iterator[None]:
     """A raise outlives the bid whose limit it raised, if that bid is voided."""
@@ -171,7 +165,7 @@ def raise_outlives_its_bid() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(9)
 @contextmanager
 def void_of_a_rival_changes_nothing() -> Iterator[None]:
     """A void of a bid that does not lead leaves the price as it is."""
@@ -188,19 +182,19 @@ def void_of_a_rival_changes_nothing() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(6)
 def void_not_marked() -> Any:
     """A voided bid is not marked in the history."""
     return patch.object(bid_rows, "void", lambda tx, auction_id, numbers, reason: None)
 
 
-@plant
+@plant(1)
 def hidden_lot_takes_bids() -> Any:
     """A hidden lot takes bids."""
     return patch.object(bidding, "refuse_if_taken_down", lambda auction: None)
 
 
-@plant
+@plant(1)
 @contextmanager
 def hidden_lot_is_sold() -> Iterator[None]:
     """A lot that ends while it is hidden is sold all the same."""
@@ -213,7 +207,7 @@ def hidden_lot_is_sold() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(8)
 @contextmanager
 def hidden_after_its_end() -> Iterator[None]:
     """A lot that is over is hidden by an event, after the last line of its ledger."""
@@ -225,13 +219,13 @@ def hidden_after_its_end() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(4)
 def paused_lot_takes_bids() -> Any:
     """A lot takes bids while its clock stands still."""
     return patch.object(bidding, "refuse_if_paused", lambda auction: None)
 
 
-@plant
+@plant(4)
 @contextmanager
 def time_lost_in_a_pause() -> Iterator[None]:
     """A pause takes the time away that was left."""
@@ -244,7 +238,7 @@ def time_lost_in_a_pause() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(1)
 @contextmanager
 def answered_before_commit() -> Iterator[None]:
     """A bid is acknowledged before its commit."""
@@ -268,7 +262,7 @@ def answered_before_commit() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(3)
 @contextmanager
 def marked_before_acknowledged() -> Iterator[None]:
     """The outbox marks what the broker has not acknowledged yet."""
@@ -281,7 +275,7 @@ def marked_before_acknowledged() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(1)
 @contextmanager
 def closed_late() -> Iterator[None]:
     """The closer closes as of now, and not as of the auction's own end."""
@@ -298,7 +292,7 @@ def closed_late() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(4)
 @contextmanager
 def outage_unnoticed() -> Iterator[None]:
     """What is due is closed before the outage is noticed."""
@@ -313,7 +307,7 @@ def outage_unnoticed() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(12)
 @contextmanager
 def remembered_before_commit() -> Iterator[None]:
     """A process remembers an auction before its commit, and by its position alone."""
@@ -337,7 +331,7 @@ def remembered_before_commit() -> Iterator[None]:
         yield
 
 
-@plant
+@plant(9)
 @contextmanager
 def states_not_repeated() -> Iterator[None]:
     """A broker that has lost its memory is not given the states again."""

@@ -21,14 +21,14 @@ from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.service import admission as admission_of_sales
 from saleroom.sales.service import block, ordering
-from tests.simulation.planted import plant_in
+from tests.simulation.planted import plant
 from tests.simulation.world import PROCESS
 
 admission: Any = admission_of_sales
 auctions_as_values: Any = auction_as_value
 
 
-@plant_in("live")
+@plant(2)
 @contextmanager
 def any_ask() -> Iterator[None]:
     """An online bid at another ask is taken."""
@@ -42,7 +42,7 @@ def any_ask() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(2)
 @contextmanager
 def after_the_hammer() -> Iterator[None]:
     """A bid after the hammer is taken."""
@@ -55,13 +55,13 @@ def after_the_hammer() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(2)
 def sold_to_the_floor() -> Any:
     """A lot is sold without a paddle."""
     return patch.object(calling, "_refuse_unknown_bidder", lambda auction: None)
 
 
-@plant_in("live")
+@plant(5)
 @contextmanager
 def sold_below_the_reserve() -> Iterator[None]:
     """A lot is sold below its reserve, and the seller is not asked."""
@@ -75,13 +75,13 @@ def sold_below_the_reserve() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(2)
 def undone_bid_leads() -> Any:
     """An undone bid goes on leading."""
     return patch.object(voiding.BidBook, "without", lambda self, auction, version: auction)
 
 
-@plant_in("live")
+@plant(5)
 @contextmanager
 def revived_by_a_retraction() -> Iterator[None]:
     """A retraction revives the bid before."""
@@ -111,19 +111,19 @@ def revived_by_a_retraction() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(2)
 def stale_act() -> Any:
     """A clerk acts on a state of the block that is gone."""
     return patch.object(block_of_sale, "refuse_unless_seen", lambda last, seen: None)
 
 
-@plant_in("live")
+@plant(2)
 def repeated_act() -> Any:
     """A repeated act of a clerk is done twice."""
     return patch.object(block, "once", lambda tx, staff, key, do: do())
 
 
-@plant_in("live")
+@plant(2)
 @contextmanager
 def bids_lost_by_a_skip() -> Iterator[None]:
     """A skipped lot loses its bids."""
@@ -137,7 +137,7 @@ def bids_lost_by_a_skip() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(2)
 @contextmanager
 def two_on_the_block() -> Iterator[None]:
     """A lot is called while another one is on the block."""
@@ -150,7 +150,7 @@ def two_on_the_block() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(11)
 @contextmanager
 def limit_for_each_lot() -> Iterator[None]:
     """A limit ignores the other lots."""
@@ -163,7 +163,7 @@ def limit_for_each_lot() -> Iterator[None]:
         yield
 
 
-@plant_in("live")
+@plant(11)
 @contextmanager
 def exposure_of_before() -> Iterator[None]:
     """The exposure is counted outside the transaction that decides."""
@@ -180,7 +180,7 @@ def exposure_of_before() -> Iterator[None]:
         yield
 
 
-@plant_in("live", "timed")
+@plant(2)
 @contextmanager
 def declined_may_bid() -> Iterator[None]:
     """A declined paddle may bid."""
@@ -194,13 +194,13 @@ def declined_may_bid() -> Iterator[None]:
         yield
 
 
-@plant_in("timed")
+@plant(4)
 def ends_stay() -> Any:
     """Ends do not follow those before them."""
     return patch.object(clocks, "earliest_ends", lambda in_order, spacing: iter(()))
 
 
-@plant_in("live", "timed")
+@plant(4)
 def numbers_change_in_a_running_sale() -> Any:
     """Lots get other numbers while people bid by them."""
     return patch.object(ordering, "refuse_to_renumber", lambda sale: None)
