@@ -19,6 +19,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
     "POST /admin/desk/{gid}/payments": {"buyer": "12", "cash": "10", "key": "k" * 24},
     "POST /admin/desk/{gid}/correction": {"lot": "1", "paddle": "7", "reason": "Misread.", "key": "k" * 24},
+    "POST /admin/desk/{gid}/netting": {"buyer": "12", "key": "k" * 24},
     "POST /admin/desk/{gid}/refund": {"buyer": "12", "amount": "10", "method": "cash", "key": "k" * 24},
     "POST /admin/desk/{gid}/statements/{code}": {"amount": "10", "method": "cash", "key": "k" * 24},
     "POST /admin/desk/{gid}/documents": {"documentKind": "invoice", "buyer": "12", "key": "k" * 24},

@@ -54,6 +54,7 @@ _DESK_PAGES = (
     "GET /admin/desk/{gid}",
     "POST /admin/desk/{gid}/payments",
     "POST /admin/desk/{gid}/refund",
+    "POST /admin/desk/{gid}/netting",
     "POST /admin/desk/{gid}/correction",
     "GET /admin/desk/{gid}/accounts",
     "GET /admin/desk/{gid}/accounts.csv",

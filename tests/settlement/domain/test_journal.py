@@ -12,6 +12,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.journal import (
+    CASH_STEPS,
     Account,
     Book,
     Method,
@@ -22,7 +23,10 @@ from saleroom.settlement.domain.journal import (
     is_balanced,
     of_lot,
     of_money,
+    of_netting,
+    of_rounding,
     reversed_,
+    rounding,
     split,
 )
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
@@ -110,3 +114,31 @@ def test_the_card_that_was_chosen_at_the_hammer_holds(
     choices = [[Choice(card, NOON + timedelta(hours=hours)) for card, hours in made] for made in (lot, consignor, sale)]
     found = version_for(NOON, choices, versions)
     assert held == (None if found is None else found.id)
+
+
+@given(
+    st.decimals(-100, 1000, places=2),
+    st.lists(st.builds(Paid, st.sampled_from(Method), st.decimals("0.01", 1000, places=2)), min_size=1, max_size=5),
+    st.sampled_from(["EUR", "CHF", "SEK"]),
+)
+def test_cash_is_rounded_once(owed: Decimal, payments: list[Paid], currency: str) -> None:
+    """By half a coin at most, only for cash that pays all the rest, which is then of whole coins; the entry balances."""
+    more, step = rounding(owed, payments, currency), CASH_STEPS.get(currency)
+    if more == ZERO:
+        return
+    assert step is not None and abs(more) <= step / 2
+    others = sum((one.amount for one in payments if one.method is not Method.CASH), ZERO)
+    assert ZERO == (owed + more - others) % step
+    found = split(owed + more, payments)
+    assert found is not None
+    assert owed + more == sum((one.amount for one in found[0]), ZERO)
+    assert is_balanced(of_rounding(Account(Book.BUYERS, 7), more))
+
+
+@given(st.decimals("0.01", 1000, places=2))
+def test_netting_balances(amount: Decimal) -> None:
+    """What the buyer owes less is what the house owes less to the consignor."""
+    buyer, consignor = Account(Book.BUYERS, 7), Account(Book.CONSIGNORS, 3)
+    postings = of_netting(buyer, consignor, amount)
+    assert is_balanced(postings)
+    assert {buyer: -amount, consignor: amount} == balances(postings)

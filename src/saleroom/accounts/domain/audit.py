@@ -81,6 +81,7 @@ class Act(StrEnum):
     MONEY_TAKEN = "money.taken"
     MONEY_PAID_OUT = "money.paid_out"
     SALE_CORRECTED = "sale.corrected"
+    MONEY_NETTED = "money.netted"
 
 
 ACTS: Mapping[Act, str] = {
@@ -138,6 +139,7 @@ ACTS: Mapping[Act, str] = {
     Act.MONEY_TAKEN: "took a payment",
     Act.MONEY_PAID_OUT: "paid money out",
     Act.SALE_CORRECTED: "corrected the sale of a lot",
+    Act.MONEY_NETTED: "set off what a buyer owes against what they get",
 }
 """Each act in words that go after who did it."""
 

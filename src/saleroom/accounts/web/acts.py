@@ -63,6 +63,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.MONEY_TAKEN: N_("took a payment"),
     Act.MONEY_PAID_OUT: N_("paid money out"),
     Act.SALE_CORRECTED: N_("corrected the sale of a lot"),
+    Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
 _CHANGED: Mapping[str, str] = {

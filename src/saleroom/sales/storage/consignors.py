@@ -49,6 +49,13 @@ def find(tx: Transaction, code: str) -> Consignor | None:
     return None if row is None else _consignor(row)
 
 
+def of_user(tx: Transaction, user_id: int) -> list[Consignor]:
+    """Return the consignors that a user of the house is, by code."""
+    return [
+        _consignor(row) for row in tx.execute(_ROWS.where(consignors.c.user_id == user_id).order_by(consignors.c.code))
+    ]
+
+
 def listed(tx: Transaction, limit: int) -> list[Consignor]:
     """Return up to `limit` consignors, by code."""
     return [_consignor(row) for row in tx.execute(_ROWS.order_by(consignors.c.code).limit(limit))]

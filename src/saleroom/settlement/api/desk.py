@@ -23,7 +23,7 @@ from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
-from saleroom.settlement.domain.errors import LotNotSold, NotOwedByHouse, Overpaid, SameBuyer
+from saleroom.settlement.domain.errors import LotNotSold, NothingToNet, NotOwedByHouse, Overpaid, SameBuyer
 from saleroom.settlement.domain.journal import Method, Paid
 from saleroom.settlement.service import correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
@@ -123,8 +123,15 @@ def _paid(call: Call[SettlementServices]) -> Paid:
 
 async def show(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/desk/{buyer}."""
-    write, places = call.services.tokens.write, call.services.places
-    return json_response(await write(desk.shown, call.token, call.identifier, call.part, places))
+    services = call.services
+    given = (call.token, call.identifier, call.part, services.places, services.letterhead.currency)
+    return json_response(await services.tokens.write(desk.shown, *given))
+
+
+async def net(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/desk/{buyer}/netting."""
+    given = (call.token, call.identifier, call.part, call.services.paper(LANGUAGES[0]), call.key)
+    return json_response(await call.services.tokens.write(desk.net, *given))
 
 
 async def pay(call: Call[SettlementServices]) -> Response:
@@ -222,6 +229,10 @@ ENDPOINTS = (
     _endpoint(
         "POST", "/sales/{gid}/desk/{buyer}/refunds", "refundBuyer", "Pay a buyer back what the house owes them", refund,
         form=PAY_OUT, errors=(*_NOBODY, NotOwedByHouse), **_OF_BUYER,
+    ),
+    _endpoint(
+        "POST", "/sales/{gid}/desk/{buyer}/netting", "netBuyer", "Set off what a buyer owes against what they get", net,
+        errors=(*_NOBODY, NothingToNet), **_OF_BUYER,
     ),
     _endpoint(
         "POST", "/sales/{gid}/lots/{label}/correction", "correctSale", "Give a sold lot to another paddle, or take it back",

@@ -7,7 +7,7 @@ from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vo
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.api import document_vocabulary, report_vocabulary
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
-from saleroom.settlement.domain.journal import Book, Method
+from saleroom.settlement.domain.journal import WAYS, Book
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 
@@ -30,9 +30,15 @@ VOCABULARY = Vocabulary(
         "lotName": ({}, "The name of the lot."),
         "lotsBought": (COUNT, "How many lots they have bought."),
         "lotsSold": (COUNT, "How many of their lots are sold."),
-        "method": ({"enum": list(Method)}, "How the money moved."),
+        "method": (
+            {"enum": list(WAYS)},
+            "How it moved; `netting` is what was set off, `rounding` what cash cannot pay.",
+        ),
         "money": ({}, "The payments, the oldest first."),
         "moved": (SIGNED, "How much: positive to the house, negative from it."),
+        "ownLots": ({}, "The lots that they brought to the sale themselves; null if they brought none."),
+        "owedInCash": (MONEY, "What is left to pay as cash can pay it: rounded to the smallest coin."),
+        "tooLargeLots": ({}, "Lots that cost more than an amount can say, so that the journal has no entry for them."),
         "paidAt": (INSTANT, "When it moved."),
         "settledLots": ({}, "The lots with their lines, in the order of calling."),
         "soldLots": (COUNT, "How many lots are sold."),

@@ -29,6 +29,13 @@ class MoneyView(Struct, frozen=True, kw_only=True, rename="camel"):
     moved: str
 
 
+class OwnLotsView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The lots that a buyer brought to the sale: as which consignor, and what the house owes them for these."""
+
+    consignor: str
+    to_pay_out: str
+
+
 class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them.
 
@@ -42,7 +49,10 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     settled_lots: list[SettledLotView]
     money: list[MoneyView]
     owed: str
+    owed_in_cash: str
     change: str
+    own_lots: OwnLotsView | None
+    too_large_lots: list[str]
     payment_receipt: str | None
     documents: list[DocumentRowView]
 
@@ -59,6 +69,7 @@ class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
     settled_lots: list[SettledLotView]
     money: list[MoneyView]
     to_pay_out: str
+    too_large_lots: list[str]
     payment_receipt: str | None
     documents: list[DocumentRowView]
 
@@ -96,6 +107,7 @@ class AccountsView(Struct, frozen=True, kw_only=True, rename="camel"):
     sold_lots: int
     unsold_lots: int
     hammer_total: str
+    too_large_lots: list[str]
     balances: list[BalanceView]
     buyers: list[BuyerBalanceView]
     consignor_balances: list[ConsignorBalanceView]

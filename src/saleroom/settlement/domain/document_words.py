@@ -52,6 +52,9 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "card": ("Card", "Karte"),
     "bank": ("Transfer", "Überweisung"),
     "other": ("Other", "Sonstiges"),
+    "rounding": ("Rounding of cash", "Bargeldrundung"),
+    "buyers": ("Set off against purchases", "Verrechnet mit Käufen"),
+    "consignors": ("Set off against sales", "Verrechnet mit Verkäufen"),
 }
 
 

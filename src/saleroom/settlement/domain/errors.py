@@ -71,6 +71,12 @@ class SameBuyer(Conflict):
     code = "same_buyer"
 
 
+class NothingToNet(Conflict):
+    """The buyer is no consignor to whom the house owes something, or owes nothing."""
+
+    code = "nothing_to_net"
+
+
 class Overpaid(Conflict):
     """More is paid than owed, and not in cash, so that there is no change; `owed` is what is left to pay."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 
 from msgspec import Struct
 
 from saleroom.bidding.domain.events import Channel
-from saleroom.kernel.money import ZERO
+from saleroom.kernel.money import STEP, ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.rates import Bill, Item, Line
 
@@ -35,6 +35,7 @@ class Book(StrEnum):
     CARD = "card"
     BANK = "bank"
     OTHER = "other"
+    ROUNDING = "rounding"
 
 
 class Method(StrEnum):
@@ -61,11 +62,16 @@ class Posting(Struct, frozen=True):
 
 
 class Kind(StrEnum):
-    """What an entry is about: what a lot came to, money that moved, or an entry that is taken back."""
+    """What an entry is about: what a lot came to, money that moved, or an entry that is taken back.
+
+    `NETTING` sets off what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay.
+    """
 
     LOT = "lot"
     PAYMENT = "payment"
     REVERSAL = "reversal"
+    NETTING = "netting"
+    ROUNDING = "rounding"
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -134,6 +140,65 @@ def of_money(account: Account, method: Method, amount: Decimal) -> tuple[Posting
     return Posting(Account(Book(method.value)), amount), Posting(account, -amount)
 
 
+class Paid(Struct, frozen=True):
+    """One payment of several at once."""
+
+    method: Method
+    amount: Decimal
+
+
+def of_netting(buyer: Account, consignor: Account, amount: Decimal) -> tuple[Posting, ...]:
+    """Return the postings that set off what somebody owes as a buyer against what they get as a consignor."""
+    return Posting(consignor, amount), Posting(buyer, -amount)
+
+
+def of_rounding(account: Account, more: Decimal) -> tuple[Posting, ...]:
+    """Return the postings that let somebody owe so much more, which cash can pay; less if it is negative."""
+    return Posting(account, more), Posting(Account(Book.ROUNDING), -more)
+
+
+CASH_STEPS: Mapping[str, Decimal] = {
+    "CAD": Decimal("0.050"),
+    "CHF": Decimal("0.050"),
+    "CZK": Decimal("1.000"),
+    "DKK": Decimal("0.500"),
+    "NOK": Decimal("1.000"),
+    "SEK": Decimal("1.000"),
+}
+"""The smallest amount of cash in currencies without a coin of their minor unit (CLDR, `cashRounding` and `cashDigits`)."""
+
+
+NETTED = "netting"
+WAYS = (*Method, Book.ROUNDING.value, NETTED)
+"""How a balance moved beside lots."""
+
+
+def way(other: Book) -> str:
+    """Return how a balance moved, by the book of the other side."""
+    return NETTED if other in (Book.BUYERS, Book.CONSIGNORS) else other.value
+
+
+def in_cash(amount: Decimal, currency: str) -> Decimal:
+    """Return an amount as cash can pay it: rounded half up to the smallest coin."""
+    step = CASH_STEPS.get(currency)
+    if step is None:
+        return amount
+    return ((amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step).quantize(STEP)
+
+
+def rounding(owed: Decimal, payments: Iterable[Paid], currency: str) -> Decimal:
+    """Return by how much cash that pays all the rest is rounded: what is owed more, or less if it is negative."""
+    cash, others = ZERO, ZERO
+    for one in payments:
+        if one.method is Method.CASH:
+            cash += one.amount
+        else:
+            others += one.amount
+    rest = owed - others
+    due = in_cash(rest, currency)
+    return due - rest if cash > ZERO and rest > ZERO and cash >= due else ZERO
+
+
 def reversed_(postings: Iterable[Posting]) -> tuple[Posting, ...]:
     """Return the postings that take others back."""
     return tuple(Posting(one.account, -one.amount) for one in postings)
@@ -150,13 +215,6 @@ def balances(postings: Iterable[Posting]) -> dict[Account, Decimal]:
     for one in postings:
         found[one.account] += one.amount
     return dict(found)
-
-
-class Paid(Struct, frozen=True):
-    """One payment of several at once."""
-
-    method: Method
-    amount: Decimal
 
 
 def split(owed: Decimal, payments: Iterable[Paid]) -> tuple[list[Paid], Decimal] | None:

@@ -70,7 +70,7 @@ def correct(
         receipt = _paid_back(tx, staff, sale, buyer, change.back, was.settled.bill.due, paper)
         said = {"lot": change.label, "paddle": change.paddle, "back": None if receipt is None else change.back}
         audit.note(tx, staff, Act.SALE_CORRECTED, gid, {"user": first}, said, change.reason)
-        return _encode(desk_view(tx, sale, buyer, after, receipt=receipt))
+        return _encode(desk_view(tx, sale, buyer, after, paper.currency, receipt=receipt))
 
     return once(tx, staff, key, do)
 

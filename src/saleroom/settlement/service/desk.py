@@ -29,13 +29,28 @@ from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.desk_views import (
     DeskView,
     MoneyView,
+    OwnLotsView,
     SettledLotView,
     StatementView,
     money_view,
     settled_lot,
 )
-from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
-from saleroom.settlement.domain.journal import Account, Book, Kind, Paid, Result, of_money, split
+from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.journal import (
+    Account,
+    Book,
+    Kind,
+    Method,
+    Paid,
+    Result,
+    in_cash,
+    of_money,
+    of_netting,
+    of_rounding,
+    rounding,
+    split,
+    way,
+)
 from saleroom.settlement.service import document_money, receipts
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
@@ -65,13 +80,13 @@ def begin(tx: Transaction, token: str | None, gid: str, places: int) -> tuple[St
     return staff, sale, bring_up_to_date(tx, sale, staff.id, places)
 
 
-def shown(tx: Transaction, token: str, gid: str, who: str, places: int) -> DeskView:
+def shown(tx: Transaction, token: str, gid: str, who: str, places: int, currency: str = "EUR") -> DeskView:
     """Return what a buyer owes; `who` is the paddle or the username.
 
     Raises Unauthenticated, MissingRight, UnknownSale or UnknownParticipant.
     """
     _, sale, book = begin(tx, token, gid, places)
-    return desk_view(tx, sale, find_buyer(tx, sale, who), book)
+    return desk_view(tx, sale, find_buyer(tx, sale, who), book, currency)
 
 
 def pay(
@@ -93,7 +108,10 @@ def pay(
         buyer = find_buyer(tx, sale, who)
         account = Account(Book.BUYERS, buyer.id)
         owed = balance(tx, sale, account)
-        kept = split(owed, payments)
+        more = rounding(owed, payments, paper.currency)
+        if more:
+            journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, more), staff.id)
+        kept = split(owed + more, payments)
         if kept is None:
             raise Overpaid(owed=max(owed, ZERO))
         paid, change = kept
@@ -102,7 +120,7 @@ def pay(
         receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
         facts = {one.method.value: str(one.amount) for one in paid}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
-        return _encode(desk_view(tx, sale, buyer, book, change, receipt))
+        return _encode(desk_view(tx, sale, buyer, book, paper.currency, change, receipt))
 
     return once(tx, staff, key, do)
 
@@ -119,7 +137,7 @@ def refund(
     def do() -> bytes:
         buyer = find_buyer(tx, sale, who)
         receipt = pay_back(tx, staff, sale, buyer, back, paper)
-        return _encode(desk_view(tx, sale, buyer, book, receipt=receipt))
+        return _encode(desk_view(tx, sale, buyer, book, paper.currency, receipt=receipt))
 
     return once(tx, staff, key, do)
 
@@ -142,7 +160,7 @@ def pay_out(
     def do() -> bytes:
         consignor = _consignor(tx, code)
         account = Account(Book.CONSIGNORS, consignor.id)
-        _pay_out(tx, sale, account, out, staff.id)
+        _pay_out(tx, sale, account, out, staff.id, paper.currency)
         payer = Payer(account, consignor.name, consignor.code)
         receipt = receipts.issue(tx, sale, payer, [Paid(out.method, -out.amount)], paper)
         facts = {"sale": gid, out.method.value: str(out.amount)}
@@ -155,14 +173,49 @@ def pay_out(
 def pay_back(tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Paid, paper: Paper) -> Issued | None:
     """Pay a buyer back within the transaction of the caller, and return the receipt. Raises NotOwedByHouse."""
     account = Account(Book.BUYERS, buyer.id)
-    _pay_out(tx, sale, account, back, staff.id)
+    _pay_out(tx, sale, account, back, staff.id, paper.currency)
     facts = {"sale": sale.gid, back.method.value: str(back.amount)}
     audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
     return receipts.issue(tx, sale, _payer(account, buyer), [Paid(back.method, -back.amount)], paper)
 
 
-def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int) -> None:
+def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: IdempotencyKey | None = None) -> bytes:
+    """Set off what a buyer owes against what the house owes them for their own lots, and return the JSON of the desk.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or NothingToNet.
+    """
+    staff, sale, book = begin(tx, token, gid, paper.places)
+
+    def do() -> bytes:
+        buyer = find_buyer(tx, sale, who)
+        account, netted = Account(Book.BUYERS, buyer.id), ZERO
+        for consignor in consignors.of_user(tx, buyer.id):
+            theirs = Account(Book.CONSIGNORS, consignor.id)
+            amount = min(balance(tx, sale, account), -balance(tx, sale, theirs))
+            if amount > ZERO:
+                journal.add(tx, sale.id, Kind.NETTING, of_netting(account, theirs, amount), staff.id)
+                netted += amount
+        if not netted:
+            raise NothingToNet
+        audit.note(tx, staff, audit_words.Act.MONEY_NETTED, buyer.id, {}, {"sale": gid, "amount": str(netted)})
+        return _encode(desk_view(tx, sale, buyer, book, paper.currency))
+
+    return once(tx, staff, key, do)
+
+
+def _own_lots(tx: Transaction, sale: Sale, buyer: Buyer) -> OwnLotsView | None:
+    found = consignors.of_user(tx, buyer.id)
+    if not found:
+        return None
+    owed = sum((-balance(tx, sale, Account(Book.CONSIGNORS, one.id)) for one in found), ZERO)
+    return OwnLotsView(consignor=found[0].code, to_pay_out=f"{owed:.3f}")
+
+
+def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int, currency: str) -> None:
     owed = -balance(tx, sale, account)
+    if out.method is Method.CASH and out.amount == in_cash(owed, currency) != owed:
+        journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, owed - out.amount), by_id)
+        owed = out.amount
     if out.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
     journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
@@ -218,11 +271,13 @@ def desk_view(
     sale: Sale,
     buyer: Buyer,
     book: SaleBook,
+    currency: str,
     change: Decimal = ZERO,
     receipt: Issued | None = None,
 ) -> DeskView:
     """Return the desk of a buyer as JSON has it, after money moved with the change and the receipt."""
     account = Account(Book.BUYERS, buyer.id)
+    owed = balance(tx, sale, account)
     return DeskView(
         sale=sale.gid,
         paddle=buyer.paddle,
@@ -230,7 +285,10 @@ def desk_view(
         person_name=buyer.name,
         settled_lots=_lots(book, lambda result: result.buyer == buyer.id),
         money=_money(tx, sale, account),
-        owed=f"{balance(tx, sale, account):.3f}",
+        owed=f"{owed:.3f}",
+        owed_in_cash=f"{in_cash(max(owed, ZERO), currency):.3f}",
+        own_lots=_own_lots(tx, sale, buyer),
+        too_large_lots=[*book.too_large],
         change=f"{change:.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
@@ -248,6 +306,7 @@ def _statement(
         settled_lots=_lots(book, lambda result: result.consignor == consignor.id),
         money=_money(tx, sale, account),
         to_pay_out=f"{-balance(tx, sale, account):.3f}",
+        too_large_lots=[*book.too_large],
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
     )
@@ -263,4 +322,4 @@ def _lots(book: SaleBook, wanted: Callable[[Result], bool]) -> list[SettledLotVi
 
 def _money(tx: Transaction, sale: Sale, account: Account) -> list[MoneyView]:
     moved = journal.money(tx, sale.id, account)
-    return [money_view(one.at, one.posting.account.book, one.posting.amount) for one in moved]
+    return [money_view(one.at, way(one.posting.account.book), one.posting.amount) for one in moved]

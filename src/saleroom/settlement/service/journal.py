@@ -30,17 +30,21 @@ _Held = Callable[[OfferedLot], Version | None]
 
 
 class SaleBook(Struct, frozen=True):
-    """The lots of a sale, and what stands in the journal about each, by the number of the lot."""
+    """The lots of a sale, and what stands in the journal about each, by the number of the lot.
+
+    `too_large` are lots without an entry, as they cost more than an amount of the house can say.
+    """
 
     offered: list[OfferedLot]
     posted: dict[int, Standing]
+    too_large: tuple[str, ...] = ()
 
 
 def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> SaleBook:
     """Post what the lots of a locked sale have come to since the last time, and return them."""
     posted, offered = journal.standing(tx, sale.id), lots.offered(tx, sale.id)
     held = _versions(tx, sale, offered)
-    changed = False
+    changed, too_large = False, list[str]()
     for one in offered:
         version = held(one)
         result, was = _result(one, version), posted.get(one.lot.id)
@@ -50,10 +54,12 @@ def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> Sa
         if was is not None:
             _take_back(tx, sale, one.lot.id, was, by_id)
             changed = True
-        if settled is not None and settled.bill.due <= LIMIT:
+        if settled is not None and settled.bill.due > LIMIT:
+            too_large.append(one.lot.label)
+        elif settled is not None:
             _post_lot(tx, sale, one.lot.id, settled, by_id)
             changed = True
-    return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted)
+    return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted, tuple(too_large))
 
 
 def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: int) -> None:

@@ -23,6 +23,11 @@ class Paper(Struct, frozen=True, kw_only=True):
     places: int
     language: str = "en"
 
+    @property
+    def currency(self) -> str:
+        """The currency of the house."""
+        return self.head.currency
+
 
 class Payer(Struct, frozen=True):
     """Whose receipt it is: their account in the journal, their name, and their paddle or code."""

@@ -40,6 +40,7 @@ def accounts(tx: Transaction, token: str, gid: str, places: int) -> AccountsView
         sold_lots=len(prices),
         unsold_lots=len(results) - len(prices),
         hammer_total=f"{sum(prices, ZERO):.3f}",
+        too_large_lots=[*book.too_large],
         balances=[BalanceView(one.value, _text(_total(found, one))) for one in Book],
         buyers=_buyers(tx, sale, found, Counter(one.buyer for one in results if one.buyer is not None)),
         consignor_balances=_consignors(tx, found, Counter(one.consignor for one in results if one.price is not None)),

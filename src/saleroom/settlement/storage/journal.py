@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select
 
-from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Posting, Settled
+from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Transaction
@@ -113,17 +113,17 @@ def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list
 
 
 def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
-    """Return the other sides of the payments on an account in a sale, the oldest first: how money moved."""
+    """Return the other sides of what moved on an account beside its lots, the oldest first: how money moved."""
     paid = select(journal_postings.c.entry_id).where(*_is(account))
-    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == Kind.PAYMENT.value)
-    found = _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book.in_(list(Method)))
-    return _moved(tx, found)
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(_OF_LOTS))
+    return _moved(
+        tx, _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book != account.book.value)
+    )
 
 
 def money_on(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     """Return what moved on an account in a sale beside its lots, the oldest first."""
-    lots = (Kind.LOT.value, Kind.REVERSAL.value)
-    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(lots))
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(_OF_LOTS))
     return _moved(tx, _MOVED.where(*which, *_is(account)))
 
 
@@ -160,6 +160,7 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     ]
 
 
+_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value)
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)

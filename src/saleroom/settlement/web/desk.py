@@ -26,7 +26,7 @@ from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid
-from saleroom.settlement.web.words import BOOKS, DOCUMENTS, ITEMS, METHODS
+from saleroom.settlement.web.words import BOOKS, DOCUMENTS, ITEMS, METHODS, WAYS
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
 
@@ -85,6 +85,21 @@ class DeskPages:
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
         return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1', **_outcome(body)})}")
+
+    async def net(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/netting: set off what a buyer owes against what the house owes them."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        buyer = sent.get("buyer", "")
+        try:
+            once = once_of(sent, "/admin/desk/{gid}/netting", gid, {"buyer": buyer})
+            await self._write(request, desk.net, gid, _who(buyer), self._paper(request), once)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
+        except (UnknownSale, UnknownParticipant):
+            raise
+        except Refusal as refused:
+            return await self._desk(request, buyer, refused, sent)
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1'})}")
 
     async def correct(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/correction: give a sold lot to another paddle, or take it back and refund it."""
@@ -191,7 +206,9 @@ class DeskPages:
             viewer, _ = await self._site.read(request, desk.sales_to_settle)
             if buyer:
                 try:
-                    found = await self._write(request, desk.shown, gid, _who(buyer), self._services.places)
+                    services = self._services
+                    money = (services.places, services.letterhead.currency)
+                    found = await self._write(request, desk.shown, gid, _who(buyer), *money)
                 except UnknownParticipant as nobody:
                     refused, unknown = nobody, True
         except Unauthenticated:
@@ -245,6 +262,7 @@ class DeskPages:
             "key": secrets.token_urlsafe(24),
             "items": _labels(language, ITEMS),
             "methods": _labels(language, METHODS),
+            "ways": {name: language.gettext(said) for name, said in WAYS.items()},
             "kinds": _labels(language, DOCUMENTS),
         }
 

@@ -53,6 +53,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}", Address(GET=desk.one)),
         Route(f"{DESK.path}/{{gid}}/payments", Address(POST=desk.pay)),
         Route(f"{DESK.path}/{{gid}}/refund", Address(POST=desk.refund)),
+        Route(f"{DESK.path}/{{gid}}/netting", Address(POST=desk.net)),
         Route(f"{DESK.path}/{{gid}}/correction", Address(POST=desk.correct)),
         Route(f"{DESK.path}/{{gid}}/accounts", Address(GET=desk.accounts)),
         Route(f"{DESK.path}/{{gid}}/accounts.csv", Address(GET=desk.export)),

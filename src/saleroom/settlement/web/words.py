@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Kind
-from saleroom.settlement.domain.journal import Book, Method
+from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.site.language import N_
@@ -25,6 +25,7 @@ WORDS = Words(
         "credited_already": (N_("A credit note has taken back these lines already."),),
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
+        "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
         "overpaid": (
             N_("Only %(owed)s is left to pay. There is change for cash alone."),
             N_("This is more than is left to pay. There is change for cash alone."),
@@ -75,6 +76,11 @@ METHODS: Mapping[Method, str] = {
     Method.BANK: N_("Transfer"),
     Method.OTHER: N_("Other"),
 }
+WAYS: Mapping[str, str] = {
+    **{one.value: said for one, said in METHODS.items()},
+    Book.ROUNDING.value: N_("Rounding of cash"),
+    NETTED: N_("Set off"),
+}
 BOOKS: Mapping[Book, str] = {
     Book.BUYERS: N_("Owed by buyers"),
     Book.CONSIGNORS: N_("Owed to consignors"),
@@ -89,6 +95,7 @@ BOOKS: Mapping[Book, str] = {
     Book.CARD: N_("Card"),
     Book.BANK: N_("Transfer"),
     Book.OTHER: N_("Other"),
+    Book.ROUNDING: N_("Rounding of cash"),
 }
 ITEMS: Mapping[Item, str] = {
     Item.HAMMER: N_("Hammer price"),
