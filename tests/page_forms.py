@@ -44,6 +44,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /address/confirm": {"code": "none"},
     "POST /mine/data/erasure": {"password": "not the password"},
     "POST /mine/data/export": {"password": "not the password"},
+    "POST /mine/decisions/{gid}": {"do": "accept", "seen": "none"},
     "POST /mine/mail-address": {"address": "ada@example.org", "password": "not the password"},
     "POST /owner": {"code": "none"},
     "POST /admin/outbox/again": {"id": "all"},

@@ -122,6 +122,7 @@ async def test_the_seller_is_asked_about_a_bid_below_the_reserve(postman: Postma
     await do(on, Act.SELL_CONDITIONALLY)
     assert [("kay", "Do you accept the bid? A clock")] == await told(postman)
     assert "The highest bid on your lot is €100.00, which is below its reserve price." in postman.text()
+    assert f"https://house.example/mine/decisions#{on.lots[0]}" in postman.text()
     await do(on, Act.DECIDE, label="1", accepted=True)
     assert [("ada", "You have won"), ("kay", "Sold")] == sorted(await told(postman))
 

@@ -16,7 +16,7 @@ from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Letter
 from saleroom.notices.service.unsubscribing import stop_token
 from saleroom.notices.web.plain_text import plain_text
-from saleroom.notices.web.saying import FIRST_STRONG, POP, instant_said, is_named, sentences_of, subject_of
+from saleroom.notices.web.saying import FIRST_STRONG, POP, instant_said, is_named, path_of, sentences_of, subject_of
 from saleroom.notices.web.words import TAKEN_DOWN
 from saleroom.outbox.kinds import Sign
 from saleroom.site import site
@@ -97,7 +97,8 @@ class Mails:
         for item in letter.items:
             lot = item.lot
             name = lot.name if is_named(item, letter.receiver) else language.gettext(TAKEN_DOWN)
-            found = lots.setdefault(lot.gid, {"name": name, "url": f"{self._origin}/lots/{lot.gid}", "sentences": []})
+            found = lots.setdefault(lot.gid, {"name": name, "sentences": []})
+            found["url"] = f"{self._origin}{path_of(item)}"
             found["sentences"] += sentences_of(item, language, zone)
         return {"lots": list(lots.values()), "subject": subject_of(letter, len(lots), language)}
 

@@ -8,7 +8,7 @@ import msgspec
 
 from saleroom.kernel.terminal import printable
 from saleroom.notices.service.letters import Letter
-from saleroom.notices.web.saying import is_named, sentences_of, subject_of
+from saleroom.notices.web.saying import is_named, path_of, sentences_of, subject_of
 from saleroom.notices.web.words import NEWS, TAKEN_DOWN
 from saleroom.outbox.web_push import PAYLOAD_BYTES_MAX
 from saleroom.site.language import SOURCE, Language, Languages
@@ -45,7 +45,7 @@ class Pushes:
             "body": _cut(body, BODY_MAX),
             "lang": language.tag,
             "dir": "rtl" if language.right_to_left else "ltr",
-            "url": f"/lots/{last.lot.gid}" if len(lots) == 1 else LOTS,
+            "url": path_of(last) if len(lots) == 1 else LOTS,
             "tag": last.lot.gid if len(lots) == 1 else f"letter {letter.number}",
             "at": int(letter.written_at.timestamp() * 1000),
         }

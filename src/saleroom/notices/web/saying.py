@@ -27,6 +27,11 @@ def is_named(item: Item, receiver: int | None) -> bool:
     return lot.taken_down is None or lot.author.id == receiver or bought
 
 
+def path_of(item: Item) -> str:
+    """Return the page that a word about a lot leads to."""
+    return PHRASES[item.kind].path.format(gid=item.lot.gid)
+
+
 def subject_of(letter: Letter, lots: int, language: Language) -> str | None:
     """Return the subject of a mail about one lot, from its last word; None for several, which the template counts."""
     if lots > 1:

@@ -39,7 +39,7 @@ WORDS = Words(
 class Phrase(Struct, frozen=True, kw_only=True):
     """What is said of a kind of word: its `title` where people choose, the `subject` and the `sentence` of its mail.
 
-    `reasoned` is the sentence if a reason is told.
+    `reasoned` is the sentence if a reason is told. `path` is the page where its receiver acts, for the gid of the lot.
     """
 
     title: str
@@ -48,6 +48,7 @@ class Phrase(Struct, frozen=True, kw_only=True):
     reasoned: str | None = None
     shows_price: bool = False
     shows_end: bool = False
+    path: str = "/lots/{gid}"
 
 
 PHRASES: Mapping[str, Phrase] = {
@@ -121,6 +122,7 @@ PHRASES: Mapping[str, Phrase] = {
         sentence=N_(
             "The highest bid on your lot is %(price)s, which is below its reserve price. Tell the house whether you accept it."
         ),
+        path="/mine/decisions#{gid}",
     ),
     "won": Phrase(
         title=N_("I have won a lot"),

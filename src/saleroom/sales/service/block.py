@@ -98,22 +98,27 @@ def _reopen(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     lot = get_lot(tx, sale, asked.label or "")
     if lot.need is not None:
         return needs.reopen(tx, sale, lot, asked.reason)
-    return _of_a_lot(tx, sale, asked, lambda auction: calling.reopen(auction, asked.reason, tx.now()))
+    return of_a_lot(
+        tx, sale, asked.label, lambda auction: calling.reopen(auction, asked.reason, tx.now()), asked.reason
+    )
 
 
 def _decide(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
-    return _of_a_lot(tx, sale, asked, lambda auction: calling.decide(auction, tx.now(), accepted=asked.accepted))
+    return of_a_lot(tx, sale, asked.label, lambda auction: calling.decide(auction, tx.now(), accepted=asked.accepted))
 
 
-def _of_a_lot(tx: Transaction, sale: Sale, asked: BlockAct, decide: Callable[[Auction], list[Event]]) -> Sale:
-    lot = get_lot(tx, sale, asked.label or "")
+def of_a_lot(
+    tx: Transaction, sale: Sale, label: str | None, decide: Callable[[Auction], list[Event]], reason: str = ""
+) -> Sale:
+    """Do what `decide` says to a lot of the locked sale after its hammer. Raises UnknownLot, OfAuctions or NoLotLeft."""
+    lot = get_lot(tx, sale, label or "")
     if lot.need is not None:
         raise OfAuctions
     auction = _lock(tx, lot)
     after = advance(tx, auction, decide(auction))
     _keep_state(tx, auction, after)
     # The log of a sale that is over has ended; the lot's own goes on.
-    return sale if sale.over else sales.record(tx, sale, block.moved(lot, auction, after, tx.now(), asked.reason))
+    return sale if sale.over else sales.record(tx, sale, block.moved(lot, auction, after, tx.now(), reason))
 
 
 def _end(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:

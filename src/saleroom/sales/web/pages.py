@@ -11,6 +11,8 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
+from saleroom.sales.web.decisions import PATH as DECISIONS
+from saleroom.sales.web.decisions import DecisionPages
 from saleroom.sales.web.editor import SALES, EditorPages
 from saleroom.sales.web.entry import ENTRY, SHEET, EntryPages, shell
 from saleroom.sales.web.hall import HallPages
@@ -32,8 +34,8 @@ def area_pages(services: SaleServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({CATALOGUES}),
-        below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/"),
+        paths=frozenset({CATALOGUES, DECISIONS}),
+        below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/", f"{DECISIONS}/"),
         is_page=lambda path: _OF_LIVE.fullmatch(path) is not None,
         sections=(SALES,),
         menu="parts/sales_menu.html",
@@ -47,10 +49,12 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     console, book = ConsolePages(site, services), BookPages(site, services)
-    entry = EntryPages(site, services)
+    entry, decisions = EntryPages(site, services), DecisionPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
+        Route(DECISIONS, Address(GET=decisions.show)),
+        Route(f"{DECISIONS}/{{gid}}", Address(POST=decisions.decide)),
         Route("/admin/sales/{gid}/people", Address(GET=people.show, POST=people.admit)),
         Route(f"{one}/check-in", Address(POST=people.check_in)),
         Route(f"{one}/decision", Address(POST=people.decide)),
