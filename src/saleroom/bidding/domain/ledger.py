@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.bidding.domain.events import AuctionCreated, Event
-from saleroom.bidding.domain.pseudonyms import SALTS, as_hashed, salts_in, salts_of
+from saleroom.bidding.domain.pseudonyms import as_hashed, hide_names, salts_in
 from saleroom.bidding.domain.views import cloud_event, event_parts, sealed_part
 from saleroom.kernel.chain import ZERO, Chain, canonical, link, link_text, salt
 from saleroom.kernel.instants import instant
@@ -43,11 +43,10 @@ def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
     sealed, chain = sealed_part(type(event), private), auction.chain
     payload = None
     if event.PUBLIC:
-        if salts := salts_of(chain, public):
-            public[SALTS] = salts
-        wire = cloud_event(auction.gid, auction.version, event, public)
+        hashed = hide_names(chain, public)
+        wire = cloud_event(auction.gid, auction.version, event, None)
         wire["commitment"] = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
-        payload, head = _chained(chain.head, wire)
+        payload, head = _chained(chain.head, wire, public, hashed)
         moved = Chain(chain.seed, head, ZERO)
     else:
         moved = structs.replace(chain, hidden=link(chain.hidden, hidden_event(type(event), event.at, sealed)))
@@ -62,19 +61,21 @@ def event_hash(previous: str, event: Mapping[str, Any]) -> str:
     return link(previous, {member: value for member, value in event.items() if member != "hash"})
 
 
-def _chained(previous: str, wire: Mapping[str, Any]) -> tuple[bytes, str]:
+def _chained(
+    previous: str, wire: Mapping[str, Any], shown: dict[str, Any], hashed: dict[str, Any]
+) -> tuple[bytes, str]:
     """Return the canonical JSON of a public event with its hash, and `event_hash`, which is the hash after `previous`.
 
-    Each bid comes here. So the two forms are made from one, as they differ in the data and in the hash alone.
+    `wire` is the event without its data, which are `shown` and which the hash covers as `hashed`. Each bid comes here, so the
+    event is written once for both.
     """
-    data = wire["data"]
-    shown = canonical(data)
-    hashed = canonical(as_hashed(data)) if SALTS in data else shown
+    data = canonical(shown)
+    covered = data if hashed is shown else canonical(hashed)
     # What comes before and after the data is the house's own: nobody can write the marks there.
-    before, _, after = canonical({**wire, "data": None}).partition(b'"data":null')
-    head = link_text(previous, b'%b"data":%b%b' % (before, hashed, after))
+    before, _, after = canonical(wire).partition(b'"data":null')
+    head = link_text(previous, b'%b"data":%b%b' % (before, covered, after))
     middle, id_, end = after.partition(b'"id":')
-    return b'%b"data":%b%b"hash":"%b",%b%b' % (before, shown, middle, head.encode(), id_, end), head
+    return b'%b"data":%b%b"hash":"%b",%b%b' % (before, data, middle, head.encode(), id_, end), head
 
 
 def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:

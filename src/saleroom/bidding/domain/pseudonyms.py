@@ -47,9 +47,25 @@ def names_in(data: Mapping[str, Any]) -> list[str]:
     return [name for member in NAMED if (name := data.get(member)) is not None and not is_pseudonym(name)]
 
 
-def salts_of(chain: Chain, data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the salts of the names in the data of an event; none in a ledger that hashes the names themselves."""
-    return {name: name_salt(chain.seed, name) for name in names_in(data)} if chain.hides_names else {}
+def hide_names(chain: Chain, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an event as its hash covers them, and add the salts of its names to `data`.
+
+    A ledger that hashes the names themselves gets no salts, and neither does an event without names. Each bid comes here.
+    """
+    if not chain.hides_names:
+        return data
+    salts: dict[str, str] = {}
+    hidden: dict[str, str] = {}
+    for member in NAMED:
+        name = data.get(member)
+        if name is not None and not is_pseudonym(name):
+            salt = salts[name] = salts.get(name) or name_salt(chain.seed, name)
+            hidden[member] = pseudonym(salt, name)
+    if not salts:
+        return data
+    hashed = data | hidden
+    data[SALTS] = salts
+    return hashed
 
 
 def salts_in(data: Mapping[str, Any]) -> dict[str, str]:

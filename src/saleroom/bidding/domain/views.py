@@ -176,12 +176,12 @@ def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of an event with its instants as text, and lists for tuples."""
-    if isinstance(value, datetime):
+    """Return a value of one of the types `_NOT_PLAIN` with its instants as text, and lists for tuples."""
+    if type(value) is datetime:
         return instant(value)
-    if isinstance(value, dict):
-        return {wire: _plain(each) for wire, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    if type(value) is dict:
+        return {wire: _plain(each) if type(each) in _NOT_PLAIN else each for wire, each in value.items()}
+    return [_plain(each) if type(each) in _NOT_PLAIN else each for each in value]
 
 
 _NOT_PLAIN = frozenset({datetime, dict, tuple})
@@ -208,7 +208,7 @@ def _sealed(kind: type[Event]) -> list[str]:
     return [wire for name, wire in _names(kind) if name in kind.SEALED]
 
 
-def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:
+def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a public event as a CloudEvents 1.0 object (docs/events.md), ready for JSON; the ledger adds its own members."""
     return {
         "specversion": "1.0",
