@@ -40,6 +40,7 @@ from saleroom.bidding.domain.events import (
     ReserveMet,
     SoftClose,
 )
+from saleroom.bidding.domain.increments import fixed
 from saleroom.bidding.domain.ledger import enter
 from saleroom.bidding.storage.auction_columns import columns_after, row_of
 from tests.bidding.domain.examples import BOB, CY, after
@@ -61,7 +62,7 @@ CREATED = AuctionCreated(
     gid="gid",
     author="ada",
     author_id=1,
-    increment=(),
+    increment=fixed(ONE).tiers,
     status="scheduled",
 )
 
