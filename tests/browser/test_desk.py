@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from tests import cashier
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 from tests.settlement.api.test_desk import Settling
@@ -33,13 +34,31 @@ def test_a_cashier_closes_buyers_by_keyboard(enter: Callable[..., BrowserVisitor
     assert ["0.000", "0.000"] == [settling.desk(paddle)["owed"] for paddle in paddles]
 
 
+def test_a_cashier_closes_buyers_in_every_way(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """With a note, by card and by both, as `python -m tests.cashier` does; then the field of the next paddle has the focus."""
+    settling, paddles = cashier.sold(sqlite_house, 3)
+    spent = cashier.close_all(enter(settling.cashier).page, settling.gid, paddles)
+    assert all(keys <= len(str(paddle)) + 10 for (keys, _), paddle in zip(spent, paddles, strict=True))
+    assert {"0.000"} == {one["owed"] for one in settling.accounts()["buyers"]}
+    found = settling.cashier.json("GET", f"/sales/{settling.gid}/documents")["documents"]
+    assert ["receipt"] * 3 == [one["documentKind"] for one in found]
+
+
 @pytest.mark.parametrize("locale", ["en", "de"])
 def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House, locale: str) -> None:
     """axe finds no fault on a page, in light and in dark, and in neither language is one wider than the screen."""
     settling = Settling(sqlite_house, 1)
-    paddle = settling.bidder()
+    buyer = settling.sale.bidder()
+    paddle = buyer.json("GET", f"/sales/{settling.gid}/registration")["paddle"]
     settling.sell(paddle)
     settling.pay(paddle, ("card", "5"))
+    issued = [
+        settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=sent)["document"]
+        for sent in (
+            {"documentKind": "invoice", "paddle": paddle},
+            {"documentKind": "statement", "consignor": settling.code},
+        )
+    ]
     [card] = [
         one for one in settling.manager.json("GET", "/rate-cards")["rateCards"] if one["cardName"] == settling.gid
     ]
@@ -48,6 +67,11 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
         (settling.cashier, "/admin/desk"),
         (settling.cashier, f"{desk}?buyer={paddle}"),
         (settling.cashier, f"{desk}/accounts"),
+        (settling.cashier, f"{desk}/documents"),
+        (settling.cashier, f"/admin/documents/{issued[0]}"),
+        (settling.cashier, f"/admin/documents/{issued[1]}"),
+        (buyer, "/mine/documents"),
+        (buyer, f"/mine/documents/{issued[0]}"),
         (settling.cashier, f"{desk}/statements/{settling.code}"),
         (settling.manager, "/admin/rates"),
         (settling.manager, f"/admin/rates/{card['card']}?price=100"),

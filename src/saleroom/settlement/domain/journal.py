@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
+from hashlib import sha256
 
 from msgspec import Struct
 
@@ -202,6 +203,11 @@ def rounding(owed: Decimal, payments: Iterable[Paid], currency: str) -> Decimal:
 def reversed_(postings: Iterable[Posting]) -> tuple[Posting, ...]:
     """Return the postings that take others back."""
     return tuple(Posting(one.account, -one.amount) for one in postings)
+
+
+def digest_of(facts: str, before: str) -> str:
+    """Return the digest of an entry: of what its rows say, and of the entry before it in its sale."""
+    return sha256(f"{before}\n{facts}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_balanced(postings: Iterable[Posting]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents import FIRST, Kind, decoded, digest_of, encoded, number_of
+from saleroom.settlement.domain.documents import CREDITABLE, FIRST, Kind, decoded, digest_of, encoded, number_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Owner
 from saleroom.storage.database import Transaction
@@ -31,6 +31,25 @@ def document_faults(tx: Transaction) -> Iterator[str]:
             yield f"documents {one.kind} {one.year}: the last one is not that of its series"
     for one in documents.without_series(tx):
         yield f"documents {one.kind} {one.year}: they have no series"
+    yield from _marks(tx)
+
+
+def _marks(tx: Transaction) -> Iterator[str]:
+    """Yield the faults in the rows that say which lots are on which document, and which lines are taken back."""
+    billed, credited = set[tuple[str, str, int]](), set[tuple[int, int, int]]()
+    for one in documents.readable(tx):
+        if one.document.kind in CREDITABLE:
+            taken = documents.credited(tx, one.id)
+            left = {line.lot for place, line in enumerate(one.document.lines) if line.lot and place not in taken}
+            billed |= {(one.document.kind.value, lot, one.id) for lot in left}
+        if one.credits_id is not None:
+            credited |= {
+                (one.credits_id, line.credits, one.id) for line in one.document.lines if line.credits is not None
+            }
+    if billed != documents.lots_on(tx):
+        yield "documents: the rows of the lots that are on them are not those of their lines"
+    if credited != documents.all_credited(tx):
+        yield "documents: the rows of the lines that are taken back are not those of the credit notes"
 
 
 def _faults(row: Row[Any], before: str) -> Iterator[str]:

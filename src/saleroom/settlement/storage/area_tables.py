@@ -94,7 +94,7 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     documents.c.gid: _gid_fault,
     documents.c.content: lambda value: None,  # JSON as well
     **dict.fromkeys((document_series.c.kind, documents.c.kind, document_lots.c.kind), _kind_fault),
-    **dict.fromkeys((document_series.c.digest, documents.c.digest), _digest_fault),
+    **dict.fromkeys((document_series.c.digest, documents.c.digest, journal_entries.c.digest), _digest_fault),
     journal_entries.c.settled: lambda value: None,  # JSON too
     journal_entries.c.kind: _one_of(*Kind),
     journal_postings.c.book: _one_of(*Book),

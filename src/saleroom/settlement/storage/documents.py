@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -163,6 +165,26 @@ def note_credits(tx: Transaction, document_id: int, places: Iterable[int], credi
     """Note which lines of a document a credit note takes back."""
     rows = [{"document_id": document_id, "place": place, "credit_id": credit_id} for place in places]
     bulk.insert(tx, document_credits, rows)
+
+
+def readable(tx: Transaction) -> Iterator[Issued]:
+    """Yield all documents that can be read, in the order of their numbers."""
+    for row in tx.execute(select(documents).order_by(documents.c.id)):
+        with suppress(msgspec.MsgspecError):
+            yield _issued(row)
+
+
+def lots_on(tx: Transaction) -> set[tuple[str, str, int]]:
+    """Return which lots are on which documents: the kind, the gid of the lot, and the number of the document."""
+    found = select(document_lots.c.kind, lots.c.gid, document_lots.c.document_id).outerjoin(
+        lots, lots.c.id == document_lots.c.lot_id
+    )
+    return {(row.kind, row.gid, row.document_id) for row in tx.execute(found)}
+
+
+def all_credited(tx: Transaction) -> set[tuple[int, int, int]]:
+    """Return which lines are taken back: the number of the document, the place, and the number of the credit note."""
+    return {(row.document_id, row.place, row.credit_id) for row in tx.execute(select(document_credits))}
 
 
 def series(tx: Transaction) -> Sequence[Row[Any]]:

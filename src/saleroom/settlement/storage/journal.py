@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, update
 
-from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled
+from saleroom.kernel.instants import instant
+from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Transaction
@@ -59,7 +60,7 @@ def add(
     reverses: int | None = None,
     settled: Settled | None = None,
 ) -> int:
-    """Store an entry and return its number. The sale is locked."""
+    """Store an entry with its digest, and return its number. The sale is locked."""
     row = {
         "sale_id": sale_id, "kind": kind.value, "lot_id": lot_id, "reverses": reverses, "at": tx.now(), "by_id": by_id,
         "settled": None if settled is None else _encode(settled).decode(),
@@ -68,14 +69,51 @@ def add(
     rows = [_row(number, one) for one in postings]
     if rows:
         tx.execute(insert(journal_postings), rows)
+    _seal(tx, number)
     return number
 
 
-def entries(tx: Transaction) -> list[Entry]:
-    """Return all entries of the house, the oldest first."""
+def _seal(tx: Transaction, number: int) -> None:
+    """Give a new entry its digest, of its rows as the store has them."""
+    row = tx.execute(select(journal_entries).where(journal_entries.c.id == number)).one()
+    of_sale = (journal_entries.c.sale_id == row.sale_id, journal_entries.c.id < number)
+    last = select(journal_entries.c.digest).where(*of_sale).order_by(journal_entries.c.id.desc()).limit(1)
+    before = tx.execute(last).scalar_one_or_none() or ""
+    moves = tx.execute(
+        select(journal_postings).where(journal_postings.c.entry_id == number).order_by(journal_postings.c.id)
+    ).all()
+    digest = digest_of(_facts(row, moves), before)
+    tx.execute(update(journal_entries).where(journal_entries.c.id == number).values(digest=digest))
+
+
+def _facts(row: Row[Any], postings: Sequence[Row[Any]]) -> str:
+    """Return what the rows of an entry say, which its digest covers. The migration 0051 writes it as well."""
+    said = [row.id, row.sale_id, row.kind, row.lot_id, row.reverses, instant(row.at), row.by_id]
+    moves = [
+        f"{one.id} {one.book} {one.user_id} {one.consignor_id} {one.amount:.3f} {bool(one.debit)}" for one in postings
+    ]
+    return "\n".join([" ".join(map(str, said)), row.settled or "", *moves])
+
+
+def changed(tx: Transaction) -> list[int]:
+    """Return the numbers of entries that do not have their digest: a row of theirs, or one before, was changed or deleted."""
+    postings: dict[int, list[Row[Any]]] = {}
+    for row in tx.execute(select(journal_postings).order_by(journal_postings.c.id)):
+        postings.setdefault(row.entry_id, []).append(row)
+    before, found = dict[int, str](), list[int]()
+    for row in tx.execute(select(journal_entries).order_by(journal_entries.c.id)):
+        if row.digest != digest_of(_facts(row, postings.pop(row.id, [])), before.get(row.sale_id, "")):
+            found.append(row.id)
+        before[row.sale_id] = row.digest
+    return sorted({*found, *postings})
+
+
+def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
+    """Return all entries of the house, the oldest first, without those of some numbers."""
     by_entry: dict[int, list[Posting]] = {}
     for row in tx.execute(select(journal_postings).order_by(journal_postings.c.id)):
-        by_entry.setdefault(row.entry_id, []).append(_posting(row))
+        if row.entry_id not in but:
+            by_entry.setdefault(row.entry_id, []).append(_posting(row))
     return [
         Entry(
             id=row.id,
@@ -86,6 +124,7 @@ def entries(tx: Transaction) -> list[Entry]:
             postings=tuple(by_entry.get(row.id, ())),
         )
         for row in tx.execute(select(journal_entries).order_by(journal_entries.c.id))
+        if row.id not in but
     ]
 
 

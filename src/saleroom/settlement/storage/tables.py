@@ -62,12 +62,13 @@ journal_entries = Table(
     Column("settled", Text),
     Column("at", Instant, nullable=False),
     Column("by_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("digest", String, nullable=False, server_default=""),
     Index("ix_journal_entries_sale_id", "sale_id"),
     Index("ix_journal_entries_lot_id", "lot_id"),
     Index("ix_journal_entries_by_id", "by_id"),
 )
 """`reverses` is the entry that this one takes back. `settled` is the JSON of what an entry of a lot rests on
-(`settlement/domain/journal.py`). An entry is never changed."""
+(`settlement/domain/journal.py`). An entry is never changed: `digest` covers its rows and the entries of the sale before it."""
 
 
 journal_postings = Table(
