@@ -1,9 +1,11 @@
 """Houses and clients of one process share the results that each would compute from the same files at its start."""
 
-from collections.abc import Callable, Sequence
-from functools import cache
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -14,6 +16,7 @@ from jinja2.bccache import Bucket
 from saleroom import compose
 from saleroom.accounts.service import passwords
 from saleroom.mqtt import asyncapi
+from saleroom.outbox import hooks
 from saleroom.settings import Settings
 from saleroom.site import assets, language, rendering
 
@@ -54,6 +57,31 @@ def once_for_rows(make: Callable[..., bytes]) -> Callable[..., bytes]:
     return document
 
 
+def once_for_bodies(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `make` that compresses the same bodies once."""
+
+    @cache
+    def representations(bodies: frozenset[tuple[str, bytes]], media_type: str) -> Any:
+        return make(dict(bodies), media_type)
+
+    def each(bodies: Mapping[str, bytes], media_type: str) -> Any:
+        return representations(frozenset(bodies.items()), media_type)
+
+    return each
+
+
+def once_for_areas(make: Callable[..., bytes]) -> Callable[..., bytes]:
+    """Return `make` that asks each area once for its messages, and writes the same document once."""
+    messages = cache(lambda declare: declare())
+    return cache(lambda prefix, where, areas: make(prefix, where, [partial(messages, area) for area in areas]))
+
+
+def once_for_this_machine(make: Callable[..., ssl.SSLContext]) -> Callable[..., ssl.SSLContext]:
+    """Return `make` that reads the machine's own list of authorities once."""
+    machines = cache(make)
+    return lambda cafile=None: machines() if cafile is None else make(cafile=cafile)
+
+
 def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
     """Compile templates, compress assets, write documents, and read the machine's certificates once. Hash quickly.
 
@@ -70,9 +98,12 @@ def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
     replace(passwords, "HASHER", QUICK_HASHER)
     replace(rendering, "_environment", environment)
     replace(assets, "_representations", once_below(Path(compose.__file__).parent, assets._representations))
+    replace(assets, "_compressed", once_for_bodies(assets._compressed))
     replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
     replace(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))
-    replace(asyncapi, "document", cache(asyncapi.document))
+    contexts = once_for_this_machine(ssl.create_default_context)
+    replace(hooks, "ssl", SimpleNamespace(**{**vars(ssl), "create_default_context": contexts}))
+    replace(asyncapi, "document", once_for_areas(asyncapi.document))
     replace(compose, "api_document", once_for_rows(compose.api_document))
     return environments
 
@@ -85,3 +116,4 @@ def share_with_forks() -> None:
         compose.application(Settings.model_validate(values))
     for template in environments[-1].list_templates():
         environments[-1].get_template(template)
+    hooks.HookClient(private=False)
