@@ -11,8 +11,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import click
+import httpx
 
 from tests.abuse.attack import HERE, client, credentials
 from tests.process import ServeProcess
@@ -35,15 +37,21 @@ def tries(house: ServeProcess, names: dict[str, str], count: int) -> dict[str, l
     order = [kind for _ in range(count) for kind in chance.sample(list(names), len(names))]
     taken: dict[str, list[tuple[float, float]]] = {kind: [] for kind in names}
     for number, kind in enumerate(order):
-        source = f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}"
-        with client(house, source) as asking:
-            asking.get("/healthz")  # the connection is no part of it
-            before, begun = processor(house), time.perf_counter()
-            answer = asking.post("/login", **credentials(names[kind], "a wrong password"))
-            seen = (time.perf_counter() - begun) * 1e3
-            taken[kind].append((seen, processor(house) - before))
+        answer, times = timed(house, number, "/login", **credentials(names[kind], "a wrong password"))
+        taken[kind].append(times)
         assert 422 == answer.status_code, answer.text
     return taken
+
+
+def timed(house: ServeProcess, number: int, path: str, **sent: Any) -> tuple[httpx.Response, tuple[float, float]]:
+    """Post once from an address of its own; return the answer, and the milliseconds of the client and of the processor."""
+    source = f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}"
+    with client(house, source) as asking:
+        asking.get("/healthz")  # the connection is no part of it
+        before, begun = processor(house), time.perf_counter()
+        answer = asking.post(path, **sent)
+        seen = (time.perf_counter() - begun) * 1e3
+        return answer, (seen, processor(house) - before)
 
 
 def interval(differences: list[float]) -> tuple[float, float]:
@@ -72,18 +80,21 @@ def main(count: int) -> None:
     """Measure, and print medians and quartiles of each kind, and of the differences within a round."""
     with tempfile.TemporaryDirectory() as folder:
         taken = measure(Path(folder), count)
+    report(taken, KINDS[1])
+
+
+def report(taken: dict[str, list[tuple[float, float]]], base: str) -> None:
+    """Print medians and quartiles of each kind, and of the differences from the kind `base` within a round."""
     for place, what in enumerate(("as a client sees it", "of the processor")):
-        report(what, {kind: [times[place] for times in all_times] for kind, all_times in taken.items()})
+        sys.stdout.write(f"{what}, in milliseconds\n")
+        _report({kind: [times[place] for times in all_times] for kind, all_times in taken.items()}, base)
 
 
-def report(what: str, taken: dict[str, list[float]]) -> None:
-    """Print medians and quartiles of each kind, and of the differences within a round."""
-    sys.stdout.write(f"{what}, in milliseconds\n")
+def _report(taken: dict[str, list[float]], base: str) -> None:
     for kind, times in taken.items():
         low, median, high = statistics.quantiles(times, n=4)
         sys.stdout.write(f"  {kind:26} median {median:7.3f}   quartiles {low:7.3f} to {high:7.3f}\n")
-    base = KINDS[1]
-    for kind in (KINDS[0], KINDS[2]):
+    for kind in [one for one in taken if one != base]:
         differences = [one - other for one, other in zip(taken[kind], taken[base], strict=True)]
         low, median, high = statistics.quantiles(differences, n=4)
         least, most = interval(differences)

@@ -62,6 +62,7 @@ LEFT_OUT = {
     "old_salt": "leads to a secret",
     "seed": "a secret of a ledger",
     "hidden": "a secret of a ledger",
+    "letter": "tells how much the house has written to others",
     "head": "in the ledger",
     "by_id": "which of the staff it was",
     "ended_by_id": "which of the staff it was",

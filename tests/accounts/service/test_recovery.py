@@ -17,7 +17,7 @@ from saleroom.accounts.service.sweeper import sweep
 from saleroom.accounts.service.throttle import AccountMails, FailedLogins
 from saleroom.accounts.storage import accounts, mail_addresses, mail_links
 from saleroom.kernel.errors import TooManyRequests, Unauthenticated
-from saleroom.storage.database import Database
+from saleroom.storage.database import Database, Transaction
 from tests.accounts.service.mailed import code, has_mail, mails, says, sign
 from tests.bidding.service.people import Person, person
 from tests.fixtures_database import FakeClock, OpenDatabase
@@ -193,6 +193,17 @@ async def test_a_code_that_was_changed_is_refused(clocked_database: Database) ->
         with pytest.raises(InvalidLink):
             await clocked_database.write(recovery.reset, sent, "new", sign)
     assert "no digest" == await digest_of(clocked_database, ada)
+
+
+async def test_the_number_of_a_link_does_not_count(clocked_database: Database) -> None:
+    """By two links of one's own nobody can tell whether an address that was asked about between them got one."""
+    ada = await person(clocked_database)
+
+    def add(tx: Transaction) -> int:
+        return mail_links.add(tx, ada.account.id, Purpose.RESET, ADA, tx.now()).id
+
+    first, second = [await clocked_database.write(add) for _ in range(2)]
+    assert abs(first - second) > 1000
 
 
 async def test_an_account_gets_few_links(clocked_database: Database, clock: FakeClock) -> None:

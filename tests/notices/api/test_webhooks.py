@@ -52,6 +52,20 @@ def test_a_webhook_is_made_changed_tested_and_deleted(house: House) -> None:
     assert (404, "unknown_webhook") == _refused(user.request("GET", f"{path}/deliveries"))
 
 
+def test_the_numbers_of_deliveries_say_nothing_of_others(house: House) -> None:
+    """How many words were posted for others between two of mine does not show in their numbers, which stay as they are."""
+    shown: list[int] = []
+    for _ in range(2):
+        user = house.newcomer()
+        _, made = (user.json("POST", "/me/webhooks", json={"endpoint": URL, "kinds": ["*"]}) for _ in range(2))
+        path = f"/me/webhooks/{made['id']}"  # SQLite gives the number of a deleted one again: one test in 10 s
+        user.request("POST", f"{path}/test")
+        [first], [again] = (user.json("GET", f"{path}/deliveries")["deliveries"] for _ in range(2))
+        assert first["id"] == again["id"]
+        shown.append(first["id"])
+    assert abs(shown[0] - shown[1]) > 1000
+
+
 def test_the_secret_is_that_of_the_signatures(house: House) -> None:
     """What the user is shown is what the house signs with."""
     user = house.newcomer()

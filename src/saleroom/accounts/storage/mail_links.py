@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from saleroom.storage.database import Transaction
 
 RETENTION = 2 * DAY
 """Longer than any link is good for, and than the limits count."""
+NUMBER_MIN = 10**17
 LOCK_KEPT = timedelta(hours=1)
 """How long the row stays that mailboxes are locked by; it is of no use after the transaction."""
 
@@ -42,9 +44,12 @@ def add(
     """Store a new link in place of the older ones of this user for the same purpose.
 
     Those that a known network asked for stay if this one comes from elsewhere: a stranger ends no link of the user's.
+    The number is drawn by chance. If they were counted, two links of one's own would tell whether somebody else got one
+    between them, and so whether the house knows an address.
     """
     end(tx, user_id, purpose, now, known=origin is not None and origin.is_known)
     values = {
+        "id": NUMBER_MIN + secrets.randbelow(9 * NUMBER_MIN),
         "user_id": user_id,
         "purpose": purpose.value,
         "address": address,
@@ -67,7 +72,7 @@ def waiting(tx: Transaction, user_id: int, purpose: Purpose, now: datetime) -> M
     """Return a user's link for this purpose that is still good."""
     good = (mail_links.c.used_at.is_(None), mail_links.c.expires_at > now)
     mine = select(mail_links).where(mail_links.c.user_id == user_id, mail_links.c.purpose == purpose.value, *good)
-    row = tx.execute(mine.order_by(mail_links.c.id.desc()).limit(1)).first()
+    row = tx.execute(mine.order_by(mail_links.c.made_at.desc()).limit(1)).first()
     return None if row is None else _link(row)
 
 

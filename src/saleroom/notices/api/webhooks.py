@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from saleroom.notices.domain.webhooks import CHOICES, EVERYTHING, URL_MAX, Off, 
 from saleroom.notices.service import webhooks
 from saleroom.notices.service.webhooks import Change, WithSecret
 from saleroom.notices.services import NoticeServices
+from saleroom.outbox.kinds import Sign
 from saleroom.outbox.message import State, Word
 
 DELIVERIES = CursorKind("deliveries", int)
@@ -164,7 +166,9 @@ async def deliveries(call: Call[NoticeServices]) -> Response:
     number, before = int(call.identifier), call.query.get("cursor")
     found = await call.services.database.read(webhooks.deliveries, call.token, number, limit, before)
     cursor = call.services.cursors.next_page(DELIVERIES, found.following)
-    return page_response(call.request, DeliveriesPage([_delivery(one) for one in found.words], cursor), cursor)
+    return page_response(
+        call.request, DeliveriesPage([_delivery(one, call.services.sign) for one in found.words], cursor), cursor
+    )
 
 
 def _checked(services: NoticeServices, url: str) -> str:
@@ -193,9 +197,11 @@ def _with_secret(found: WithSecret, status: int) -> Response:
     return json_response(WebhookSecretView(signing_secret=found.secret, **_members(found.webhook)), status, PRIVATE)
 
 
-def _delivery(word: Word) -> DeliveryView:
+def _delivery(word: Word, sign: Sign) -> DeliveryView:
+    """Return a word as its owner sees it. Its own number would tell how many words of others went out between two."""
+    signed = sign(f"shown delivery {word.id}").encode()
     return DeliveryView(
-        id=word.id,
+        id=int.from_bytes(sha256(signed).digest()[:6]),
         kind=word.kind,
         about=word.about,
         state=word.state,
