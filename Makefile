@@ -39,7 +39,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation traces lock clean
+.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation audit traces lock clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -133,6 +133,9 @@ mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notice
 		nice -n 10 $(BIN)/mutmut run --max-children $(WORKERS) $(MUTANTS)
 	@$(BIN)/python -m tests.mutation $(MUTATED)
 
+audit: $(MADE)/audit ## Ask which of the pinned packages have known faults (needs a network)
+	@$(BIN)/python -m tests.audit $(ARGS)
+
 traces: $(MADE)/traces ## Add what sends traces (docs/operating.md)
 
 lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files (newest: make lock UPGRADE=--upgrade)
@@ -140,7 +143,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files 
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
 	@$(COMPILE) --constraint requirements/dev.txt --extra traces --output-file requirements/traces.txt
-	@for group in bench bootstrap build mutation node; do \
+	@for group in audit bench bootstrap build mutation node; do \
 		$(COMPILE:pyproject.toml=) --constraint requirements/dev.txt --group $$group \
 			--output-file requirements/$$group.txt || exit 1; \
 	done
@@ -191,6 +194,11 @@ $(MADE)/npm: $(MADE)/app tests/npm/package.json tests/npm/package-lock.json
 	@mkdir -p $(VENV)/npm && cp tests/npm/package.json tests/npm/package-lock.json $(VENV)/npm
 	@if (cd $(VENV)/npm && $(call NPM,$(NPM_CI))); then touch $@; else \
 		echo "Not fetched: tests that need them are skipped" >&2; fi
+
+$(MADE)/audit: $(MADE)/dev requirements/audit.txt
+	@echo "Installing what asks for known faults"
+	@$(INSTALL) --require-hashes -r requirements/audit.txt
+	@touch $@
 
 $(MADE)/traces: $(MADE)/app requirements/traces.txt
 	@echo "Installing what sends traces"
