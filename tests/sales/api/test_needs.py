@@ -9,6 +9,7 @@ from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, User
 from tests.sales.api.evening import with_lots
 from tests.sales.api.test_block import act
+from tests.site.visitor import Visitor
 
 ROOF = {"name": "A new roof", "levels": ["5000", 1000, "500.00", "100"], "goal": "20000", "description": "It leaks."}
 
@@ -57,6 +58,35 @@ def test_it_stands_in_the_catalogue_and_is_no_auction(house: House, staff: User)
     listed = house.anyone.json("GET", f"/auctions?author={staff.name}")["auctions"]
     assert [lots[0]["gid"]] == [one["gid"] for one in listed if one["gid"] in {lot["gid"] for lot in lots}]
     assert 404 == house.anyone.get(f"/auctions/{lots[1]['gid']}").status_code
+
+
+def test_one_that_was_withdrawn_in_the_draft_is_not_offered(house: House, staff: User) -> None:
+    """As any lot that was withdrawn before the publication, it is there for staff alone; one withdrawn later is seen."""
+    gid = with_lots(staff, 1, kind="live")
+    for _ in range(2):
+        staff.json("POST", f"/sales/{gid}/lots", json=ROOF)
+    withdrawal = {"reason": "It is repaired."}
+    shown = staff.json("POST", f"/sales/{gid}/lots/2/withdraw", json=withdrawal)
+    assert "never_offered" == shown["need"]["stage"]
+    assert 200 == staff.post(f"/sales/{gid}/publish").status_code
+    staff.json("POST", f"/sales/{gid}/lots/3/withdraw", json=withdrawal)
+    assert ["1", "3"] == [one["label"] for one in house.anyone.json("GET", f"/sales/{gid}/lots")["lots"]]
+    for address in ("", "?q=roof"):
+        page = Visitor(house).http.get(f"/catalogues/{gid}{address}").text
+        assert (False, True) == ('id="lot-2"' in page, 'id="lot-3"' in page)
+    assert "no lot with this number" in Visitor(house).http.get(f"/catalogues/{gid}?number=2").text
+    assert ["1", "2", "3"] == [one["label"] for one in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
+
+
+def test_a_withdrawn_one_stays_off_the_block(staff: User) -> None:
+    """No undo and no reopening brings it back."""
+    gid = gala(staff)
+    act(staff, gid, "skip")
+    staff.json("POST", f"/sales/{gid}/lots/2/withdraw", json={"reason": "It is repaired."})
+    undo = {"act": "undo", "seen": staff.json("GET", f"/sales/{gid}/block")["tag"]}
+    assert (409, "lot_withdrawn") == refusal(staff.post(f"/sales/{gid}/block", json=undo))
+    reopen = {"act": "reopen", "label": "2", "reason": "Why not?"}
+    assert (409, "lot_withdrawn") == refusal(staff.post(f"/sales/{gid}/block", json=reopen))
 
 
 def test_what_is_no_fund_a_need_is_refused(staff: User) -> None:

@@ -89,6 +89,8 @@ TEXTS = st.one_of(
 @given(text=TEXTS, locale=st.sampled_from(LOCALES))
 @example(text="1,-", locale="en")
 @example(text="1.-", locale="de")
+@example(text="1'000'000", locale="de_CH")
+@example(text="1’000’000", locale="de_CH")
 def test_amounts_are_read_as_on_all_pages(asked: Script, text: str, locale: str) -> None:
     """What the script takes is the same exact amount as in a form; what no form takes, it refuses."""
     [exact] = asked(["amount", text, NOTATIONS[locale]])
@@ -99,13 +101,16 @@ def test_amounts_are_read_as_on_all_pages(asked: Script, text: str, locale: str)
         assert Decimal(exact) == read
 
 
-EN, DE = NOTATIONS["en"], NOTATIONS["de"]
+EN, DE, CH = NOTATIONS["en"], NOTATIONS["de"], NOTATIONS["de_CH"]
 CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("12 340 57", EN, {"spans": [["12", "12"]], "price": "340.000", "paddle": 57}),
     ("  012a   1,234.50\t#57 ", EN, {"spans": [["12A", "12A"]], "price": "1234.500", "paddle": 57}),
     ("12 1.234,50 057", DE, {"spans": [["12", "12"]], "price": "1234.500", "paddle": 57}),
     ("12 €340 57", EN, {"spans": [["12", "12"]], "price": "340.000", "paddle": 57}),
     ("12 340,- 57", DE, {"spans": [["12", "12"]], "price": "340.000", "paddle": 57}),
+    ("12 1'000'000 57", CH, {"spans": [["12", "12"]], "price": "1000000.000", "paddle": 57}),
+    ("12 1’000’000.5 57", CH, {"spans": [["12", "12"]], "price": "1000000.500", "paddle": 57}),
+    ("12 1'000’000 57", CH, {"spans": [["12", "12"]], "price": "1000000.000", "paddle": 57}),
     ("12 -", EN, {"spans": [["12", "12"]]}),
     ("12 –", EN, {"spans": [["12", "12"]]}),
     ("1-3,5 20 44", EN, {"spans": [["1", "3"], ["5", "5"]], "price": "20.000", "paddle": 44}),

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from saleroom.bidding.domain.errors import OnBlock
+from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.book import BookLine
-from saleroom.sales.domain.errors import NotInBook
+from saleroom.sales.domain.errors import NotInBook, SaleOver
 from saleroom.sales.service import book, hall, participants
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
@@ -39,6 +40,24 @@ async def test_two_clerks_with_the_same_line_enter_one_bid(database: Database) -
     await do(on, Act.CALL)
     assert "absentee" == (await database.read(hall.shown, on.sale.gid)).leads_by
     await sound(on)
+
+
+async def test_a_repeated_line_gets_its_first_answer(database: Database) -> None:
+    """Also once the lot has another number or the sale is over: the first answer may have been lost."""
+    on = await evening(database)
+    await paddle(on, 11)
+    asked = on.clerk.token, on.sale.gid, BookLine(paddle=11, label="1", maximum=eur("300"))
+    once = IdempotencyKey("k" * 16, b"line")
+    first = await database.write(book.enter, *asked, once)
+    await do(on, Act.CALL)
+    await do(on, Act.SELL)
+    for _ in on.lots[1:]:
+        await do(on, Act.CALL)
+        await do(on, Act.PASS)
+    await do(on, Act.END)
+    assert first == await database.write(book.enter, *asked, once)
+    with pytest.raises(SaleOver):
+        await database.write(book.enter, *asked, IdempotencyKey("l" * 16, b"line"))
 
 
 async def test_a_line_at_the_moment_of_the_call(database: Database) -> None:

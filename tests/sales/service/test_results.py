@@ -30,10 +30,10 @@ from saleroom.sales.domain.errors import (
     WithdrawnAlready,
 )
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.domain.results import Below
+from saleroom.sales.domain.results import NO_LOT, Below
 from saleroom.sales.domain.sale import Kind, Names
 from saleroom.sales.service import lots as sale_lots
-from saleroom.sales.service import participants, results
+from saleroom.sales.service import participants, reading, results
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.service.results import Line
 from saleroom.sales.storage import sales
@@ -141,6 +141,31 @@ async def test_a_lot_is_made_on_the_spot(database: Database) -> None:
     sheet = await database.read(results.sheet, on.clerk.token, on.sale.gid)
     assert ["1", "2", "3", "4"] == [one.label for one in sheet.lots]
     await sound(on)
+
+
+async def test_undoing_a_lot_that_was_made_on_the_spot_withdraws_it(database: Database) -> None:
+    """Nobody can bid on it then: there was no lot before its result. A result that is replaced keeps it."""
+    on = await hall(database)
+    made = Line(name="A jar of honey", price=eur("25"), paddle=57)
+    [lot] = (await enter(on, made))["lots"]
+    other = line("4", price="26", paddle=58, seen=(lot["tag"],))
+    [lot] = (await enter(on, other))["lots"]
+    assert ("sold", "26.000") == (lot["state"], lot["price"])
+    [lot] = (await back(on, "4", seen=(lot["tag"],)))["lots"]
+    assert "withdrawn" == lot["state"]
+    shown = await database.read(reading.lot_of, None, on.sale.gid, "4")
+    assert shown.auction is not None
+    assert ("cancelled", NO_LOT) == (shown.auction.status, shown.withdrawn_for)
+    await sound(on)
+
+
+async def test_a_refusal_of_several_lots_names_the_lot(database: Database) -> None:
+    """Also one that the rules of bids have: people see which of the lots it is about."""
+    on = await hall(database)
+    said = Newcomer(name="Ines", paddle=63, limit=eur("30"))
+    await database.write(participants.admit, on.clerk.token, on.sale.gid, said)
+    assert "2" == (await refused(BeyondLimit, on, line("1", "2", "3", price="20", paddle=63))).facts["label"]
+    assert "9" == (await refused(UnknownLot, on, line("1", "9", price="20", paddle=63))).facts["label"]
 
 
 async def test_a_result_twice_is_once(database: Database) -> None:

@@ -116,7 +116,7 @@ VOCABULARY = Vocabulary(
         ("BlockView", "status"): {"enum": list(SaleStatus), "description": "The state of the sale."},
         ("NeedView", "stage"): {
             "enum": list(Stage),
-            "description": "Where it is: `waiting` to be called, `on_block`, or `closed`.",
+            "description": "Where it is: `waiting`, `on_block`, `closed`, or `never_offered` if it was withdrawn in the draft.",
         },
         ("PledgeView", "at"): {**INSTANT, "description": "When it was noted."},
         ("PledgeView", "channel"): {

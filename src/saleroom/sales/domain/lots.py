@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.sales.domain.errors import OfNeeds, WithdrawnAlready
-from saleroom.sales.domain.needs import Need
+from saleroom.sales.domain.needs import Need, Stage
 
 
 class TaxScheme(StrEnum):
@@ -71,6 +71,11 @@ class Lot(Struct, frozen=True, kw_only=True):
     def is_withdrawn(self) -> bool:
         """Whether it is no longer for sale."""
         return self.withdrawn_for is not None
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it was ever offered: nobody but staff sees a lot that was withdrawn before its sale was published."""
+        return self.auction_id is not None if self.need is None else self.need.stage is not Stage.NEVER_OFFERED
 
     @property
     def tag(self) -> str:

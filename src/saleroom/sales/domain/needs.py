@@ -36,11 +36,12 @@ OUTCOME = "funded"
 
 
 class Stage(StrEnum):
-    """Where it is: not called yet or skipped, on the block, or closed by the hammer."""
+    """Where it is: not called yet or skipped, on the block, closed by the hammer, or withdrawn before it was offered."""
 
     WAITING = "waiting"
     ON_BLOCK = "on_block"
     CLOSED = "closed"
+    NEVER_OFFERED = "never_offered"
 
 
 class Need(Struct, frozen=True, kw_only=True, omit_defaults=True):

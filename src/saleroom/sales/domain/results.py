@@ -15,6 +15,7 @@ from msgspec import Struct
 from saleroom.bidding.domain import calling
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest, place_bid
+from saleroom.bidding.domain.block_events import AuctionCalled
 from saleroom.bidding.domain.errors import NothingToUndo
 from saleroom.bidding.domain.events import Channel, Event
 from saleroom.bidding.domain.voiding import BidBook
@@ -30,6 +31,8 @@ from saleroom.sales.domain.lots import Lot
 
 LINE_LOTS_MAX = 100
 """The most lots of one result."""
+NO_LOT = "The result was taken back, and the lot was made for it."
+"""Why a lot that was made on the spot is withdrawn, unless staff give another reason. Everybody can read it."""
 UNUSUAL_TIMES = 10
 """A price of so many times the estimate is more often a slip of the finger than a price."""
 
@@ -133,6 +136,11 @@ def take_back(auction: Auction, log: Sequence[Event], now: datetime) -> list[Eve
         made += undone
         auction = auction.after_all(undone)
     return made
+
+
+def made_on_the_spot(log: Sequence[Event]) -> bool:
+    """Return whether the entry of its result has made a lot: it was called in the instant in which it was made."""
+    return len(log) > 1 and isinstance(log[1], AuctionCalled) and log[1].at == log[0].at
 
 
 def _bid(lot: Lot, called: Auction, log: Sequence[Event], result: Result, now: datetime) -> list[Event]:

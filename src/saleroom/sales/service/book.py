@@ -17,7 +17,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import place_bid
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.recording import advance
-from saleroom.bidding.storage import auctions, bids, event_log
+from saleroom.bidding.storage import bids, event_log
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import book as rules
@@ -25,9 +25,9 @@ from saleroom.sales.domain.book import BookLine, Entered, Line
 from saleroom.sales.domain.book_views import line_view
 from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_lot, get_one
+from saleroom.sales.service.access import get_one
 from saleroom.sales.service.paddles import admitted, with_paddle
-from saleroom.sales.storage import book
+from saleroom.sales.storage import book, lots
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
@@ -58,16 +58,17 @@ def enter(tx: Transaction, token: str, gid: str, line: BookLine, key: Idempotenc
     """
     authenticate(tx, token, Right.RUN_SALE)
     sale = get_one(tx, gid, staff=True)
-    rules.refuse_without_book(sale)
-    lot = get_lot(tx, sale, line.label)
-    if lot.need is not None:
-        raise OfAuctions
-    if lot.auction_id is None:
-        raise UnknownLot
-    auction = auctions.lock(tx, [lot.gid])[lot.gid]
+    lot = lots.find(tx, sale.id, line.label)
+    locked = {} if lot is None else lots.lock_auctions(tx, [lot])
     staff = authenticate(tx, token, Right.RUN_SALE)  # they may have lost it while others held the lock
 
     def do() -> bytes:
+        rules.refuse_without_book(sale)
+        if lot is not None and lot.need is not None:
+            raise OfAuctions
+        if lot is None or lot.gid not in locked:
+            raise UnknownLot
+        auction = locked[lot.gid]
         user = with_paddle(tx, auction, line.paddle)
         _change(tx, staff, auction, user, line)
         found = book.last(tx, auction.id, user.id)

@@ -35,7 +35,14 @@ from saleroom.sales.domain.lots import (
     refuse_contradictory_estimate,
     refuse_if_withdrawn,
 )
-from saleroom.sales.domain.needs import Need, amended, refuse_need_in, refuse_terms_of_auctions, refuse_to_withdraw
+from saleroom.sales.domain.needs import (
+    Need,
+    Stage,
+    amended,
+    refuse_need_in,
+    refuse_terms_of_auctions,
+    refuse_to_withdraw,
+)
 from saleroom.sales.domain.order import refuse_to_renumber
 from saleroom.sales.domain.publication import end_of_another, refuse_contradictory_lot, refuse_to_add
 from saleroom.sales.domain.sale import Sale, refuse_if_over
@@ -210,6 +217,8 @@ def withdraw(
         if lot.need is not None:
             refuse_to_withdraw(lot.need, pledges.tallies(tx, [lot.id])[lot.id])
         after = structs.replace(lot, withdrawn_for=reason)
+        if lot.need is not None and sale.is_draft:
+            after = structs.replace(after, need=structs.replace(lot.need, stage=Stage.NEVER_OFFERED))
         lots.save(tx, [after])
         if not sale.is_draft:
             said = events.LotWithdrawn(at=now, lot=lot.gid, label=label, reason=reason)

@@ -24,7 +24,7 @@ from saleroom.sales.domain import block, events, needs
 from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.errors import NoLotOnBlock, OfAuctions, TooManyPledges, UnknownPaddle, UnknownPledge
 from saleroom.sales.domain.events import SaleEvent
-from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.needs import PLEDGES_MAX, Need, Pledge, Stage
 from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond, refuse_to_bid
@@ -88,7 +88,8 @@ def call(tx: Transaction, sale: Sale, lot: Lot, told: Sequence[SaleEvent]) -> Sa
 
 
 def reopen(tx: Transaction, sale: Sale, lot: Lot, reason: str) -> Sale:
-    """Take the hammer back after another lot was called. Raises NotClosed."""
+    """Take the hammer back after another lot was called. Raises WithdrawnAlready or NotClosed."""
+    refuse_if_withdrawn(lot)
     lots.save(tx, [structs.replace(lot, need=needs.reopen(lot.asked))])
     return sales.record(tx, sale, [events.LotReopened(at=tx.now(), reason=reason, **_which(lot))])
 
@@ -100,7 +101,10 @@ def end(tx: Transaction, some: Sequence[Lot]) -> list[SaleEvent]:
 
 
 def act(tx: Transaction, sale: Sale, lot: Lot, asked: BlockAct) -> Sale:
-    """Do what a clerk asks for on a fund-a-need. Raises BlockChanged, OfAuctions, and as `domain.needs` and `_pledge`."""
+    """Do what a clerk asks for on a fund-a-need.
+
+    Raises BlockChanged, WithdrawnAlready, OfAuctions, and as `domain.needs` and `_pledge`.
+    """
     if asked.act is Act.PLEDGE:
         found = participants.with_paddle(tx, sale.id, asked.paddle or 0)
         if found is None:
@@ -112,6 +116,7 @@ def act(tx: Transaction, sale: Sale, lot: Lot, asked: BlockAct) -> Sale:
     if asked.act not in _ACTS:
         raise OfAuctions
     block.refuse_unless_seen(lot, asked.seen)
+    refuse_if_withdrawn(lot)
     need = lot.asked
     after = _ACTS[asked.act](tx, lot, asked)
     lots.save(tx, [structs.replace(lot, need=after)])

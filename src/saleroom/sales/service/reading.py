@@ -83,5 +83,5 @@ def shown_as(tx: Transaction, viewer: Holder | None, some: Sequence[OfferedLot])
 
 def refuse_unless_shown(lot: Lot, viewer: Holder | None) -> None:
     """Raise UnknownLot for a lot that was never offered, unless staff asks."""
-    if lot.auction_id is None and lot.need is None and not is_staff(viewer):
+    if not lot.is_offered and not is_staff(viewer):
         raise UnknownLot

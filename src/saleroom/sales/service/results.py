@@ -5,7 +5,8 @@ A result is one transaction, for all of its lots or for none. It locks the sale,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 
 import msgspec
@@ -17,19 +18,20 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
+from saleroom.bidding.domain import moderation
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.admission import Bidders
 from saleroom.bidding.service.recording import advance
 from saleroom.bidding.storage import auctions, bids, event_log
-from saleroom.kernel.errors import Invalid, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import block
 from saleroom.sales.domain import results as rules
 from saleroom.sales.domain.errors import LotOnBlock, OfAuctions, UnknownLot
-from saleroom.sales.domain.events import SaleEvent
+from saleroom.sales.domain.events import LotWithdrawn, SaleEvent
 from saleroom.sales.domain.lots import Lot, LotTerms, refuse_if_withdrawn
 from saleroom.sales.domain.result_views import Sheet, result_view, sheet_lot
 from saleroom.sales.domain.results import Below, Result
@@ -146,10 +148,14 @@ def take_back(tx: Transaction, token: str, gid: str, line: Line, key: Idempotenc
         before = _noted(found, locked)
         told: list[SaleEvent] = []
         for lot in found:
-            told += _taken_back(tx, lot, locked[lot.gid], line.reason)[1]
+            log = event_log.read(tx, locked[lot.gid].id)
+            opened, said = _taken_back(tx, lot, locked[lot.gid], line.reason)
+            told += said
+            if opened.leader is None and rules.made_on_the_spot(log):
+                told.append(_withdrawn(tx, lot, opened, line.reason or rules.NO_LOT))
         after = sales.record(tx, sale, told)
         audit.note(tx, staff, Act.RESULT_TAKEN_BACK, gid, before, {"lots": ", ".join(line.labels)}, line.reason)
-        return _view(tx, after, found)
+        return _view(tx, after, _lots(tx, after, line.labels))
 
     return once(tx, staff, key, do)
 
@@ -191,10 +197,13 @@ def _decided(
     admission = _Admission(tx, [locked[lot.gid] for lot in due], result.bidder)
     for lot in due:
         auction = locked[lot.gid]
-        one = msgspec.structs.replace(result, bidder=admission.known_as(auction))
-        log = event_log.read(tx, auction.id)
-        events = rules.decide(lot, auction, log, one, tx.now())
-        admission.take(auction, line.price, auction.after_all(events))
+        with _named(lot):
+            one = msgspec.structs.replace(result, bidder=admission.known_as(auction))
+            log = event_log.read(tx, auction.id)
+            # A lot that the line makes is called in the instant in which it is made: by that it is known later.
+            now = tx.now() if line.name is None else log[0].at
+            events = rules.decide(lot, auction, log, one, now)
+            admission.take(auction, line.price, auction.after_all(events))
         told += block.called(_after(sale, told), None, lot, tx.now())
         told += block.moved(lot, auction.after_all(events[:-1]), _recorded(tx, auction, events), tx.now())
     return sales.record(tx, sale, told), before
@@ -216,10 +225,28 @@ class _Admission:
 
 
 def _taken_back(tx: Transaction, lot: Lot, auction: Auction, reason: str) -> tuple[Auction, list[SaleEvent]]:
-    events = rules.take_back(auction, event_log.read(tx, auction.id), tx.now())
+    with _named(lot):
+        events = rules.take_back(auction, event_log.read(tx, auction.id), tx.now())
     after = _recorded(tx, auction, events)
     event_log.LOG.resume_retention(tx, after.id)  # it is open again, so brokers go on to retain its state
     return after, block.moved(lot, auction, after, tx.now(), reason)
+
+
+def _withdrawn(tx: Transaction, lot: Lot, auction: Auction, reason: str) -> SaleEvent:
+    """Withdraw a lot that its result has made: without that there is nothing to bid on."""
+    advance(tx, auction, moderation.cancel(auction, reason, tx.now()))
+    lots.save(tx, [msgspec.structs.replace(lot, withdrawn_for=reason)])
+    return LotWithdrawn(at=tx.now(), lot=lot.gid, label=lot.label, reason=reason)
+
+
+@contextmanager
+def _named(lot: Lot) -> Iterator[None]:
+    """Have a refusal name the lot of the line that it is about."""
+    try:
+        yield
+    except Refusal as refused:
+        refused.facts.setdefault("label", lot.label)
+        raise
 
 
 def _recorded(tx: Transaction, auction: Auction, events: Sequence[Event]) -> Auction:
@@ -259,9 +286,9 @@ def _lots(tx: Transaction, sale: Sale, labels: Sequence[str]) -> list[Lot]:
     for label in labels:
         lot = lots.find(tx, sale.id, label)
         if lot is None:
-            raise UnknownLot(f"There is no lot {label} in the sale.")
+            raise UnknownLot(f"There is no lot {label} in the sale.", label=label)
         if lot.need is not None:
-            raise OfAuctions
+            raise OfAuctions(label=label)
         found.append(lot)
     return found
 

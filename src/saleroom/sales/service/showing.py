@@ -48,7 +48,7 @@ def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -
     sale = get_one(tx, gid, staff=False)
     words = fold(text).split()[:WORDS_MAX]
     if words:
-        hits = [lot for lot in lots.needs(tx, sale.id) if lot.rank > after and _has(lot, words)]
+        hits = [lot for lot in lots.needs(tx, sale.id) if lot.rank > after and lot.is_offered and _has(lot, words)]
         hits += lots.found(tx, sale.id, words, after=after, limit=limit + 1)
         found = sorted(hits, key=lambda lot: lot.rank)[: limit + 1]
     else:
@@ -58,10 +58,16 @@ def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -
     return CataloguePage(
         sale=sale_view(sale),
         lots=views,
-        covers=covers(tx, [view.gid for view in views]) if views else {},
+        covers=covers(tx, [view.gid for view in views]) | _of_needs(tx, [one.lot for one in shown]) if views else {},
         count=lots.counts(tx, [sale.id])[sale.id],
         next=found[limit - 1].rank if len(found) > limit else None,
     )
+
+
+def _of_needs(tx: Transaction, some: Sequence[Lot]) -> dict[str, Photo]:
+    """Return the first photo of each fund-a-need among lots that has one, by gid."""
+    found = lots.photos_of(tx, [lot.id for lot in some if lot.need is not None])
+    return {lot.gid: found[lot.id][0].photo for lot in some if found.get(lot.id)}
 
 
 def path_of(tx: Transaction, gid: str, label: str) -> str | None:
@@ -70,7 +76,7 @@ def path_of(tx: Transaction, gid: str, label: str) -> str | None:
     A fund-a-need has no page of its own: it is shown in the catalogue.
     """
     found = lots.find(tx, get_one(tx, gid, staff=False).id, label)
-    if found is None or (found.auction_id is None and found.need is None):
+    if found is None or not found.is_offered:
         return None
     return f"/lots/{found.gid}" if found.need is None else f"/catalogues/{gid}?after={found.rank - 1}#lot-{found.label}"
 

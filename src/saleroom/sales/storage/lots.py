@@ -104,7 +104,9 @@ def offered(tx: Transaction, sale_id: int) -> list[OfferedLot]:
 def page(tx: Transaction, sale_id: int, *, after: int, limit: int, public_only: bool = False) -> list[Lot]:
     """Return up to `limit` lots of a sale with a rank above `after`, in the order of calling."""
     found = select(lots).where(lots.c.sale_id == sale_id, lots.c.rank > after).order_by(lots.c.rank).limit(limit)
-    is_offered = or_(lots.c.auction_id.is_not(None), lots.c.need.is_not(None))
+    is_offered = or_(
+        lots.c.auction_id.is_not(None), and_(lots.c.need.is_not(None), lots.c.stage != Stage.NEVER_OFFERED.value)
+    )
     return [_lot(row) for row in tx.execute(found.where(is_offered) if public_only else found)]
 
 

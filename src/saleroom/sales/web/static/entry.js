@@ -109,7 +109,8 @@ function answered(line, ok, status, body) {
   }
   if (!ok) {
     const { code, message, ...facts } = body;
-    const said = doubtOf(code, facts, line.body.price) ?? message;
+    const which = facts.label && line.body.labels?.length > 1 ? fill(words.ofLot, { label: facts.label, why: message }) : message;
+    const said = doubtOf(code, facts, line.body.price) ?? which;
     queue.put({ ...line, state: "refused", refused: { code, facts }, said });
     say(fill(words.refusedSaid, { text: line.text, why: said }));
     load();

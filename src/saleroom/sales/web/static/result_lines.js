@@ -21,10 +21,11 @@ function label(text) {
 }
 
 // An exact amount such as 1234.500 from what people write in their language; null if it is none. `groups` are the marks
-// between thousands, which are all there or none; a dash may stand in place of the decimals.
+// between thousands, which are all there or none: apostrophes are alike, and so are spaces. A dash may stand in place of the
+// decimals.
 function amount(text, { decimal, groups, signs }) {
   const names = signs.map(escaped).join("|");
-  const bare = text.replace(new RegExp(`^(?:${names})|(?:${names})$`, "i"), "");
+  const bare = text.replace(new RegExp(`^(?:${names})|(?:${names})$`, "i"), "").replace(/\u2019/g, "'").replace(/[\u2009\u202f]/g, "\u00a0");
   const grouped = groups.map((mark) => `\\d{1,3}(?:${escaped(mark)}\\d{3})+`).join("|");
   const found = new RegExp(`^(${grouped}|\\d+)(?:${escaped(decimal)}(\\d{1,3})|(?:${escaped(decimal)}|[.])(?:--?|[\u2010-\u2015\u2212]))?$`).exec(bare);
   if (!found) return null;
