@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tests.simulation import planted_sales  # noqa: F401  # it adds to PLANTS
+from tests.simulation import planted_desk, planted_sales  # noqa: F401  # they add to PLANTS
 from tests.simulation.plan import plan
 from tests.simulation.plan_entries import Plan
 from tests.simulation.planted import PLANTS, searched

@@ -11,7 +11,9 @@ import msgspec
 
 from tests.bidding.domain.oracle import AUTHOR
 from tests.bidding.domain.playing import units
+from tests.simulation import need_model
 from tests.simulation.block_oracle import FLOOR, OVER, LiveOracle
+from tests.simulation.need_model import OF_NEEDS
 from tests.simulation.sale_model import SaleModel
 
 if TYPE_CHECKING:
@@ -22,10 +24,17 @@ OF_A_LOT = ("reopen", "decide")
 HEAD = re.compile("-[0-9a-f]{16}")
 
 
+def off_block(sale: SaleModel, gid: str) -> bool:
+    """Whether a lot is not on the block."""
+    return sale.needs[gid].stage != "on_block" if gid in sale.needs else sale.block(gid).stage is None
+
+
 def tagged(sale: SaleModel, seen: str | None) -> bool:
     """Whether `seen` is the tag of the present block: the lot, its version, and how often it changed beside its log."""
     if sale.last is None:
         return seen == "0"
+    if sale.last in sale.needs:
+        return seen == f"{sale.last}-n{sale.needs[sale.last].acts}"
     lot, version = sale.lot(sale.last), sale.block(sale.last).version
     renamed = f"-{lot.renamed}" if lot.renamed else ""
     rest = (seen or "").removeprefix(f"{sale.last}-{version}")
@@ -47,15 +56,23 @@ def act(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         return _end(sale, asked, now)
     if sale.last is None:
         return "no_lot_on_block"
+    gid = sale.last
+    if asked.act == "undo_pledge" and asked.label is not None:
+        labelled = sale.labelled(asked.label)
+        if labelled is None:
+            return "unknown_lot"
+        gid = labelled
+    if gid in sale.needs or asked.act in OF_NEEDS:
+        return need_model.act(sale, gid, asked) if gid in sale.needs else "of_needs"
     if asked.act != "bid" and not tagged(sale, asked.seen):
         return "block_changed"
-    return _on_lot(sale, sale.last, asked, now)
+    return _on_lot(sale, gid, asked, now)
 
 
 def _call(sale: SaleModel, asked: Any, now: datetime) -> str | None:
     if not tagged(sale, asked.seen):
         return "block_changed"
-    on_block = sale.last is not None and sale.block(sale.last).stage is not None
+    on_block = sale.last is not None and not off_block(sale, sale.last)
     if asked.label is not None:
         gid = sale.labelled(asked.label)
         if gid is None:
@@ -67,13 +84,11 @@ def _call(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         gid = waiting[0]
     if on_block:
         return "lot_on_block"
+    if gid in sale.needs:
+        return need_model.call(sale, gid)
     code = sale.play(gid, now, lambda oracle, at: oracle.call(at))
     if code is None:
-        if sale.status == "published":
-            sale.events.append(("sale.running",))
-            sale.status = "running"
-        sale.last = gid
-        sale.tell("lot.called", gid)
+        sale.begin(gid)
     return code
 
 
@@ -81,6 +96,8 @@ def _of_a_lot(sale: SaleModel, asked: Any, now: datetime) -> str | None:
     gid = sale.labelled(asked.label or "")
     if gid is None:
         return "unknown_lot"
+    if gid in sale.needs:
+        return "of_auctions" if asked.act == "decide" else need_model.reopen(sale, gid, asked.reason)
     if asked.act == "reopen":
         code = sale.play(gid, now, lambda oracle, at: oracle.reopen(at))
         if code is None:
@@ -88,7 +105,7 @@ def _of_a_lot(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         return code
     code = sale.play(gid, now, lambda oracle, at: oracle.decide(accepted=asked.accepted))
     if code is None and not sale.over:
-        sale.tell("lot.decided", gid, *_outcome(sale, gid))
+        sale.tell("lot.decided", gid, *outcome(sale, gid))
     return code
 
 
@@ -97,13 +114,15 @@ def _end(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         return "block_changed"
     if sale.status != "running":
         return "sale_not_running"
-    if sale.last is not None and sale.block(sale.last).stage is not None:
+    if sale.last is not None and not off_block(sale, sale.last):
         return "lot_on_block"
-    left = sale.waiting()
+    left = [gid for gid in sale.waiting() if gid not in sale.needs]
     if any(sale.block(gid).leader is not None for gid in left):
         return "bids_uncalled"
     if any(sale.block(gid).hidden for gid in left):
         return "taken_down"
+    for gid in [gid for gid in sale.order if gid in sale.needs and not sale.is_over(gid)]:
+        need_model.end(sale, gid)
     for gid in left:
         sale.play(gid, now, lambda oracle, at: oracle.close_now(AUTHOR, at))
     sale.status = "closed"
@@ -121,7 +140,7 @@ def _on_lot(sale: SaleModel, gid: str, asked: Any, now: datetime) -> str | None:
     elif code is None and was_over and not over:
         sale.tell("lot.reopened", gid, "")
     elif code is None and before is not None and lot.stage is None:
-        sale.tell("lot.closed" if over else "lot.skipped", gid, *(_outcome(sale, gid) if over else ()))
+        sale.tell("lot.closed" if over else "lot.skipped", gid, *(outcome(sale, gid) if over else ()))
     return code
 
 
@@ -162,15 +181,17 @@ def _decide(sale: SaleModel, gid: str, asked: Any, now: datetime) -> str | None:
     return sale.bid(gid, who, place)
 
 
-def _outcome(sale: SaleModel, gid: str) -> tuple[str | None, int | None]:
+def outcome(sale: SaleModel, gid: str) -> tuple[str | None, int | None]:
+    """Return what has become of a lot, and its price if somebody has bought it."""
     lot = sale.block(gid)
     return lot.outcome, lot.price if lot.outcome in ("sold", "conditional") else None
 
 
 def _shown(sale: SaleModel) -> dict[str, Any]:
     """Return what anyone sees of the block."""
-    last = None if sale.last is None else sale.block(sale.last)
-    on_block = last is not None and last.stage is not None
+    need = sale.needs.get(sale.last or "")
+    last = None if sale.last is None or need is not None else sale.block(sale.last)
+    on_block = sale.last is not None and not off_block(sale, sale.last)
     left = [gid for gid in sale.waiting() if not (on_block and gid == sale.last)]
     return {
         "label": None if sale.last is None else sale.labels[sale.last],
@@ -181,6 +202,7 @@ def _shown(sale: SaleModel) -> dict[str, Any]:
         "next": [sale.labels[gid] for gid in left[:NEXT_LOTS]],
         "left": len(left),
         "status": sale.status,
+        "need": None if need is None else (need.stage, need.level, sum(one.amount for one in need.standing)),
     }
 
 
@@ -198,9 +220,14 @@ def agrees(sale: SaleModel, answer: bytes) -> str | None:
         "next": [one["label"] for one in said["nextLots"]],
         "left": said["lotsLeft"],
         "status": said["status"],
+        "need": _need((lot or {}).get("need")),
     }
     differs = {name: (mine[name], theirs[name]) for name in mine if mine[name] != theirs[name]}
     return str(differs) if differs else None
+
+
+def _need(said: dict[str, Any] | None) -> tuple[Any, ...] | None:
+    return None if said is None else (said["stage"], _units(said["level"]), _units(said["total"]))
 
 
 def _units(text: str | None) -> int | None:

@@ -66,6 +66,10 @@ class LiveOracle(Oracle):
     """The versions of all bids that were asked for."""
     named: set[int] = field(default_factory=set)
     """Who was ever named as the bidder of a bid of the floor, as the log shows their names."""
+    absentee: set[int] = field(default_factory=set)
+    """The versions of the bids that staff have entered in the book."""
+    lines: list[tuple[int, int]] = field(default_factory=list)
+    """The lines of the book: the version of the bid that each placed or raised, and its maximum."""
 
     def seen(self) -> dict[str, Any]:
         """Everything that tests compare; the floor is one bidder there."""

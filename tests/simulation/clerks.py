@@ -13,11 +13,13 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing
+from saleroom.sales.domain.views import NeedView
 from saleroom.sales.service import block, lots, ordering, participants
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import money
 from tests.histories import LEADER
 from tests.simulation.clients import LOST, PendingRequest, digest
+from tests.simulation.desk_entries import NEED
 from tests.simulation.evenings import NOBODY, UNKNOWN
 from tests.simulation.judge import request_key
 from tests.simulation.plan_entries import PlannedRequest, Way
@@ -132,19 +134,41 @@ class ClerkRequest(PendingRequest):
         auction = None if shown is None else shown.auction
         ask = Decimal("1.000") if auction is None or auction.minimum_bid is None else Decimal(auction.minimum_bid)
         more: dict[str, Any] = {}
-        if act in (Act.BID, Act.ASK):
+        if shown is not None and shown.need is not None:
+            act, more = self._of_need(act, shown.need, said)
+            shown = None
+        elif act in (Act.BID, Act.ASK):
             more["amount"] = max(Decimal("0.000"), ask + money(said.get("amount", 0)))
             more["channel"] = Channel(said.get("channel", "floor"))
-        if act in (Act.BID, Act.NAME, Act.RETRACT):
+        if act in (Act.BID, Act.NAME, Act.RETRACT, Act.PLEDGE):
             more["paddle"] = self._paddle(said["whose"])
         if "label" in said:
             more["label"] = self._label(said["label"])
+        elif self._entry.lot:
+            more["label"] = self._sale.labels[NEED]
         if act is Act.REOPEN:
             more["reason"] = "Somebody called."
         return BlockAct(act=act, seen=view.tag, accepted=said.get("accepted", False), **more)
 
+    def _of_need(self, act: Act, need: NeedView, said: dict[str, Any]) -> tuple[Act, dict[str, Any]]:
+        """Return an act as a clerk means it who sees a fund-a-need: paddles are raised at its level."""
+        level, by = Decimal(need.level or need.levels[0]), money(said.get("amount", 0))
+        if act is Act.BID:
+            said["whose"] = 7 if said.get("whose") is None else said["whose"]  # nobody gives for the floor
+            channel = Channel(said.get("channel", "floor"))
+            return Act.PLEDGE, {"amount": level + by, "channel": channel, "again": self._entry.number % 3 == 0}
+        if act in (Act.ASK, Act.WARN):
+            return Act.LEVEL, {} if act is Act.WARN else {"amount": max(Decimal("0.000"), level + by)}
+        if act in (Act.NAME, Act.RETRACT):
+            newest = need.last_pledges[0].pledge if need.last_pledges else 1
+            mine = {} if act is Act.NAME else {"label": self._sale.labels[NEED]}
+            return Act.UNDO_PLEDGE, {"pledge": max(1, newest - self._entry.number % 2), **mine}
+        return act, {}
+
     def _finishing(self, view: BlockView, said: dict[str, Any]) -> BlockAct | None:
         """Return the next act on the way to the hammer, None if nothing is on the block."""
+        if view.on_block is not None and view.on_block.need is not None:
+            return BlockAct(act=Act.SKIP if said["skips"] else Act.SELL, seen=view.tag)
         if view.on_block is None or view.on_block.auction is None:
             return None
         auction = view.on_block.auction
@@ -169,6 +193,8 @@ class ClerkRequest(PendingRequest):
         last = self._sale.last
         if whose != LEADER or last is None:
             return whose
+        if last in self._sale.needs:
+            return 7
         lot = self._sale.lot(last)
         return 7 if lot.oracle.leader is None else lot.who(lot.oracle.leader)
 

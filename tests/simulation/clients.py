@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -15,7 +16,8 @@ from saleroom.bidding.service import auctions, bidding, moderation
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.kernel.errors import Busy, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.sales.service import clocks
+from saleroom.sales.service import clocks, needs
+from saleroom.storage.database import Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from tests.bidding.domain.oracle import SECOND, Amend, Bid
 from tests.bidding.domain.playing import at, changed, draft, money, refusal_code
@@ -25,6 +27,7 @@ from tests.simulation.broker import PREFIX
 from tests.simulation.evenings import NOBODY
 from tests.simulation.judge import request_key
 from tests.simulation.model import ModelAuction, micros
+from tests.simulation.need_model import NeedModel
 from tests.simulation.plan_entries import NewLot, PlannedRequest, Way, absolute
 from tests.simulation.sale_model import SALE
 from tests.simulation.world import Process, World, told
@@ -36,6 +39,11 @@ NEAR_MAX = 12.0
 ANSWER_SECONDS_MAX = 120.0
 LOST: Any = object()
 """Stands for an answer that does not come."""
+
+
+def give(tx: Transaction, token: str, gid: str, amount: Decimal, again: bool, once: IdempotencyKey) -> bytes:
+    """Give online; the judge sees all arguments."""
+    return needs.give(tx, token, gid, amount, once, again=again)
 
 
 class PendingRequest:
@@ -65,6 +73,11 @@ class PendingRequest:
         gid = self._gids.get(entry.lot) if entry.lot != NOBODY else self._on_block()
         if gid is None:
             return
+        sale = self._world.judge.model.sale
+        if sale is not None and gid in sale.needs:
+            if entry.what == "bid":
+                await self._give(entry, sale.needs[gid])
+            return
         await self._wait_for(gid)
         if entry.what == "look":
             await self._look(gid)
@@ -77,6 +90,15 @@ class PendingRequest:
         """Return the lot that was called last."""
         sale = self._world.judge.model.sale
         return None if sale is None else sale.last
+
+    async def _give(self, entry: PlannedRequest, need: NeedModel) -> None:
+        """Give at the level, or now and then at another one: what is on the block is a fund-a-need."""
+        self._who = 2 if entry.who == LEADER else entry.who
+        level = need.levels[0] if need.level is None else need.level
+        amount = money(level + (0 if entry.amount is None else max(0, entry.amount.delta)))
+        said = amount, entry.number % 2 == 0
+        values = (self._tokens[self._who], SALE, *said, IdempotencyKey(self._key, digest((self._who, said))))
+        await self._ask(lambda process: process.database.write(give, *values))
 
     def _standing(self, gid: str) -> ModelAuction:
         return self._world.judge.model.auctions[gid]

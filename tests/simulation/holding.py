@@ -5,20 +5,25 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from msgspec import structs
+
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms
+from saleroom.sales.domain.needs import Need
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
 from saleroom.sales.service import managing, participants
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction
-from tests.bidding.domain.oracle import Oracle, Terms
+from tests.bidding.domain.oracle import DEFAULT_TIERS, Oracle, Terms
 from tests.bidding.domain.playing import T0, at, ladder, money
 from tests.histories import PEOPLE
 from tests.simulation.block_oracle import LiveOracle
+from tests.simulation.desk_entries import NEED, need_of
 from tests.simulation.evenings import GUESTS, Evening, evening
 from tests.simulation.model import ModelAuction
+from tests.simulation.need_model import NeedModel
 from tests.simulation.plan_entries import CLERKS, STAFF
 from tests.simulation.sale_model import SALE, SaleModel
 from tests.simulation.world import World
@@ -31,7 +36,11 @@ def hold_evening(world: World, tx: Transaction) -> None:
         id=0, gid=SALE, owner=Party(world.users[STAFF], PEOPLE[STAFF]), terms=_terms(plan), created_at=tx.now()
     )
     stored = sales.add(tx, draft)
-    lots.add(tx, [_lot(stored, rank, one) for rank, one in enumerate(plan.lots, 1)])
+    in_order = [_lot(stored, rank, one) for rank, one in enumerate(plan.lots, 1)]
+    if plan.live:
+        place, levels = need_of(world.plan.seed)
+        in_order.insert(place, _need(stored, len(in_order) + 1, levels))
+    lots.add(tx, [structs.replace(lot, rank=rank) for rank, lot in enumerate(in_order, 1)])
     managing.publish(tx, world.tokens[STAFF], SALE)
     sale = model.sale = SaleModel(
         model,
@@ -48,8 +57,10 @@ def hold_evening(world: World, tx: Transaction) -> None:
         world.gids[number] = gid
         oracle = LiveOracle(terms) if plan.live else Oracle(_opening(terms, plan))
         model.auctions[gid] = ModelAuction(STAFF, oracle, 0)
-        sale.order.append(gid)
         sale.labels[gid] = str(number)
+    sale.order = [lot.gid for lot in in_order]
+    if plan.live:
+        sale.labels[NEED], sale.needs[NEED] = str(len(in_order)), NeedModel(need_of(world.plan.seed)[1])
     if not plan.live:
         sale.settle(0)
     for limit, (who, paddle) in zip(plan.limits, GUESTS.items(), strict=True):
@@ -57,6 +68,11 @@ def hold_evening(world: World, tx: Transaction) -> None:
         known = participants.admit(tx, world.tokens[CLERKS[0]], SALE, newcomer)
         model.people[known.participant.user.id] = who
         model.decided("admit", (world.tokens[CLERKS[0]], SALE, newcomer), known, tx.now())
+
+
+def _need(sale: Sale, number: int, levels: tuple[int, ...]) -> Lot:
+    lot = _lot(sale, number, Terms(min(levels), None, None, None, None, None, DEFAULT_TIERS))
+    return structs.replace(lot, gid=NEED, need=Need(levels=tuple(money(level) for level in levels)))
 
 
 def _opening(terms: Terms, plan: Evening) -> Terms:

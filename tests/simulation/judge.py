@@ -21,14 +21,16 @@ from saleroom.bidding.domain.views import auction_view, event_from_parts
 from saleroom.bidding.storage import auctions, event_log
 from saleroom.bidding.storage.tables import events
 from saleroom.kernel.errors import Refusal
+from saleroom.sales.storage.tables import lots
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from tests.bidding.domain.oracle import Row
 from tests.bidding.domain.playing import refusal_code, seen, units
 from tests.histories import PEOPLE
 from tests.simulation.block_oracle import FLOOR, LiveOracle
-from tests.simulation.model import Model, ModelMismatch
+from tests.simulation.model import Model
 from tests.simulation.properties import AuctionProperties
+from tests.simulation.sale_decisions import ModelMismatch
 from tests.simulation.sale_judge import SaleJudge
 from tests.simulation.sale_model import SALE
 
@@ -141,6 +143,13 @@ class Judge:
     def published(self) -> None:
         """Take note of a sale that was published before anything else."""
         self.of_sale = SaleJudge(self, self._last_of_sale)
+        self.model.gid_of = self._gid_of
+
+    def _gid_of(self, label: str) -> str:
+        """Return the gid of a lot that was just added."""
+        with self._begun() as connection:
+            found = connection.execute(select(lots.c.gid).where(lots.c.label == label)).scalar_one()
+        return str(found)
 
     def _decide(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
         self.trace(f"{use_case} {_short(args)} -> {_short(answer)}")

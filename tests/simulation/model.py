@@ -38,18 +38,13 @@ from tests.bidding.domain.oracle import (
 )
 from tests.bidding.domain.playing import T0, refusal_code, units
 from tests.bidding.domain.voids import Clock, Moderate, Void
-from tests.simulation import people_model
-from tests.simulation.block_model import OF_A_LOT, act, agrees
-from tests.simulation.plan_entries import CLERKS, STAFF
+from tests.simulation.plan_entries import STAFF
+from tests.simulation.sale_decisions import OF_SALES, ONCE, ModelMismatch, allowed, decided_in
 from tests.simulation.sale_model import SALE, SaleModel, follow
 
 OUTAGE = timedelta(seconds=10)
 MICROSECOND = timedelta(microseconds=1)
 Answer = bytes | Refusal | None
-
-
-class ModelMismatch(Exception):
-    """The house decided otherwise than the model."""
 
 
 @dataclass
@@ -113,6 +108,8 @@ class Model:
     heartbeat: datetime | None = None
     sale: SaleModel | None = None
     """The sale of all lots, if they are those of one."""
+    gid_of: Callable[[str], str] = str
+    """Finds the gid of a lot that a result has made, by its label."""
     people: dict[int, int] = field(default_factory=dict)
     """From a user's number in the database to their place in `PEOPLE`."""
     _checked: set[str] = field(default_factory=set)
@@ -236,36 +233,17 @@ class Model:
             self._of_sale().settle(micros(now))
         elif use_case == "follow":
             self._follow(now)
-        elif use_case in _OF_SALES:
+        elif use_case in OF_SALES:
             token, _, *said = args
-            once = said.pop() if use_case in ("act", "withdraw") else None
-            if use_case == "register" or self.person(token, now) in {None, *_allowed(use_case, said)}:
-                self._once(token, once, answer, now, lambda who: self._in_sale(use_case, who, said, answer, now))
+            once = said.pop() if use_case in ONCE else None
+            if use_case in ("register", "give") or self.person(token, now) in {None, *allowed(use_case, said)}:
+                self._once(token, once, answer, now, lambda who: decided_in(self, use_case, who, said, answer, now))
             else:
                 expect("missing_right", answer, use_case)
 
-    def _in_sale(self, use_case: str, person: int, said: list[Any], answer: Any, now: datetime) -> str | None:
-        sale = self._of_sale()
-        match use_case:
-            case "act":
-                code = act(sale, said[0], now)
-                if code is None and isinstance(answer, bytes) and (differs := agrees(sale, answer)):
-                    raise ModelMismatch(f"the block (the model's, the house's): {differs}")
-                return code
-            case "withdraw":
-                return sale.withdraw(said[0], said[1], now)
-            case "set_order":
-                return sale.set_order(said[0], said[1], now)
-            case "change":
-                return people_model.change(sale, said[0], said[1])
-            case "check_in":
-                return people_model.check_in(sale, said[0], said[1])
-            case "merge":
-                return people_model.merge(sale, said[0], said[1])
-        gid = "" if isinstance(answer, Refusal) else answer.participant.gid
-        if use_case == "register":
-            return people_model.register(sale, person, gid)
-        return people_model.admit(sale, self.people[answer.participant.user.id], gid, said[0])
+    def put_up(self, gid: str, oracle: Oracle, now: datetime) -> None:
+        """A lot is added to the published sale."""
+        self.auctions[gid] = ModelAuction(STAFF, oracle, micros(now))
 
     def _follow(self, now: datetime) -> None:
         """Move the ends that come too early."""
@@ -326,15 +304,6 @@ def _due(oracle: Oracle, now: int) -> bool:
     """Whether the start or the end of a lot has come."""
     at = oracle.lot.starts if oracle.status == "scheduled" else oracle.lot.ends
     return at is not None and oracle.paused is None and at <= now
-
-
-def _allowed(use_case: str, said: list[Any]) -> set[int]:
-    """Return who may do something in a sale."""
-    above = use_case in ("withdraw", "set_order") or (use_case == "act" and said[0].act in OF_A_LOT)
-    return {STAFF} if above else {STAFF, *CLERKS}
-
-
-_OF_SALES = ("act", "withdraw", "set_order", "register", "admit", "change", "check_in", "merge")
 
 
 def expect(code: str | None, answer: Answer, what: str) -> None:

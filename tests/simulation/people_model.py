@@ -78,6 +78,7 @@ def merge(sale: SaleModel, gid: str, into: str) -> str | None:
     if one is None or other is None or who is None or whom is None:
         return "unknown_participant"
     mine, theirs = has_bid(sale, who), has_bid(sale, whom)
+    seen_to_bid = _has_bid_on_auctions(sale, who)
     if mine and (theirs or not one.is_guest):
         return "bids_stay"
     shown = one if mine or (not theirs and other.paddle is None) else other
@@ -91,11 +92,13 @@ def merge(sale: SaleModel, gid: str, into: str) -> str | None:
     else:
         standing, limit = "pending", other.limit
     name = other.name if theirs else None
-    if not theirs and shown.paddle is not None and (mine or sale.names == "paddles" or other.is_guest):
+    if not theirs and shown.paddle is not None and (seen_to_bid or sale.names == "paddles" or other.is_guest):
         name = f"#{shown.paddle}"
     sale.people[whom] = Participant(other.gid, standing, limit, shown.paddle, other.is_guest, shown.online, name)
     del sale.people[who]
-    for lot in (sale.lot(each) for each in sale.order):
+    for need in sale.needs.values():
+        need.move(who, whom)
+    for lot in (sale.lot(each) for each in sale.order if each not in sale.needs):
         if block_oracle.has_bid(lot.oracle, lot.who(who)):
             lot.renamed += 1
             block_oracle.move(lot.oracle, lot.who(who), lot.who(whom))
@@ -103,8 +106,13 @@ def merge(sale: SaleModel, gid: str, into: str) -> str | None:
 
 
 def has_bid(sale: SaleModel, who: int) -> bool:
-    """Whether others have seen a person bid, in the hall too."""
-    return any(block_oracle.has_bid(sale.lot(gid).oracle, sale.lot(gid).who(who)) for gid in sale.order)
+    """Whether others have seen a person bid or give, in the hall too."""
+    return _has_bid_on_auctions(sale, who) or any(need.has_pledged(who) for need in sale.needs.values())
+
+
+def _has_bid_on_auctions(sale: SaleModel, who: int) -> bool:
+    lots = [sale.lot(gid) for gid in sale.order if gid not in sale.needs]
+    return any(block_oracle.has_bid(lot.oracle, lot.who(who)) for lot in lots)
 
 
 def _found(sale: SaleModel, gid: str) -> tuple[int | None, Participant | None]:

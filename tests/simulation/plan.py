@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.bidding.domain.oracle import DEFAULT_TIERS, SECOND, SoftCloseRule, Terms
 from tests.histories import LEADER, PEOPLE, Relative
+from tests.simulation.desk_entries import desk_entries, without_console
 from tests.simulation.evenings import evening_entries, kind_of
 from tests.simulation.plan_entries import LASTS, STAFF, Entry, NewLot, Plan, PlannedRequest, PlannedTrouble, Way
 from tests.simulation.troubles import WEIGHTS, Trouble
@@ -50,11 +51,13 @@ def plan(seed: int) -> Plan:
 
 def _evening(chance: Random, seed: int, processes: int, policies: tuple[str, ...]) -> Plan:
     """Return the plan of a seed whose lots are those of a published sale."""
-    entries: list[Entry] = [*evening_entries(seed)]
+    at_sale = evening_entries(seed)
+    entries: list[Entry] = [*(without_console(seed, at_sale) if kind_of(seed) == "live" else at_sale)]
     entries += [_fault(chance, processes) for _ in range(chance.choice((0, 2, 3, 4, 5)))]
     if kind_of(seed) == "timed" and chance.random() < 0.6:
         # The house is away while lots end.
         entries.append(PlannedTrouble(0, _moment(chance, 8.0) + 4.0, Trouble.OUTAGE, 1, chance.choice((9.0, 12.0))))
+    entries += desk_entries(seed) if kind_of(seed) == "live" else []
     numbered = [replace(entry, number=n) for n, entry in enumerate(entries, 1)]
     return Plan(seed, processes, policies, tuple(_reusing(seed, numbered)))
 

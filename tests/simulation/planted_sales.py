@@ -28,7 +28,7 @@ admission: Any = admission_of_sales
 auctions_as_values: Any = auction_as_value
 
 
-@plant(2)
+@plant(5)
 @contextmanager
 def any_ask() -> Iterator[None]:
     """An online bid at another ask is taken."""
@@ -55,7 +55,7 @@ def after_the_hammer() -> Iterator[None]:
         yield
 
 
-@plant(2)
+@plant(17)
 def sold_to_the_floor() -> Any:
     """A lot is sold without a paddle."""
     return patch.object(calling, "_refuse_unknown_bidder", lambda auction: None)
@@ -81,7 +81,7 @@ def undone_bid_leads() -> Any:
     return patch.object(voiding.BidBook, "without", lambda self, auction, version: auction)
 
 
-@plant(5)
+@plant(2)
 @contextmanager
 def revived_by_a_retraction() -> Iterator[None]:
     """A retraction revives the bid before."""
@@ -117,7 +117,7 @@ def stale_act() -> Any:
     return patch.object(block_of_sale, "refuse_unless_seen", lambda last, seen: None)
 
 
-@plant(2)
+@plant(5)
 def repeated_act() -> Any:
     """A repeated act of a clerk is done twice."""
     return patch.object(block, "once", lambda tx, staff, key, do: do())

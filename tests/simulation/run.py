@@ -35,15 +35,17 @@ from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms
-from saleroom.sales.service import participants
+from saleroom.sales.service import lots, participants
 from saleroom.sales.storage import sales
 from saleroom.sales.storage import tables as sale_tables
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
+from tests.simulation import desk
 from tests.simulation.broker import PREFIX
 from tests.simulation.clerks import ENTRIES, ClerkRequest
 from tests.simulation.clients import PendingRequest
+from tests.simulation.desk import DeskRequest
 from tests.simulation.evenings import kind_of
 from tests.simulation.holding import hold_evening
 from tests.simulation.judge import Breach
@@ -142,7 +144,8 @@ async def _happen(world: World, entry: Entry) -> None:
         await asyncio.sleep(entry.seconds + 0.01)
     else:
         world.trace(f"{entry.number} {entry}")
-        made = ClerkRequest if isinstance(entry, PlannedRequest) and entry.what in ENTRIES else PendingRequest
+        what = entry.what if isinstance(entry, PlannedRequest) else ""
+        made = ClerkRequest if what in ENTRIES else DeskRequest if what in desk.ENTRIES else PendingRequest
         await made(world, entry).run()
 
 
@@ -252,6 +255,7 @@ def _without_chance(world: World) -> Iterator[None]:
         patch.object(auctions, "begin_ledger", _begin_in_sale if kind_of(world.plan.seed) == "loose" else begin_ledger),
         patch.object(accounts, "secrets", _Secrets(chance)),
         patch.object(participants, "secrets", _Secrets(chance)),
+        patch.object(lots, "secrets", _Secrets(chance)),
         _logged(world),
     ):
         yield

@@ -76,10 +76,12 @@ class SaleJudge:
         """Keep the tags of the block, and see that one lot at a time is on it."""
         stored = sales.get(tx, SALE)
         assert stored is not None, "it was published"
-        now = tag(None if stored.block is None else auctions.get(tx, stored.block))
+        gid = stored.block or ""
+        now = tag(auctions.get(tx, gid) or lots.by_gid(tx, stored.id, gid))
         if now != self._judge.tags[-1]:
             self._judge.tags.append(now)
         on_block = [gid for gid, known in self._judge.known.items() if known.auction.block is not None]
+        on_block += [lot.gid for lot in lots.needs(tx, stored.id) if lot.block is not None]
         if on_block and on_block != [stored.block]:
             self._judge.fail("one lot at a time is on the block", f"{on_block}, and {stored.block} was called last")
 
@@ -107,9 +109,17 @@ def _told(kind: str, data: dict[str, Any]) -> tuple[Any, ...]:
     """Return an event as the model has it."""
     if kind == "order.set":
         return (kind, tuple(data["labels"]), data["renumbered"])
+    if kind == "level.set":
+        return (kind, data["label"], _units(data["amount"]))
+    if kind.startswith("pledge."):
+        return (kind, data["label"], data["pledge"], _units(data["amount"]), _units(data["total"]), data["pledges"])
     if not kind.startswith("lot."):
         return (kind,)
     if kind in ("lot.closed", "lot.decided"):
-        price = None if data["price"] is None else int(data["price"].replace(".", ""))
+        price = None if data["price"] is None else _units(data["price"])
         return (kind, data["label"], data["outcome"], price)
     return (kind, data["label"], *([data["reason"]] if "reason" in data else []))
+
+
+def _units(text: str) -> int:
+    return int(text.replace(".", ""))

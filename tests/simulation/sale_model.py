@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.bidding.domain.oracle import AUTHOR, Amend
 from tests.bidding.domain.voids import Moderate
+from tests.simulation import need_model
 from tests.simulation.block_oracle import FLOOR, OVER, LiveOracle
+from tests.simulation.need_model import NeedModel
 
 if TYPE_CHECKING:
     from tests.simulation.model import Model, ModelAuction
@@ -55,6 +57,10 @@ class SaleModel:
     """The gids of the lots, in the order of calling."""
     labels: dict[str, str] = field(default_factory=dict)
     withdrawn: set[str] = field(default_factory=set)
+    needs: dict[str, NeedModel] = field(default_factory=dict)
+    """The fund-a-needs among the lots; all others are auctions."""
+    made_on_the_spot: set[str] = field(default_factory=set)
+    """The lots that the entry of a result has made."""
     last: str | None = None
     """The lot that was called last."""
     people: dict[int, Participant] = field(default_factory=dict)
@@ -118,6 +124,8 @@ class SaleModel:
 
     def owes(self, gid: str, who: int) -> int:
         """Return what a person owes and may come to owe on one lot."""
+        if gid in self.needs:
+            return self.needs[gid].owed_by(who)
         lot = self.lot(gid)
         oracle = lot.oracle
         if oracle.leader is None or oracle.leader != lot.who(who):
@@ -134,6 +142,20 @@ class SaleModel:
         """Add an event about a lot to the log."""
         self.events.append((kind, self.labels[gid], *more))
 
+    def begin(self, gid: str) -> None:
+        """A lot was called; the first call begins the sale."""
+        if self.status == "published":
+            self.events.append(("sale.running",))
+            self.status = "running"
+        self.last = gid
+        self.tell("lot.called", gid)
+
+    def is_over(self, gid: str) -> bool:
+        """Whether a lot can be called no more."""
+        if gid in self.needs:
+            return self.needs[gid].stage == "closed" or gid in self.withdrawn
+        return self.lot(gid).oracle.status in OVER
+
     def labelled(self, label: str) -> str | None:
         """Return the lot with a label."""
         return next((gid for gid, own in self.labels.items() if own == label), None)
@@ -146,7 +168,7 @@ class SaleModel:
         """Return the lots that are not over: those after the last called one, then those before it and itself."""
         place = -1 if self.last is None else self.order.index(self.last)
         left = [*self.order[place + 1 :], *self.order[: place + 1]]
-        return [gid for gid in left if self.lot(gid).oracle.status not in OVER]
+        return [gid for gid in left if not self.is_over(gid)]
 
     def set_order(self, labels: list[str] | None, first: int | None, now: datetime) -> str | None:
         """Put the lots in another order, and perhaps give them new numbers."""
@@ -168,7 +190,8 @@ class SaleModel:
         return None
 
     def _deal_ends(self, gids: list[str], now: datetime) -> str | None:
-        in_turn = [one for one in self.order if one not in self.withdrawn and self.lot(one).oracle.status not in OVER]
+        of_auctions = [one for one in self.order if one not in {*self.withdrawn, *self.needs}]
+        in_turn = [one for one in of_auctions if not self.is_over(one)]
         ends = [self.lot(gid).oracle.lot.ends for gid in in_turn]
         dealt = list(zip([gid for gid in gids if gid in in_turn], ends, strict=True))
         moved = [(gid, end) for gid, end in dealt if end is not None and end != self.lot(gid).oracle.lot.ends]
@@ -190,7 +213,8 @@ class SaleModel:
         gid = self.labelled(label)
         if gid is None or gid in self.withdrawn:
             return "unknown_lot" if gid is None else "lot_withdrawn"
-        code = self.lot(gid).do(Moderate("cancel"), now)
+        need = self.needs.get(gid)
+        code = self.lot(gid).do(Moderate("cancel"), now) if need is None else need_model.withdrawn(need)
         if code is None:
             self.withdrawn.add(gid)
             self.tell("lot.withdrawn", gid, reason)
