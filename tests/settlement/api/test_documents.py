@@ -103,6 +103,17 @@ def test_a_buyer_is_invoiced_and_a_consignor_gets_a_statement(sold: Sold) -> Non
     assert ([statement], None) == (following["documents"], following["next"])
 
 
+def test_documents_of_somebody_who_was_erased_stay_as_they_were_issued(sold: Sold) -> None:
+    """The law wants the name in them for years; of the consignor the house keeps the code alone besides."""
+    sent = {"documentKind": "statement", "consignor": sold.code}
+    statement = sold.cashier.json("POST", f"/sales/{sold.gid}/documents", json=sent)
+    sold.manager.json("POST", f"/staff/users/{sold.kurt.name}/erasure", json={"reason": "He asked for it."})
+    after = sold.cashier.json("GET", f"/documents/{statement['document']}")
+    assert ("Kurt", statement) == (after["party"]["partyName"], after)
+    [one] = [it for it in sold.manager.json("GET", "/consignors")["consignors"] if it["code"] == sold.code]
+    assert (sold.code, "", None) == (one["name"], one["contact"], one["username"])
+
+
 def test_lines_are_taken_back_by_credit_notes(sold: Sold) -> None:
     """First one lot, then the rest; the lot can be invoiced again, and the numbers have no gap."""
     first = sold.invoice().json()
