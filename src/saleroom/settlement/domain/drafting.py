@@ -48,7 +48,9 @@ def _line(lot: BilledLot, charge: Charge, language: str) -> Line:
     item = ITEMS[charge.item][language == "de"]
     name = lot.name if len(lot.name) <= NAME_MAX else f"{lot.name[: NAME_MAX - 1].rstrip()}…"
     return Line(
-        text=f"{name}: {item}" if charge.item is Item.HAMMER else item,
+        text=f"{name}: {item}"
+        if charge.item is Item.HAMMER or (charge.item is Item.DONATION and not lot.bill.consignor)
+        else item,
         net=charge.amount,
         scheme=lot.bill.scheme,
         rate=charge.rate,

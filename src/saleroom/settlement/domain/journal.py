@@ -65,12 +65,14 @@ class Posting(Struct, frozen=True):
 class Kind(StrEnum):
     """What an entry is about: what a lot came to, money that moved, or an entry that is taken back.
 
-    `NETTING` sets off what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay.
+    `PLEDGE` is what somebody has given on a fund-a-need since the entry before, less if pledges were undone. `NETTING` sets off
+    what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay.
     """
 
     LOT = "lot"
     PAYMENT = "payment"
     REVERSAL = "reversal"
+    PLEDGE = "pledge"
     NETTING = "netting"
     ROUNDING = "rounding"
 
@@ -146,6 +148,11 @@ class Paid(Struct, frozen=True):
 
     method: Method
     amount: Decimal
+
+
+def of_pledge(user: int, more: Decimal) -> tuple[Posting, ...]:
+    """Return the postings that let somebody owe so much more of pledges, all of which is donated."""
+    return Posting(Account(Book.BUYERS, user), more), Posting(Account(Book.DONATIONS), -more)
 
 
 def of_netting(buyer: Account, consignor: Account, amount: Decimal) -> tuple[Posting, ...]:

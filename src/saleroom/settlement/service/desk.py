@@ -51,7 +51,7 @@ from saleroom.settlement.domain.journal import (
     split,
     way,
 )
-from saleroom.settlement.service import document_money, receipts
+from saleroom.settlement.service import document_money, pledging, receipts
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
 from saleroom.settlement.storage import journal
@@ -283,7 +283,10 @@ def desk_view(
         paddle=buyer.paddle,
         username=buyer.username,
         person_name=buyer.name,
-        settled_lots=_lots(book, lambda result: result.buyer == buyer.id),
+        settled_lots=[
+            *_lots(book, lambda result: result.buyer == buyer.id),
+            *(settled_lot(one.label, one.name, one.bill) for one in pledging.given(tx, sale, buyer.id)),
+        ],
         money=_money(tx, sale, account),
         owed=f"{owed:.3f}",
         owed_in_cash=f"{in_cash(max(owed, ZERO), currency):.3f}",

@@ -36,11 +36,13 @@ def document_faults(tx: Transaction) -> Iterator[str]:
 
 def _marks(tx: Transaction) -> Iterator[str]:
     """Yield the faults in the rows that say which lots are on which document, and which lines are taken back."""
+    free = {"", *documents.needs(tx)}
     billed, credited = set[tuple[str, str, int]](), set[tuple[int, int, int]]()
     for one in documents.readable(tx):
         if one.document.kind in CREDITABLE:
             taken = documents.credited(tx, one.id)
-            left = {line.lot for place, line in enumerate(one.document.lines) if line.lot and place not in taken}
+            lines = enumerate(one.document.lines)
+            left = {line.lot for place, line in lines if line.lot not in free and place not in taken}
             billed |= {(one.document.kind.value, lot, one.id) for lot in left}
         if one.credits_id is not None:
             credited |= {

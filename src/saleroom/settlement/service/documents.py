@@ -27,11 +27,13 @@ from saleroom.storage.database import Transaction
 def issue(tx: Transaction, draft: Draft, owner: Owner, lots: Mapping[str, int]) -> Issued:
     """Issue a document within the transaction of what it is about; `lots` are the numbers of its lots by gid.
 
+    A fund-a-need is not among them: many are invoiced for it.
+
     Raises Contradiction, or LotOnDocument if one of its lots is on another document of this kind.
     """
     made = _issue(tx, draft, owner)
     try:
-        documents.bill(tx, draft.kind, {lots[line.lot] for line in draft.lines if line.lot}, made.id)
+        documents.bill(tx, draft.kind, {lots[line.lot] for line in draft.lines if line.lot in lots}, made.id)
     except IntegrityError:
         raise LotOnDocument from None
     return made

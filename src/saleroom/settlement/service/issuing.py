@@ -33,6 +33,8 @@ from saleroom.settlement.service import documents
 from saleroom.settlement.service.billing import billed, decided
 from saleroom.settlement.service.desk import find_buyer
 from saleroom.settlement.service.document_money import invoiced, paid_on, payments_on, view_of
+from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage.documents import Owner
 from saleroom.storage.database import Transaction
@@ -82,6 +84,9 @@ def issue(
         on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
         left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
         bills = billed(tx, left, decimals(head.currency))
+        if order.kind is Kind.INVOICE and known.owner.user_id is not None:
+            bring_up_to_date(tx, sale, staff.id, decimals(head.currency))
+            bills += to_invoice(tx, sale, known.owner.user_id, order.language)
         said = (
             buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
         )
@@ -95,7 +100,7 @@ def issue(
             party=order.party if order.party.name else structs.replace(order.party, name=known.name),
             sale=sale.terms.title,
             account=known.account,
-            supplied_on=max(auction.changed_at for _, auction in left).date(),
+            supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
             due_on=order.due_on,
             bank=head.bank if order.kind is Kind.INVOICE else None,
             lines=said,

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome
-from saleroom.kernel.money import LIMIT
+from saleroom.kernel.money import LIMIT, STEP, ZERO
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.storage import lots
+from saleroom.sales.storage import lots, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import version_for
-from saleroom.settlement.domain.journal import Kind, Result, Settled, is_balanced, of_lot, reversed_
+from saleroom.settlement.domain.journal import Kind, Result, Settled, is_balanced, of_lot, of_pledge, reversed_
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.service.billing import channel_of
 from saleroom.settlement.storage import journal, rates
@@ -59,7 +59,25 @@ def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> Sa
         elif settled is not None:
             _post_lot(tx, sale, one.lot.id, settled, by_id)
             changed = True
+    too_large += _follow_pledges(tx, sale, offered, by_id)
     return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted, tuple(too_large))
+
+
+def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_id: int) -> list[str]:
+    """Post what was given on each fund-a-need since the last time, or undone; return those of which no amount can say it."""
+    needs = [one.lot for one in offered if one.lot.need is not None]
+    if not needs:
+        return []
+    posted, too_large = journal.pledged(tx, sale.id), list[str]()
+    for lot in needs:
+        given = pledges.given(tx, lot.id)
+        for user in sorted({*given, *(user for number, user in posted if number == lot.id)}):
+            more = (given.get(user, ZERO) - posted.get((lot.id, user), ZERO)).quantize(STEP)
+            if more > LIMIT:
+                too_large.append(lot.label)
+            elif more:
+                journal.add(tx, sale.id, Kind.PLEDGE, of_pledge(user, more), by_id, lot_id=lot.id)
+    return too_large
 
 
 def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: int) -> None:

@@ -174,6 +174,11 @@ def readable(tx: Transaction) -> Iterator[Issued]:
             yield _issued(row)
 
 
+def needs(tx: Transaction) -> list[str]:
+    """Return the gid of each fund-a-need of the house: it is on the invoices of many."""
+    return [*tx.execute(select(lots.c.gid).where(lots.c.need.is_not(None))).scalars()]
+
+
 def lots_on(tx: Transaction) -> set[tuple[str, str, int]]:
     """Return which lots are on which documents: the kind, the gid of the lot, and the number of the document."""
     found = select(document_lots.c.kind, lots.c.gid, document_lots.c.document_id).outerjoin(

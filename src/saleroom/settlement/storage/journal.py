@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, update
 
 from saleroom.kernel.instants import instant
+from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
@@ -160,6 +162,17 @@ def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     )
 
 
+def pledged(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Decimal]:
+    """Return what is posted of pledges, by the numbers of the fund-a-need and of the user."""
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == Kind.PLEDGE.value)
+    found: dict[tuple[int, int], Decimal] = {}
+    for one in _moved(tx, _MOVED.where(*which, journal_postings.c.book == Book.BUYERS.value)):
+        assert one.lot_id is not None and one.posting.account.party is not None, "somebody gave on a lot"
+        key = (one.lot_id, one.posting.account.party)
+        found[key] = found.get(key, ZERO) + one.posting.amount
+    return found
+
+
 def money_on(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     """Return what moved on an account in a sale beside its lots, the oldest first."""
     which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(_OF_LOTS))
@@ -199,7 +212,7 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     ]
 
 
-_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value)
+_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value)
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
