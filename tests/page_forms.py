@@ -17,6 +17,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/void": {"bid": "2", "reason": "A slip of the hand."},
     "POST /lots/{gid}/questions": {"text": "Does it run?"},
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
+    "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
     "POST /admin/desk/{gid}/payments": {"buyer": "12", "cash": "10", "key": "k" * 24},
     "POST /admin/desk/{gid}/correction": {"lot": "1", "paddle": "7", "reason": "Misread.", "key": "k" * 24},
     "POST /admin/desk/{gid}/netting": {"buyer": "12", "key": "k" * 24},
@@ -81,6 +82,7 @@ FORMS: dict[str, dict[str, str]] = {
 }
 """The fields of each form, by the row of its page; without one, a form has none."""
 WITH_FILES = (
+    "POST /admin/bank",
     "POST /admin/sales/{gid}/import",
     "POST /sell",
     "POST /sell/photos",

@@ -20,7 +20,14 @@ from tests.admin.furnished import TOKENS, asked, furnish
 from tests.fixtures_house import settings_for
 from tests.page_routes import page_routes
 
-NOT_PERSONAL = {"idempotency", "recovery_codes", "book_lines", "rate_card_versions", "rate_choices", "journal_entries"}
+NOT_PERSONAL = {
+    "idempotency",
+    "recovery_codes",
+    "book_lines",
+    "rate_card_versions",
+    "rate_choices",
+    "journal_entries",
+} | {"bank_payments"}
 """Tables that refer to users and hold nothing but digests, answers that are in other files, and what staff enters for others
 or for the house: the absentee bids of others are their secret, and are in their own archives as bids."""
 

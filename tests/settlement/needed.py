@@ -87,3 +87,5 @@ _REPORT_PAGES = (
     "GET /admin/taxes/{file}",
 )
 PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("importBankStatement", "bankPayments", "decideBankPayment"), Right.SETTLE)
+PAGES |= dict.fromkeys(("GET /admin/bank", "POST /admin/bank", "POST /admin/bank/{gid}"), Right.SETTLE)

@@ -9,6 +9,7 @@ from saleroom.kernel.parties import Party as User
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
+from saleroom.settlement.domain.banking import Payment, digests
 from saleroom.settlement.domain.documents import Draft, Line, Party
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Result, Settled, of_lot, of_money, reversed_
@@ -16,7 +17,7 @@ from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import journal, rates
+from saleroom.settlement.storage import bank, journal, rates
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -48,7 +49,13 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     entry = journal.add(tx, sale.id, Kind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
     journal.add(tx, sale.id, Kind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
     paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
-    journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)
+    entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)
+    payment = Payment(
+        account="", on=tx.now().date(), amount=Decimal("5.000"), currency="EUR", payer=said, texts=(said,)
+    )
+    made = bank.add(tx, list(zip(digests([payment] * 2), [payment] * 2, strict=True)), staff.id)
+    (taken, _), _ = made.values()
+    bank.settle(tx, taken, entry_id=entry)
 
 
 def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> None:

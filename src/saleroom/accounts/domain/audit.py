@@ -80,6 +80,8 @@ class Act(StrEnum):
     DOCUMENT_CREDITED = "document.credited"
     MONEY_TAKEN = "money.taken"
     MONEY_PAID_OUT = "money.paid_out"
+    BANK_STATEMENT_IMPORTED = "bank.imported"
+    BANK_PAYMENT_SET_ASIDE = "bank.set_aside"
     SALE_CORRECTED = "sale.corrected"
     MONEY_NETTED = "money.netted"
 
@@ -138,6 +140,8 @@ ACTS: Mapping[Act, str] = {
     Act.DOCUMENT_CREDITED: "took lines of a document back",
     Act.MONEY_TAKEN: "took a payment",
     Act.MONEY_PAID_OUT: "paid money out",
+    Act.BANK_STATEMENT_IMPORTED: "imported a bank statement",
+    Act.BANK_PAYMENT_SET_ASIDE: "set a payment from the bank aside",
     Act.SALE_CORRECTED: "corrected the sale of a lot",
     Act.MONEY_NETTED: "set off what a buyer owes against what they get",
 }

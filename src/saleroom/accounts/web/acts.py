@@ -62,6 +62,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.DOCUMENT_CREDITED: N_("took lines of a document back"),
     Act.MONEY_TAKEN: N_("took a payment"),
     Act.MONEY_PAID_OUT: N_("paid money out"),
+    Act.BANK_STATEMENT_IMPORTED: N_("imported a bank statement"),
+    Act.BANK_PAYMENT_SET_ASIDE: N_("set a payment from the bank aside"),
     Act.SALE_CORRECTED: N_("corrected the sale of a lot"),
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }

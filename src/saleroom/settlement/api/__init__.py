@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import desk, documents, rates, reports
+from saleroom.settlement.api import bank, desk, documents, rates, reports
 
-ENDPOINTS = (*rates.ENDPOINTS, *desk.ENDPOINTS, *documents.ENDPOINTS, *reports.ENDPOINTS)
+ENDPOINTS = (*rates.ENDPOINTS, *desk.ENDPOINTS, *documents.ENDPOINTS, *reports.ENDPOINTS, *bank.ENDPOINTS)

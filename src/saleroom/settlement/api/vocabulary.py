@@ -5,7 +5,7 @@ from __future__ import annotations
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.api import document_vocabulary, report_vocabulary
+from saleroom.settlement.api import bank_vocabulary, document_vocabulary, report_vocabulary
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import WAYS, Book
 from saleroom.settlement.domain.rates import Item, Payer
@@ -18,6 +18,7 @@ VOCABULARY = Vocabulary(
     members={
         **document_vocabulary.MEMBERS,
         **report_vocabulary.MEMBERS,
+        **bank_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
         "balance": (SIGNED, "The balance: what is positive is there, or owed to the house."),
@@ -80,6 +81,7 @@ VOCABULARY = Vocabulary(
     },
     forms={
         **report_vocabulary.FORMS,
+        **bank_vocabulary.FORMS,
         ("DocumentLineView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme of its lot."},
         ("DeskView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it to them."},
         ("BuyerBalanceView", "owed"): {**SIGNED, "description": "What is left to pay; negative if the house owes it."},

@@ -77,6 +77,24 @@ class NothingToNet(Conflict):
     code = "nothing_to_net"
 
 
+class UnknownBankPayment(Unknown):
+    """There is no such payment from the bank."""
+
+    code = "unknown_bank_payment"
+
+
+class BankPaymentDecided(Conflict):
+    """The payment from the bank was taken or set aside already."""
+
+    code = "bank_payment_decided"
+
+
+class OtherCurrency(Conflict):
+    """The payment is in another currency than that of the house; change it at the bank, and set it aside."""
+
+    code = "other_currency"
+
+
 class Overpaid(Conflict):
     """More is paid than owed, and not in cash, so that there is no change; `owed` is what is left to pay."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import decoded, number_of
 from saleroom.settlement.domain.journal import Book, Kind
+from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.rates import decode_card
@@ -26,6 +28,7 @@ from saleroom.settlement.storage.tables import (
 )
 from saleroom.storage.areas import AreaTables, RowRule, TextRule
 
+_CURRENCY = re.compile("[A-Z]{3}")
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -83,6 +86,25 @@ def _posting_fault(row: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _decided_fault(row: Mapping[str, Any]) -> str | None:
+    both = row["entry_id"] is not None and row["reason"] is not None
+    return "a payment from the bank is taken or set aside, not both" if both else None
+
+
+def _day_fault(value: str) -> Fault | None:
+    try:
+        return None if date.fromisoformat(value).isoformat() == value else Fault("day", _DAY)
+    except ValueError:
+        return Fault("day", _DAY)
+
+
+_DAY = "must be a day, such as 2026-12-09"
+
+
+def _currency_fault(value: str) -> Fault | None:
+    return None if _CURRENCY.fullmatch(value) else Fault("currency", "must be the code of a currency, such as EUR")
+
+
 def _one_of(*choices: str) -> TextRule:
     fault = Fault("choice", f"must be one of {', '.join(choices)}")
     return lambda value: None if value in choices else fault
@@ -98,6 +120,10 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     journal_entries.c.settled: lambda value: None,  # JSON too
     journal_entries.c.kind: _one_of(*Kind),
     journal_postings.c.book: _one_of(*Book),
+    bank_payments.c.gid: _gid_fault,
+    bank_payments.c.digest: _digest_fault,
+    bank_payments.c.booked_on: _day_fault,
+    bank_payments.c.currency: _currency_fault,
 }
 _ROW_RULES: dict[Table, RowRule] = {
     rate_card_versions: _terms_fault,
@@ -105,16 +131,26 @@ _ROW_RULES: dict[Table, RowRule] = {
     documents: _content_fault,
     journal_entries: _entry_fault,
     journal_postings: _posting_fault,
+    bank_payments: _decided_fault,
 }
 
 TABLES = AreaTables(
-    tables=(rate_cards, rate_card_versions, rate_choices, *DOCUMENT_TABLES, journal_entries, journal_postings),
+    tables=(
+        rate_cards,
+        rate_card_versions,
+        rate_choices,
+        *DOCUMENT_TABLES,
+        journal_entries,
+        journal_postings,
+        bank_payments,
+    ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(
         rate_card_versions.c.by_id,
         rate_choices.c.by_id,
         documents.c.user_id,
         journal_entries.c.by_id,
+        bank_payments.c.by_id,
         journal_postings.c.user_id,
     ),
     text_rules=_TEXT_RULES,

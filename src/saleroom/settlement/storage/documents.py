@@ -83,20 +83,20 @@ def add(tx: Transaction, place: Place, one: Issued, content: str) -> Issued:
     found = tx.execute(insert(documents).returning(documents), row).one()
     series = (document_series.c.kind == place.kind.value, document_series.c.year == place.year)
     tx.execute(update(document_series).where(*series).values(digest=one.digest))
-    return _issued(found)
+    return issued_of(found)
 
 
 def find(tx: Transaction, gid: str, *, locked: bool = False) -> Issued | None:
     """Return a document, perhaps locked until the transaction ends."""
     which = select(documents).where(documents.c.gid == gid)
     row = tx.execute(which.with_for_update() if locked else which).first()
-    return None if row is None else _issued(row)
+    return None if row is None else issued_of(row)
 
 
 def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[Issued]:
     """Return documents of a sale in the order in which they were issued, from the one after this number on."""
     which = select(documents).where(documents.c.sale_id == sale_id, documents.c.id > after)
-    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
+    return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
 
 
 def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None) -> list[Issued]:
@@ -104,7 +104,7 @@ def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None)
     which = select(documents).where(documents.c.user_id == user_id)
     if before is not None:
         which = which.where(documents.c.id < before)
-    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
+    return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
 
 
 def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) -> list[Issued]:
@@ -112,7 +112,7 @@ def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) 
     which = select(documents).where(documents.c.sale_id == sale_id)
     if before is not None:
         which = which.where(documents.c.id < before)
-    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
+    return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
 
 
 def of_account(
@@ -125,7 +125,7 @@ def of_account(
         else (documents.c.consignor_id == consignor,)
     )
     which = select(documents).where(documents.c.sale_id == sale_id, *own)
-    return [_issued(row) for row in tx.execute(which.order_by(documents.c.id))]
+    return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id))]
 
 
 def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:
@@ -139,7 +139,7 @@ def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> Issued | None:
     which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
     found = select(documents).join(document_lots, document_lots.c.document_id == documents.c.id).where(*which)
     row = tx.execute(found).first()
-    return None if row is None else _issued(row)
+    return None if row is None else issued_of(row)
 
 
 def bill(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_id: int) -> None:
@@ -171,7 +171,7 @@ def readable(tx: Transaction) -> Iterator[Issued]:
     """Yield all documents that can be read, in the order of their numbers."""
     for row in tx.execute(select(documents).order_by(documents.c.id)):
         with suppress(msgspec.MsgspecError):
-            yield _issued(row)
+            yield issued_of(row)
 
 
 def needs(tx: Transaction) -> list[str]:
@@ -210,7 +210,8 @@ def rows_of_series(tx: Transaction, kind: str, year: int, after: int, most: int)
     return tx.execute(select(documents).where(*which).order_by(documents.c.place).limit(most)).all()
 
 
-def _issued(row: Row[Any]) -> Issued:
+def issued_of(row: Row[Any]) -> Issued:
+    """Return a document from its row."""
     return Issued(
         id=row.id,
         gid=row.gid,

@@ -9,6 +9,7 @@ from babel.dates import format_date
 from starlette.routing import Route
 
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.rates import RATES, RatePages
@@ -25,9 +26,9 @@ def area_pages(services: SettlementServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=WORDS,
         paths=frozenset({MINE}),
-        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{TAXES.path}/", f"{MINE}/"),
+        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{TAXES.path}/", f"{BANK.path}/", f"{MINE}/"),
         tabs="parts/document_tabs.html",
-        sections=(DESK, TAXES, RATES),
+        sections=(DESK, BANK, TAXES, RATES),
         filters={"day": _day},
     )
 
@@ -38,7 +39,7 @@ def _day(language: Language, on: str) -> str:
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
-    documents = DocumentPages(site, services)
+    documents, bank = DocumentPages(site, services), BankPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -60,6 +61,8 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),
         Route(f"{DESK.path}/{{gid}}/report", Address(GET=reports.sale)),
         Route(f"{DESK.path}/{{gid}}/report/{{file}}", Address(GET=reports.sale_file)),
+        Route(BANK.path, Address(GET=bank.show, POST=bank.send)),
+        Route(f"{BANK.path}/{{gid}}", Address(POST=bank.decide)),
         Route(TAXES.path, Address(GET=reports.taxes)),
         Route(f"{TAXES.path}/{{file}}", Address(GET=reports.tax_file)),
         Route(RATES.path, Address(GET=rates.all, POST=rates.make)),

@@ -1,0 +1,110 @@
+"""Money from the bank: payments on a statement, and which invoice each is for (docs/rules.md, "After the hammer")."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from hashlib import sha256
+
+from msgspec import Struct
+
+from saleroom.kernel.errors import Fault
+from saleroom.settlement.domain.documents import PREFIXES, Kind
+
+TEXT_MAX = 1_000
+"""The most characters that are kept of what a payer wrote."""
+_BETWEEN = "[^A-Z0-9]{0,3}"
+_NUMBER = re.compile(
+    rf"(?<![A-Z0-9]){_BETWEEN.join(PREFIXES[Kind.INVOICE])}{_BETWEEN}([0-9](?:{_BETWEEN}[0-9]){{3}}){_BETWEEN}"
+    r"([0-9]{5,9}|[0-9](?: ?[0-9]){4})(?![0-9])"
+)
+"""The number of an invoice as people and banks write it: with other marks or none between its parts, or broken by a blank."""
+
+
+class Payment(Struct, frozen=True, kw_only=True):
+    """Money that came in by a bank. `texts` are what the payer wrote, `references` what banks know it by."""
+
+    account: str
+    on: date
+    amount: Decimal
+    currency: str
+    payer: str
+    texts: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What the payer wrote, in one line of bounded length."""
+        return " ".join(self.texts)[:TEXT_MAX]
+
+
+class Statement(Struct, frozen=True):
+    """What a file of a bank says: the payments that came in, and how many other entries it has."""
+
+    payments: tuple[Payment, ...]
+    others: int
+
+
+def digests(payments: Iterable[Payment]) -> list[str]:
+    """Return what each payment is known by in any file: all that the bank says, and which of the same ones it is."""
+    seen: Counter[str] = Counter()
+    found = []
+    for one in payments:
+        said = (
+            one.account,
+            one.on.isoformat(),
+            f"{one.amount:f}",
+            one.currency,
+            one.payer,
+            *one.texts,
+            "",
+            *one.references,
+        )
+        key = "\x1f".join(said)
+        seen[key] += 1
+        found.append(sha256(f"{key}\x1e{seen[key]}".encode()).hexdigest())
+    return found
+
+
+def numbers_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the numbers of invoices that texts name, each once, whatever stands between their parts."""
+    found = (_NUMBER.finditer(" ".join(text.split()).upper()) for text in texts)
+    numbers = (
+        (re.sub("[^0-9]", "", match[1]), re.sub("[^0-9]", "", match[2])) for matches in found for match in matches
+    )
+    return tuple(dict.fromkeys(f"{PREFIXES[Kind.INVOICE]}-{year}-{int(place):05d}" for year, place in numbers))
+
+
+class Open(Struct, frozen=True, kw_only=True):
+    """An invoice that a payment may be for. `due` is its amount, `owed` what its buyer has left to pay in its sale."""
+
+    number: str
+    currency: str
+    due: Decimal
+    owed: Decimal
+
+
+class Verdict(StrEnum):
+    """How sure it is which invoice a payment is for."""
+
+    SURE = "sure"
+    DOUBTFUL = "doubtful"
+
+
+def verdict(payment: Payment, named: Sequence[Open]) -> Verdict:
+    """Return whether a payment is for the one invoice that it names: its whole amount, and no more than is left to pay."""
+    if len(named) != 1:
+        return Verdict.DOUBTFUL
+    [one] = named
+    fits = payment.currency == one.currency and payment.amount == one.due and payment.amount <= one.owed
+    return Verdict.SURE if fits else Verdict.DOUBTFUL
+
+
+def account_fault(statement: Statement, iban: str | None) -> Fault | None:
+    """Return the fault of a statement of another account than that of the house, which is None if nobody has said."""
+    others = {one.account for one in statement.payments if iban and one.account and one.account != iban}
+    return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None

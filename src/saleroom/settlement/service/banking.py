@@ -1,0 +1,254 @@
+"""Money from the bank: statements imported, sure payments taken for their invoices, doubtful ones decided by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.accounts.domain.audit import Act
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.accounts.storage import accounts as users
+from saleroom.kernel.errors import Invalid
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.storage import participants, sales
+from saleroom.settlement.domain.bank_views import BankPaymentView, ImportedStatementView, ProposalView
+from saleroom.settlement.domain.banking import (
+    Open,
+    Payment,
+    Statement,
+    Verdict,
+    account_fault,
+    digests,
+    numbers_in,
+    verdict,
+)
+from saleroom.settlement.domain.documents import Letterhead
+from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
+from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
+from saleroom.settlement.service.desk import balance, begin, find_buyer
+from saleroom.settlement.storage import bank, journal
+from saleroom.settlement.storage.bank import Received
+from saleroom.settlement.storage.documents import Issued
+from saleroom.storage.database import Transaction
+
+PROPOSALS_MAX = 3
+INVOICES_SEARCHED_MAX = 1_000
+"""How many of the last invoices are searched for the amount of a payment that names none."""
+_encode = msgspec.json.Encoder().encode
+
+
+def refuse(tx: Transaction, token: str) -> None:
+    """Raise Unauthenticated or MissingRight unless somebody may import a statement, before it is read."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+
+
+def import_statement(
+    tx: Transaction, token: str, statement: Statement, head: Letterhead, places: int
+) -> ImportedStatementView:
+    """Keep the payments of a statement that are new, and take those that are surely for an invoice.
+
+    A payment that came in a file before is not taken again. Raises Unauthenticated, MissingRight, or Invalid for a statement of
+    another account.
+    """
+    staff = authenticate(tx, token, Right.SETTLE)
+    fault = account_fault(statement, None if head.bank is None else head.bank.iban)
+    if fault is not None:
+        raise Invalid({"statement": [fault]})
+    known_by = digests(statement.payments)
+    made = bank.add(tx, list(zip(known_by, statement.payments, strict=True)), staff.id)
+    new = [(digest, one) for digest, one in zip(known_by, statement.payments, strict=True) if digest in made]
+    taken = _take_sure(tx, token, [(made[digest][0], one) for digest, one in new], places)
+    found = ImportedStatementView(
+        new_payments=len(new),
+        known_payments=len(statement.payments) - len(new),
+        taken_payments=taken,
+        doubtful_payments=len(new) - taken,
+        other_entries=statement.others,
+    )
+    if new:
+        audit.note(tx, staff, Act.BANK_STATEMENT_IMPORTED, "bank", {}, {"new": len(new), "taken": taken})
+    return found
+
+
+def _take_sure(tx: Transaction, token: str, new: Sequence[tuple[int, Payment]], places: int) -> int:
+    """Take the payments that are surely for an invoice, and return how many."""
+    named = {number: numbers_in(one.texts) for number, one in new}
+    invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
+    by_sale: dict[int, list[tuple[int, Payment, list[Issued]]]] = {}
+    for number, one in new:
+        known = [invoices[name] for name in named[number] if name in invoices]
+        if len(known) == 1:
+            by_sale.setdefault(known[0].owner.sale_id, []).append((number, one, known))
+    taken = 0
+    for sale_id in sorted(by_sale):
+        staff, sale, _ = begin(tx, token, sales.by_id(tx, sale_id).gid, places)
+        for number, one, known in by_sale[sale_id]:
+            buyer = known[0].owner.user_id
+            assert buyer is not None, "an invoice is for a user"
+            if verdict(one, [_open(tx, sale, known[0], buyer)]) is Verdict.SURE:
+                entry = _post(tx, sale, buyer, one.amount, staff.id)
+                bank.settle(tx, number, entry_id=entry)
+                facts = {"sale": sale.gid, "bank": str(one.amount)}
+                audit.note(tx, staff, Act.MONEY_TAKEN, buyer, {}, facts)
+                taken += 1
+    return taken
+
+
+def _open(tx: Transaction, sale: Sale, invoice: Issued, buyer: int) -> Open:
+    document = invoice.document
+    owed = balance(tx, sale, Account(Book.BUYERS, buyer))
+    return Open(number=document.number, currency=document.currency, due=document.due, owed=owed)
+
+
+def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by_id: int) -> int:
+    postings = of_money(Account(Book.BUYERS, buyer), Method.BANK, amount)
+    return journal.add(tx, sale.id, Kind.PAYMENT, postings, by_id)
+
+
+def listed(
+    tx: Transaction, token: str | None, *, waiting: bool, before: int | None, limit: int
+) -> tuple[list[BankPaymentView], int | None]:
+    """Return a page of payments, the newest first, and before which number the next one begins.
+
+    Raises Unauthenticated or MissingRight.
+    """
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found = bank.newest(tx, waiting=waiting, before=before, limit=limit + 1)
+    shown = found[:limit]
+    proposed = _proposals(tx, [one for one in shown if one.waits])
+    views = [_view(one, proposed.get(one.id, [])) for one in shown]
+    return views, shown[-1].id if len(found) > limit else None
+
+
+def take(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    sale_gid: str,
+    who: str,
+    head: Letterhead,
+    places: int,
+    key: IdempotencyKey | None = None,
+) -> bytes:
+    """Take a payment for a buyer of a sale, also more than is owed, and return its JSON.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant, UnknownBankPayment,
+    BankPaymentDecided or OtherCurrency.
+    """
+    staff, sale, _ = begin(tx, token, sale_gid, places)
+
+    def do() -> bytes:
+        buyer, found = find_buyer(tx, sale, who), _waiting(tx, gid)
+        if found.currency != head.currency:
+            raise OtherCurrency
+        entry = _post(tx, sale, buyer.id, found.amount, staff.id)
+        bank.settle(tx, found.id, entry_id=entry)
+        audit.note(tx, staff, Act.MONEY_TAKEN, buyer.id, {}, {"sale": sale_gid, "bank": str(found.amount)})
+        return _encode(_view(msgspec.structs.replace(found, entry_id=entry, sale=sale_gid), []))
+
+    return once(tx, staff, key, do)
+
+
+def set_aside(tx: Transaction, token: str, gid: str, reason: str, key: IdempotencyKey | None = None) -> bytes:
+    """Note that a payment is for no buyer, with a reason, and return its JSON.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownBankPayment or BankPaymentDecided.
+    """
+    staff = authenticate(tx, token, Right.SETTLE)
+
+    def do() -> bytes:
+        found = _waiting(tx, gid)
+        bank.settle(tx, found.id, reason=reason)
+        audit.note(tx, staff, Act.BANK_PAYMENT_SET_ASIDE, gid, {}, {"amount": str(found.amount)}, reason)
+        return _encode(_view(msgspec.structs.replace(found, reason=reason), []))
+
+    return once(tx, staff, key, do)
+
+
+def _waiting(tx: Transaction, gid: str) -> Received:
+    found = bank.find(tx, gid, locked=True)
+    if found is None:
+        raise UnknownBankPayment
+    if not found.waits:
+        raise BankPaymentDecided
+    return found
+
+
+class _Buyer(Struct, frozen=True):
+    """A buyer as proposals show them, by paddle or username."""
+
+    who: str
+    name: str
+    left: Decimal
+
+
+def _proposals(tx: Transaction, waiting: Sequence[Received]) -> dict[int, list[ProposalView]]:
+    """Return for each payment the invoices that it names, otherwise those of its amount."""
+    named = {one.id: numbers_in([one.said]) for one in waiting}
+    invoices = bank.invoices(tx, {number for numbers in named.values() for number in numbers})
+    chosen = {one.id: [invoices[name] for name in named[one.id] if name in invoices] for one in waiting}
+    if not all(chosen.values()):
+        by_amount: dict[tuple[Decimal, str], list[Issued]] = {}
+        for issued in bank.newest_invoices(tx, INVOICES_SEARCHED_MAX):
+            by_amount.setdefault((issued.document.due, issued.document.currency), []).append(issued)
+        for one in waiting:
+            chosen[one.id] = chosen[one.id] or by_amount.get((one.amount, one.currency), [])
+    short = {number: some[:PROPOSALS_MAX] for number, some in chosen.items()}
+    of_sales = sales.by_ids(tx, {one.owner.sale_id for some in short.values() for one in some})
+    buyers = _buyers(tx, of_sales, {_owner(one) for some in short.values() for one in some})
+    return {number: [_proposal(one, of_sales, buyers) for one in some] for number, some in short.items()}
+
+
+def _buyers(
+    tx: Transaction, of_sales: Mapping[int, Sale], pairs: Collection[tuple[int, int]]
+) -> dict[tuple[int, int], _Buyer]:
+    known = participants.of_pairs(tx, list(pairs), locked=False)
+    names = users.names_of(tx, [user for _, user in pairs])
+    found = {}
+    for pair in pairs:
+        sale_id, user = pair
+        one, name = known.get(pair), names.get(user, "")
+        left = balance(tx, of_sales[sale_id], Account(Book.BUYERS, user))
+        who = str(one.paddle) if one is not None and one.paddle is not None else name
+        found[pair] = _Buyer(who, name if one is None else one.name or name, left)
+    return found
+
+
+def _owner(invoice: Issued) -> tuple[int, int]:
+    assert invoice.owner.user_id is not None, "an invoice is for a user"
+    return invoice.owner.sale_id, invoice.owner.user_id
+
+
+def _proposal(invoice: Issued, of_sales: Mapping[int, Sale], buyers: Mapping[tuple[int, int], _Buyer]) -> ProposalView:
+    sale, buyer = of_sales[invoice.owner.sale_id], buyers[_owner(invoice)]
+    return ProposalView(
+        document_number=invoice.document.number,
+        sale=sale.gid,
+        sale_title=sale.terms.title,
+        buyer=buyer.who,
+        person_name=buyer.name,
+        amount_due=f"{invoice.document.due:.3f}",
+        left_to_pay=f"{buyer.left:.3f}",
+    )
+
+
+def _view(one: Received, proposals: list[ProposalView]) -> BankPaymentView:
+    return BankPaymentView(
+        bank_payment=one.gid,
+        booked_on=one.on,
+        received=f"{one.amount:.3f}",
+        currency=one.currency,
+        payer=one.payer,
+        payer_text=one.said,
+        waits=one.waits,
+        sale=one.sale,
+        reason=one.reason,
+        proposals=proposals,
+    )

@@ -1,0 +1,180 @@
+"""Files of banks: CAMT.053 (ISO 20022), in the versions that banks send, read without anything that XML can be abused for.
+
+A document type is refused before any of it counts, so no entity is ever expanded; depth and size are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from xml.etree import ElementTree as ET
+from xml.parsers import expat
+
+from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.money import parse_money
+from saleroom.kernel.texts import hidden_fault
+from saleroom.settlement.domain.banking import Payment, Statement
+
+FILE = "statement"
+BYTES_MAX = 4 * 1024 * 1024
+PAYMENTS_MAX = 5_000
+_DEPTH_MAX = 40
+_NAMESPACE = re.compile(r"urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.(?:0[2-9]|1[0-3])")
+_CURRENCY = re.compile("[A-Z]{3}")
+_NAME_MAX = 140
+
+
+class _Refused(Exception):
+    """The file is refused for a fault."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+_NO_XML = Fault("not_camt", "must be a bank statement as XML: CAMT.053, version 001.02 to 001.13")
+_TYPED = Fault("document_type", "must have no document type (DOCTYPE)")
+_TOO_LARGE = Fault("statement_size", f"must have at most {BYTES_MAX} bytes", most=BYTES_MAX)
+_TOO_MANY = Fault("too_many_payments", f"must have at most {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
+
+
+def read(data: bytes) -> Statement:
+    """Return what a file of a bank says. Raises Invalid."""
+    if len(data) > BYTES_MAX:
+        raise Invalid({FILE: [_TOO_LARGE]})
+    try:
+        return _statement(_root(data))
+    except _Refused as refused:
+        raise Invalid({FILE: [refused.fault]}) from None
+    except (expat.ExpatError, ValueError, LookupError):
+        raise Invalid({FILE: [_NO_XML]}) from None
+
+
+class _Builder:
+    """Builds the tree of a file, no deeper than a statement is."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._tree = ET.TreeBuilder()
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise _Refused(_NO_XML)
+        self._tree.start(_qualified(name), attributes)
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        self._depth -= 1
+        self._tree.end(_qualified(name))
+
+    def text(self, data: str) -> None:
+        """Text within an element."""
+        self._tree.data(data)
+
+    def close(self) -> ET.Element:
+        """Return the root."""
+        return self._tree.close()
+
+
+def _qualified(name: str) -> str:
+    """Return a name with its namespace as ElementTree writes it."""
+    return f"{{{name}" if "}" in name else name
+
+
+def _root(data: bytes) -> ET.Element:
+    parser, builder = expat.ParserCreate(namespace_separator="}"), _Builder()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse_type
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.text
+    parser.Parse(data, True)
+    return builder.close()
+
+
+def _refuse_type(*_: object) -> None:
+    raise _Refused(_TYPED)
+
+
+def _statement(root: ET.Element) -> Statement:
+    space, _, name = root.tag.removeprefix("{").partition("}")
+    if name != "Document" or _NAMESPACE.fullmatch(space) is None:
+        raise _Refused(_NO_XML)
+    names = {"": space}
+    payments, others = list[Payment](), 0
+    for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
+        account = "".join(statement.findtext("Acct/Id/IBAN", "", names).split())
+        for entry in statement.iterfind("Ntry", names):
+            found = list(_payments(entry, account, names))
+            payments += found
+            others += not found
+            if len(payments) > PAYMENTS_MAX:
+                raise _Refused(_TOO_MANY)
+    return Statement(tuple(payments), others)
+
+
+def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Payment]:
+    """Yield the payments of an entry that came in and are booked; those of a batch one by one."""
+    booked = entry.findtext("Sts/Cd", "", names) or entry.findtext("Sts", "", names)
+    taken_back = entry.findtext("RvslInd", "false", names).strip() in ("true", "1")
+    if booked.strip() != "BOOK" or taken_back or entry.findtext("CdtDbtInd", "", names).strip() != "CRDT":
+        return
+    on = _day(entry, names)
+    own = _text(entry.findtext("AcctSvcrRef", "", names))
+    parts = entry.findall("NtryDtls/TxDtls", names)
+    if len(parts) > 1 and not all(_amount(one, names) for one in parts):
+        parts = []  # a batch that does not say what each part is: a person looks at the whole of it
+    for part in parts or [entry]:
+        amount = (_amount(part, names) if len(parts) > 1 else None) or _money(entry.find("Amt", names))
+        texts = [one.text for one in part.iterfind("RmtInf/Ustrd", names)]
+        texts += [one.text for one in part.iterfind("RmtInf/Strd/CdtrRefInf/Ref", names)]
+        texts += [part.findtext("Refs/EndToEndId", None, names)]
+        references = [own, *(part.findtext(f"Refs/{name}", "", names) for name in ("AcctSvcrRef", "TxId", "InstrId"))]
+        payer = part.findtext("RltdPties/Dbtr/Nm", "", names) or part.findtext("RltdPties/Dbtr/Pty/Nm", "", names)
+        yield Payment(
+            account=account,
+            on=on,
+            amount=amount[0],
+            currency=amount[1],
+            payer=_text(payer)[:_NAME_MAX],
+            texts=tuple(found for one in texts if (found := _text(one or "")) and found != "NOTPROVIDED"),
+            references=tuple(found for one in references if (found := _text(one))),
+        )
+
+
+def _amount(part: ET.Element, names: dict[str, str]) -> tuple[Decimal, str] | None:
+    """Return the amount of a part of an entry: later versions have it in the part itself."""
+    found = part.find("Amt", names)
+    if found is None:
+        found = part.find("AmtDtls/TxAmt/Amt", names)
+    return None if found is None else _money(found)
+
+
+def _money(found: ET.Element | None) -> tuple[Decimal, str]:
+    if found is None:
+        raise _Refused(_NO_XML)
+    text = (found.text or "").strip()
+    whole, _dot, cents = text.partition(".")
+    amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
+    currency = found.get("Ccy", "")
+    if isinstance(amount, Fault) or not amount or _CURRENCY.fullmatch(currency) is None:
+        raise _Refused(_NO_XML)
+    return amount, currency
+
+
+def _day(entry: ET.Element, names: dict[str, str]) -> date:
+    for path in ("BookgDt/Dt", "BookgDt/DtTm", "ValDt/Dt", "ValDt/DtTm"):
+        text = entry.findtext(path, "", names).strip()
+        if text:
+            return datetime.fromisoformat(text).date() if "T" in text else date.fromisoformat(text[:10])
+    raise _Refused(_NO_XML)
+
+
+def _text(text: str) -> str:
+    """Return a text in one line; one with hidden characters is no text."""
+    line = " ".join(text.split())
+    return "" if hidden_fault(line, lines=False) else line

@@ -1,0 +1,122 @@
+"""Money from the bank as rows: each payment once, whatever file it comes in."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Row, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from saleroom.kernel.identifiers import GID_BYTES
+from saleroom.sales.storage.tables import sales
+from saleroom.settlement.domain.banking import Payment
+from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.storage.bank_tables import bank_payments
+from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.documents import Issued, issued_of
+from saleroom.settlement.storage.tables import journal_entries
+from saleroom.storage import bulk
+from saleroom.storage.database import Transaction
+
+
+class Received(Struct, frozen=True, kw_only=True):
+    """A payment as the store keeps it. `sale` is the gid of the sale that it was taken for."""
+
+    id: int
+    gid: str
+    on: date
+    amount: Decimal
+    currency: str
+    payer: str
+    said: str
+    entry_id: int | None
+    reason: str | None
+    sale: str | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether nobody has decided about it."""
+        return self.entry_id is None and self.reason is None
+
+
+def add(tx: Transaction, payments: Sequence[tuple[str, Payment]], by_id: int) -> dict[str, tuple[int, str]]:
+    """Store those payments that are new, by their digests; return the number and the gid of each."""
+    own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(bank_payments)
+    once = own.on_conflict_do_nothing(index_elements=["digest"])
+    found = {}
+    for digest, one in sorted(
+        payments, key=lambda pair: pair[0]
+    ):  # in one order, so that two imports wait, not lock up
+        row = {
+            "gid": secrets.token_urlsafe(GID_BYTES), "digest": digest, "booked_on": one.on.isoformat(), "amount": one.amount,
+            "currency": one.currency, "payer": one.payer, "said": one.text, "imported_at": tx.now(), "by_id": by_id,
+        }  # fmt: skip
+        made = tx.execute(once.returning(bank_payments.c.id, bank_payments.c.gid), row).first()
+        if made is not None:
+            found[digest] = (int(made.id), str(made.gid))
+    return found
+
+
+def find(tx: Transaction, gid: str, *, locked: bool = False) -> Received | None:
+    """Return a payment, perhaps locked until the transaction ends."""
+    found = _ROWS.where(bank_payments.c.gid == gid)
+    row = tx.execute(found.with_for_update(of=bank_payments) if locked else found).first()
+    return None if row is None else _received(row)
+
+
+def newest(tx: Transaction, *, waiting: bool, before: int | None, limit: int) -> list[Received]:
+    """Return payments, the newest first, before this number; only those that wait for a person, or only the others."""
+    waits = bank_payments.c.entry_id.is_(None) & bank_payments.c.reason.is_(None)
+    found = _ROWS.where(waits if waiting else ~waits)
+    found = found if before is None else found.where(bank_payments.c.id < before)
+    return [_received(row) for row in tx.execute(found.order_by(bank_payments.c.id.desc()).limit(limit))]
+
+
+def settle(tx: Transaction, number: int, *, entry_id: int | None = None, reason: str | None = None) -> None:
+    """Note what became of a payment."""
+    tx.execute(update(bank_payments).where(bank_payments.c.id == number).values(entry_id=entry_id, reason=reason))
+
+
+def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, Issued]:
+    """Return the invoices with these numbers, such as INV-2026-00012."""
+    places = [(int(year), int(place)) for _, year, place in (one.split("-") for one in numbers)]
+    if not places:
+        return {}
+    which = (
+        documents.c.kind == Kind.INVOICE.value,
+        bulk.among_pairs(tx, (documents.c.year, documents.c.place), places),
+    )
+    return {(one := issued_of(row)).document.number: one for row in tx.execute(select(documents).where(*which))}
+
+
+def newest_invoices(tx: Transaction, limit: int) -> list[Issued]:
+    """Return the invoices that were issued last, the newest first."""
+    found = select(documents).where(documents.c.kind == Kind.INVOICE.value).order_by(documents.c.id.desc())
+    return [issued_of(row) for row in tx.execute(found.limit(limit))]
+
+
+_ROWS = (
+    select(bank_payments, sales.c.gid.label("sale"))
+    .outerjoin_from(bank_payments, journal_entries, journal_entries.c.id == bank_payments.c.entry_id)
+    .outerjoin(sales, sales.c.id == journal_entries.c.sale_id)
+)
+
+
+def _received(row: Row[Any]) -> Received:
+    return Received(
+        id=row.id,
+        gid=row.gid,
+        on=date.fromisoformat(row.booked_on),
+        amount=row.amount,
+        currency=row.currency,
+        payer=row.payer,
+        said=row.said,
+        entry_id=row.entry_id,
+        reason=row.reason,
+        sale=row.sale,
+    )

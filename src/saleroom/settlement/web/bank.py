@@ -1,0 +1,106 @@
+"""Money from the bank in the back office: a statement is sent, and doubtful payments are decided."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.rights import Right
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.settlement.api.bank import DECISION, PAGE, imported
+from saleroom.settlement.domain.bank_views import ImportedStatementView
+from saleroom.settlement.domain.errors import UnknownBankPayment
+from saleroom.settlement.service import banking, desk
+from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.forms import once_of, page_gid
+from saleroom.site.language import N_
+from saleroom.site.site import Section, Site, fields, go_to
+
+BANK = Section("/admin/bank", N_("Bank"), Right.SETTLE)
+Sent = dict[str, str]
+
+
+class BankPages:
+    """The page of money from the bank, and its forms."""
+
+    def __init__(self, site: Site, services: SettlementServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def show(self, request: Request) -> Response:
+        """GET /admin/bank: the form for a statement, and the payments that wait for a person."""
+        return await self._page(request)
+
+    async def send(self, request: Request) -> Response:
+        """POST /admin/bank: import a statement, and show what that did."""
+        try:
+            found = await imported(self._services, request, session_token(request) or "")
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=BANK.path)
+        except Refusal as refused:
+            return await self._page(request, refused)
+        return await self._page(request, done=found)
+
+    async def decide(self, request: Request) -> Response:
+        """POST /admin/bank/{gid}: take a payment for a buyer, or set it aside with a reason."""
+        sent, gid = await fields(request), page_gid(request, UnknownBankPayment)
+        said = {
+            name: text for name in ("sale", "buyer", "reason") if (text := sent.get(name, "").strip().removeprefix("#"))
+        }
+        try:
+            values = DECISION.read(_encode(said))
+            key = once_of(sent, "/admin/bank/{gid}", gid, said)
+            write, token = self._services.tokens.write, session_token(request) or ""
+            if "reason" in values:
+                await write(banking.set_aside, token, gid, values["reason"], key)
+            else:
+                given = (values["sale"], values["buyer"], self._services.letterhead, self._services.places)
+                await write(banking.take, token, gid, *given, key)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=BANK.path)
+        except UnknownBankPayment:
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused, of=gid, sent=sent)
+        return go_to(f"{BANK.path}?done=1")
+
+    async def _page(
+        self,
+        request: Request,
+        refused: Refusal | None = None,
+        *,
+        done: ImportedStatementView | None = None,
+        of: str = "",
+        sent: Sent | None = None,
+    ) -> Response:
+        try:
+            viewer, found_sales = await self._site.read(request, desk.sales_to_settle)
+            waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
+            found, more = await self._services.database.read(waiting, session_token(request))
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        language, words = self._site.language(request), self._site.words
+        faults = words.field_faults(language, refused)
+        context: dict[str, Any] = {
+            "payments": found,
+            "sales": found_sales,
+            "more": more is not None,
+            "imported": done,
+            "done": refused is None and "done" in request.query_params,
+            "of": of,
+            "sent": sent or {},
+            "faults": faults,
+            "message": None if refused is None or faults else words.refusal(language, refused),
+            "key": secrets.token_urlsafe(24),
+        }
+        return self._site.page(request, "bank.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+
+_UNSEEN = {"Cache-Control": "no-store"}
+_encode = msgspec.json.Encoder().encode
