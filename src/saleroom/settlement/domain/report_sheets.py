@@ -81,6 +81,7 @@ _EARNED: Mapping[str, tuple[str, str]] = {
     "own_lots": ("The house's own lots", "Eigene Lose des Hauses"),
     "donations": ("Donations", "Spenden"),
     "resale_right": ("Artist's resale right", "Folgerecht"),
+    "rounding": ("Rounding of cash", "Rundung von Bargeld"),
     "tax": ("Tax", "Steuer"),
 }
 WORDS: Mapping[str, tuple[str, str]] = {

@@ -116,7 +116,16 @@ class ReportView(Struct, frozen=True, kw_only=True, rename="camel"):
     tax_rows: list[TaxRowView]
 
 
-EARNING = (Book.PREMIUM, Book.COMMISSION, Book.FEES, Book.OWN_LOTS, Book.DONATIONS, Book.RESALE_RIGHT, Book.TAX)
+EARNING = (
+    Book.PREMIUM,
+    Book.COMMISSION,
+    Book.FEES,
+    Book.OWN_LOTS,
+    Book.DONATIONS,
+    Book.RESALE_RIGHT,
+    Book.ROUNDING,
+    Book.TAX,
+)
 """The accounts on which the house keeps what lots bring it, for itself or for others."""
 
 
