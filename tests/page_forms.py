@@ -27,6 +27,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/documents/{gid}/credit": {"line-0": "on", "reason": "Damaged.", "key": "k" * 24},
     "POST /admin/rates": {"name": "Evening sales"},
     "POST /admin/rates/choice": {"sale": "nowhere"},
+    "POST /admin/consignors": {"code": "K1", "name": "Ada Lovelace"},
+    "POST /admin/consignors/{code}": {"name": "Ada Lovelace"},
     "POST /admin/sales": {"title": "An evening", "kind": "timed"},
     "POST /admin/sales/{gid}": {"title": "An evening"},
     "POST /admin/sales/{gid}/lots": {"name": "Clock", "startingPrice": "10"},

@@ -133,7 +133,7 @@ def test_below_the_reserve_h_asks(evening: Evening) -> None:
     assert "open" == evening.auction()["status"]
     press(page, "h", "c")
     settled(page)
-    expect(slot(page, "ask")).to_have_text("Conditional: the seller decides: €10.00, paddle 12")
+    expect(slot(page, "ask")).to_have_text("Conditionally sold: €10.00, paddle 12")
     press(page, "c", "1", "Enter")
     settled(page)
     expect(page.locator("#results li")).to_have_text(["1 Lot 1 Sold: €10.00, paddle 12"])

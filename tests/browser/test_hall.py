@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -13,6 +14,9 @@ from tests.sales.live_sale import LiveSale
 
 Enter = Callable[..., BrowserVisitor]
 PHONE = {"width": 360, "height": 740}
+PROJECTOR = {"width": 1280, "height": 720}
+PLACES = """[...document.querySelectorAll('.next-lots .photo, .coming')].map(
+    (one) => [one.getBoundingClientRect().top, one.getBoundingClientRect().bottom])"""
 SETTLED = 700
 """After so many milliseconds a button takes a press."""
 
@@ -187,6 +191,23 @@ def test_the_page_of_the_lot_takes_the_ask(enter: Enter, sqlite_house: House) ->
     expect(page.locator("#ask-now button")).to_have_count(0)
     sale.act("bid", amount="20")
     expect(page.locator("#ask-now button")).to_have_text("Bid €25.00")
+
+
+def test_the_screens_fill_the_window(enter: Enter, sqlite_house: House) -> None:
+    """On a projector the screens are as high as the window, the next lots stand apart, and nothing is cut, also in a pause."""
+    sale = LiveSale(sqlite_house, 7)
+    sale.act("call")
+    sale.act("bid", amount="10")
+    screen = opened(enter, sale, None, "screen", viewport=PROJECTOR, locale="de")
+    following = opened(enter, sale, None, "next", viewport=PROJECTOR, locale="de")
+    sale.staff.json("POST", f"/sales/{sale.gid}/pause")
+    for page in (screen, following):
+        expect(page.locator("#hall-state")).to_contain_text("Pause")
+        assert PROJECTOR["height"] == page.evaluate("document.getElementById('hall-state').offsetHeight")
+    expect(following.locator(".next-lots li")).to_have_count(5)
+    places = following.evaluate(PLACES)
+    assert all(below[0] >= above[1] for above, below in itertools.pairwise(places)), places
+    assert places[-1][1] <= PROJECTOR["height"]
 
 
 def test_the_pages_of_the_hall_are_accessible(enter: Enter, sqlite_house: House) -> None:

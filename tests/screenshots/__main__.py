@@ -103,6 +103,7 @@ def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]
             password, full = f"{PASSWORD}\n".encode(), Path(place, "full")
             subprocess.run(command, cwd=full, env=environment(), input=password, check=True, capture_output=True)
             furnished.staff()
+            furnished.evening()
             yield furnished, {False: served[0].url, True: served[1].url}
         finally:
             furnished.close()

@@ -11,6 +11,7 @@ import httpx
 
 from saleroom.tools.demo.catalogue import VIEWS, Piece, pieces
 from tests.process import PASSWORD
+from tests.screenshots.evening import CONSIGNOR, LiveEvening
 
 SEED = 1
 LOTS = 22
@@ -78,6 +79,16 @@ class FurnishedHouse:
                 sanction["until"] = (self._clock + timedelta(days=30)).isoformat()
             self._ask("POST", f"/staff/users/{LATE}/sanctions", token, sanction)
         self._ask("POST", "/staff/invitations", token, {"role": "cataloguer", "mailAddress": None})
+
+    def evening(self) -> None:
+        """Have two live sales run: one with a lot on the block, `evening`, and one with a fund-a-need there, `giving`."""
+        self._ask("POST", "/consignors", self._tokens[OWNER], CONSIGNOR)
+        live = LiveEvening(self._ask, self._tokens, OWNER)
+        starts = (self._clock + timedelta(hours=2)).isoformat()
+        self.gids["evening"] = live.make("Harbour Club evening sale", starts, self._pieces[:10], (READER, RIVAL))
+        live.sell_three(self.gids["evening"], READER, RIVAL)
+        self.gids["giving"] = live.make("Boathouse benefit", starts, self._pieces[10:14], (READER,))
+        live.give(self.gids["giving"], READER)
 
     def log_in(self, name: str, agent: str = AGENT) -> str:
         """Log in once more, and return the token."""

@@ -56,6 +56,19 @@ def test_refusals_are_said_in_the_readers_language(house: House) -> None:
     assert 404 == send(house, staff, "AAAAAAAAAAAA", act="call", seen="0").status_code
 
 
+def test_a_clerk_reads_about_the_bidder_and_not_about_themselves(house: House) -> None:
+    """The limit of a paddle is the bidder's; the page of the book says so too."""
+    staff = house.staff(Role.AUCTIONEER)
+    gid, _ = published(staff, kind="live")
+    someone = {"personName": "Ada", "contact": "in the hall", "paddle": 12, "bidLimit": "5"}
+    staff.json("POST", f"/sales/{gid}/participants", json=someone)
+    called = send(house, staff, gid, "c" * 24, act="call", seen="0").json()
+    ask = called["desk"]["block"]["onBlock"]["auction"]["minimumBid"]
+    refused = send(house, staff, gid, "b" * 24, act="bid", amount=ask, paddle="12", seen=called["tag"])
+    assert "beyond_limit" == refused.json()["code"]
+    assert refused.json()["message"].startswith("Das übersteigt das Limit dieser Bieternummer von 5,00")
+
+
 def test_only_those_who_run_the_sale_see_its_desk(house: House) -> None:
     """Reserves are on it: a bidder gets a page that says no, and a stranger the form to log in."""
     staff, bob = house.staff(Role.AUCTIONEER), house.newcomer()

@@ -32,7 +32,7 @@ _NAME = words_field("name", "name", NAME_MAX, "Their name.", least=1)
 _CODE = Field(
     name="code", to="code", parse=CODE_FIELD.parse, schema=CODE_FIELD.schema, required=True, about="A short name."
 )
-_ADD = Form(
+ADD = Form(
     name="NewConsignor",
     example={"code": "K1", "name": "Erbengemeinschaft Muster", "contact": "0171 123"},
     fields=(
@@ -41,7 +41,7 @@ _ADD = Form(
         *_SAID,
     ),
 )
-_CHANGE = Form(name="ConsignorChanges", example={"contact": "0171 124"}, fields=(_NAME, *_SAID))
+CHANGE = Form(name="ConsignorChanges", example={"contact": "0171 124"}, fields=(_NAME, *_SAID))
 
 
 class ConsignorsView(Struct, frozen=True):
@@ -88,7 +88,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         handler=add,
         tag="sales",
         access=Access.TOKEN,
-        form=_ADD,
+        form=ADD,
         status=201,
         answer=ConsignorView,
         errors=(CodeTaken, UnknownUser),
@@ -103,7 +103,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         tag="sales",
         identifier=CONSIGNOR,
         access=Access.TOKEN,
-        form=_CHANGE,
+        form=CHANGE,
         answer=ConsignorView,
         errors=(UnknownConsignor, UnknownUser),
         about="Needs the right `catalogue`. The audit log notes it.",

@@ -14,9 +14,10 @@ from saleroom.bidding.domain.block import FLOOR
 from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service.photos import covers
-from saleroom.bidding.storage import auctions, bidder_names, bids
+from saleroom.bidding.storage import auctions, bidder_names, bids, event_log
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
+from saleroom.sales.domain import desk
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing, needs_registration
 from saleroom.sales.domain.sale import Sale
@@ -155,7 +156,7 @@ def _given(tx: Transaction, sale: Sale, gid: str) -> Mapping[int, Decimal]:
 
 
 def _way(tx: Transaction, sale: Sale, auction: Auction, leader: Party, last: Sequence[bids.Bid]) -> str:
-    """Return how the leader bids: a maximum that the house bids for, otherwise as they take part in the sale."""
+    """Return how the leader bids: a maximum that the house bids for, otherwise as their own last bid came."""
     if leader.name == FLOOR:
         return Channel.FLOOR
     own = next((bid for bid in last if bid.bidder_id == leader.id and bid.voided is None), None)
@@ -163,5 +164,7 @@ def _way(tx: Transaction, sale: Sale, auction: Auction, leader: Party, last: Seq
         return ABSENTEE
     if own is not None and book.has(tx, auction.id, own.number):
         return ABSENTEE
+    if own is not None:
+        return desk.channels(event_log.read(tx, auction.id))[own.number - 1]
     found = participants.find(tx, sale.id, leader.id)
     return Channel.ONLINE if found is None else found.channel

@@ -72,6 +72,27 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
         N_("A bid from outside the hall stands against this result."),
     ),
 }
+OF_A_PADDLE: Mapping[str, tuple[str, ...]] = {
+    "already_leading": (N_("This paddle leads already."),),
+    "beyond_limit": (
+        N_(
+            "This goes beyond the limit of %(limit)s of this bidder. They lead by or have bought for %(exposure)s, "
+            "so they can bid up to %(left)s on this lot."
+        ),
+        N_("This goes beyond the limit of this bidder."),
+    ),
+    "bid_too_low": (
+        N_("The bid is too low: it must be %(minimum_bid)s or more."),
+        N_("Nobody can bid more here: the price is as high as an amount can be."),
+    ),
+    "own_auction": (N_("The lot is this bidder's own, so they cannot bid on it."),),
+    "registration_declined": (
+        N_("The house has declined this bidder. The reason is: “%(reason)s”."),
+        N_("The house has declined this bidder."),
+    ),
+    "registration_pending": (N_("The house has not approved this bidder yet."),),
+}
+"""What a clerk reads who has bid for somebody: the other sentences on these refusals speak to the bidder."""
 FAULTS: Mapping[str, tuple[str, ...]] = {
     "lots_or_name": (N_("Name the lots, or give a new lot a name."),),
     "lot_twice": (N_("Each lot must be named once."),),

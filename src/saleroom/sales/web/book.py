@@ -17,6 +17,7 @@ from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.service import book
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
+from saleroom.sales.web.console import to_clerk
 from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, go_to
 
@@ -86,7 +87,7 @@ class BookPages:
             "next": found.next,
             "last": last,
             "text": text,
-            "fault": fault or (None if refused is None else self._site.words.refusal(language, refused)),
+            "fault": fault or (None if refused is None else to_clerk(self._site, language, refused)),
             "line_max": LINE_MAX,
             "example": f"12 45 {language.amount(Decimal(500))}",
         }

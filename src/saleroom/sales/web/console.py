@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +25,9 @@ from saleroom.sales.api.fields import REASON_MAX
 from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.service import block, desk
 from saleroom.sales.services import SaleServices
+from saleroom.sales.web.block_words import OF_A_PADDLE
 from saleroom.sales.web.catalogue import sale_gid
+from saleroom.site.language import Language
 from saleroom.site.site import Site, fields
 
 CONSOLE = "/sales/{gid}/console"
@@ -99,10 +103,16 @@ def refusal(site: Site, request: Request, refused: Refusal) -> Response:
     """Return a refusal in the reader's words, with its code and its facts, by which the script knows what to ask next."""
     language = site.language(request)
     said = " ".join(dict.fromkeys(site.words.field_faults(language, refused).values()))
-    words = said or str(site.words.refusal(language, refused))
+    words = said or str(to_clerk(site, language, refused))
     return json_response(
         {**body_of(refused), "message": words}, status_of(refused), {**NOT_KEPT, **headers_of(refused)}
     )
+
+
+def to_clerk(site: Site, language: Language, refused: Refusal) -> Markup:
+    """Return the sentences on a refusal for those who have acted for a bidder."""
+    words = site.words
+    return replace(words, refusals={**words.refusals, **OF_A_PADDLE}).refusal(language, refused)
 
 
 def _read(sent: dict[str, str]) -> dict[str, Any]:

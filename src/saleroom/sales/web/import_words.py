@@ -39,6 +39,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "text_lines": (N_("This must be one line."),),
     "too_many_files": (N_("The archive has too many files; %(most)s are allowed. Divide it."),),
     "too_many_rows": (N_("The sheet has too many rows; %(most)s are allowed."),),
+    "unknown_consignor": (N_("The house has no consignor with this code. Add the consignor first."),),
     "unknown_lot": (N_("There is no such lot, neither in the sale nor in the sheet."),),
     "unpacked_too_large": (N_("The archive unpacks to too much. Divide it."),),
 }

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from saleroom.http.requests import HEADERS, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.sales.api.importing import NDJSON, exported, imported
-from saleroom.sales.domain.columns import HEADINGS
+from saleroom.sales.domain.columns import HEADINGS, Column
 from saleroom.sales.domain.importing import Effect, RowPlan, Value
 from saleroom.sales.domain.photo_files import PhotoEffect
 from saleroom.sales.domain.sale import Sale
@@ -34,13 +34,14 @@ DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx", "
 
 
 class ShownRow(Struct, frozen=True):
-    """A row as the page shows it: its faults, or what it changes from what to what, by heading."""
+    """A row as the page shows it: its faults, or what it changes from what to what, by heading. A new lot has a name."""
 
     row: int
     label: str
     effect: Effect
     faults: list[tuple[str, str]]
     changes: list[tuple[str, str, str]]
+    name: str
 
 
 class ImportPages:
@@ -132,7 +133,8 @@ class ImportPages:
         faults = [(one.heading, self._site.words.fault(language, one.fault)) for one in row.faults]
         tag = "de" if language.tag == "de" else "en"
         changes = [(HEADINGS[one.column][tag][0], _text(one.was), _text(one.now)) for one in row.changes]
-        return ShownRow(row.row, row.label, row.effect, faults, [] if faults else changes)
+        name = _text(row.values.get(Column.TITLE)) if row.is_new else ""
+        return ShownRow(row.row, row.label, row.effect, faults, [] if faults else changes, name)
 
     def _photo_faults(self, language: Language, report: Report) -> list[tuple[str, str]]:
         return [(path, self._site.words.fault(language, one)) for path, one in report.photo_faults.items()]

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
+from saleroom.sales.web.consignors import CONSIGNORS, ConsignorPages
 from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
 from saleroom.sales.web.decisions import PATH as DECISIONS
 from saleroom.sales.web.decisions import DecisionPages
@@ -35,9 +36,9 @@ def area_pages(services: SaleServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=WORDS,
         paths=frozenset({CATALOGUES, DECISIONS}),
-        below=(f"{CATALOGUES}/", "/admin/sales/", "/mine/sales/", f"{DECISIONS}/"),
+        below=(f"{CATALOGUES}/", "/admin/consignors/", "/admin/sales/", "/mine/sales/", f"{DECISIONS}/"),
         is_page=lambda path: _OF_LIVE.fullmatch(path) is not None,
-        sections=(SALES,),
+        sections=(SALES, CONSIGNORS),
         menu="parts/sales_menu.html",
         shells=(shell(),),
     )
@@ -49,7 +50,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     console, book = ConsolePages(site, services), BookPages(site, services)
-    entry, decisions = EntryPages(site, services), DecisionPages(site, services)
+    entry, decisions, consignors = EntryPages(site, services), DecisionPages(site, services), ConsignorPages(site, services)
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
@@ -78,6 +79,8 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(SHEET, Address(GET=entry.sheet)),
         Route(CATALOGUES, Address(GET=catalogue.all)),
         Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
+        Route(CONSIGNORS.path, Address(GET=consignors.all, POST=consignors.add)),
+        Route(f"{CONSIGNORS.path}/{{code}}", Address(POST=consignors.change)),
         Route(SALES.path, Address(GET=editor.all, POST=editor.make)),
         Route(f"{SALES.path}/{{gid}}", Address(GET=editor.one, POST=editor.save)),
         Route(f"{SALES.path}/{{gid}}/publish", Address(POST=editor.publish)),

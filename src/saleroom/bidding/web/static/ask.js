@@ -30,6 +30,7 @@ function endResult() {
 
 function look() {
   if (meaning() !== shown) {
+    said()?.querySelector("[data-way=changed]")?.remove();
     if (meaning()) since = performance.now();
     shown = meaning();
   }

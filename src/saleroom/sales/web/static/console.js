@@ -27,6 +27,7 @@ function keep() {
 
 function act(name, facts = {}) {
   untell();
+  by("done").textContent = "";
   clearEntry();
   // An act on top of one that waits rests on the state after that one, which its answer names.
   const key = window.clerk.newKey();
@@ -65,6 +66,7 @@ async function send() {
       if (queue.length) queue[0].seen = body.tag;
       sessionStorage.setItem(stored, JSON.stringify(queue));
       desk.answer(body.desk);
+      by("done").textContent = desk.fill(words.done[done.act] ?? "", done);
     } else {
       await refused(done, body);
     }
@@ -200,7 +202,10 @@ function enteredPaddle() {
 // ---- The acts by their names.
 function onBlock() {
   const lot = desk.shown.block.onBlock;
-  if (!lot) tell(words.offBlock);
+  if (!lot) {
+    clearEntry(); // otherwise the next Enter would not call a lot
+    tell(words.offBlock);
+  }
   return lot;
 }
 function bid(facts) {

@@ -11,7 +11,7 @@ function slots(lot, isOn, { words, money, fill }) {
     ask: money(isOn ? level : total),
     priceLabel: isOn ? words.raised : "",
     price: isOn ? money(total) : "",
-    leader: fill(words.pledges, { count: pledges }),
+    leader: pledges === 1 ? words.onePledge : fill(words.pledges, { count: pledges }),
     channel: "",
     stage: isOn ? words.stages.called : "",
   };
