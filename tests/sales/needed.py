@@ -41,6 +41,9 @@ ENDPOINTS: dict[str, Right | None] = {
     "registration": Right.READ,
 }
 PAGES: dict[str, Right | None] = {
+    "GET /admin/consignors": Right.CATALOGUE,
+    "POST /admin/consignors": Right.CATALOGUE,
+    "POST /admin/consignors/{code}": Right.CATALOGUE,
     "GET /admin/sales": Right.CATALOGUE,
     "GET /admin/sales/{gid}": Right.CATALOGUE,
     "GET /admin/sales/{gid}/lots/{label}": Right.CATALOGUE,

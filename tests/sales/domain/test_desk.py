@@ -49,10 +49,11 @@ def test_a_lot_that_comes_back_is_not_closed() -> None:
 
 
 def test_the_pace_is_that_of_the_last_lots() -> None:
-    """A slow beginning is forgotten; before the second lot there is none."""
+    """A slow beginning is forgotten; before the fifth lot there is none."""
     assert None is per_hour([moved("closed", "a")])
     assert None is per_hour([moved("closed", "a"), moved("closed", "b")])
     slow = [moved("closed", str(number), number * 10 - 1000) for number in range(5)]
+    assert None is per_hour(slow[:4])
     fast = [moved("closed", str(number), number / 2) for number in range(PACE_LOTS)]
     assert 6 == per_hour(slow)
     assert 120 == per_hour([*slow, *fast])

@@ -15,6 +15,8 @@ ABSENTEE = Channel.ABSENTEE.value
 """How a bid came that was placed before the lot was called, or that the house placed for an earlier maximum."""
 PACE_LOTS = 20
 """The pace is that of the last lots, so many at most: the beginning of an evening is slower than its middle."""
+PACE_LEAST = 5
+"""So many lots make a pace: two in a row may take seconds."""
 _CLOSED = "lot.closed"
 
 
@@ -46,7 +48,7 @@ class DeskPhoto(Struct, frozen=True, rename="camel"):
 class DeskLots(Struct, frozen=True, rename="camel"):
     """What the desk shows beside the block: bids on its lot, the newest first, and the lots that were closed last.
 
-    `per_hour` is the pace of the last lots, None before the second one is closed.
+    `per_hour` is the pace of the last lots, None while too few are closed to tell.
     """
 
     bids: list[DeskBid]
@@ -79,9 +81,9 @@ def closed(moves: Iterable[Moved]) -> list[Moved]:
 
 
 def per_hour(moves: Sequence[Moved]) -> int | None:
-    """Return how many lots an hour the last ones of `moves` make; None if there are fewer than two."""
+    """Return how many lots an hour the last ones of `moves` make; None if there are fewer than PACE_LEAST."""
     last = moves[-PACE_LOTS:]
-    if len(last) < 2:
+    if len(last) < PACE_LEAST:
         return None
     seconds = (last[-1].at - last[0].at).total_seconds()
     return None if seconds <= 0 else round((len(last) - 1) * 3600 / seconds)
