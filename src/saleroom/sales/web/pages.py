@@ -50,7 +50,11 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
     console, book = ConsolePages(site, services), BookPages(site, services)
-    entry, decisions, consignors = EntryPages(site, services), DecisionPages(site, services), ConsignorPages(site, services)
+    entry, decisions, consignors = (
+        EntryPages(site, services),
+        DecisionPages(site, services),
+        ConsignorPages(site, services),
+    )
     one = "/admin/sales/{gid}/people/{participant}"
     return [
         Route("/mine/sales/{gid}", Address(GET=registration.show, POST=registration.register)),
