@@ -47,6 +47,7 @@ _DESK = (
     "statement",
     "payOut",
     "correctSale",
+    "netBuyer",
 )
 ENDPOINTS |= dict.fromkeys(_DESK, Right.SETTLE)
 _DESK_PAGES = (
