@@ -28,6 +28,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         paths=frozenset({MINE}),
         below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{TAXES.path}/", f"{BANK.path}/", f"{MINE}/"),
         tabs="parts/document_tabs.html",
+        tabs_last=True,
         sections=(DESK, BANK, TAXES, RATES),
         filters={"day": _day},
     )
