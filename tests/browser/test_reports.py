@@ -1,0 +1,33 @@
+"""Reports, bank statements and the total of the evening in a real Chromium: the pages fit a phone."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.people import BrowserVisitor, broken_rules
+from tests.fixtures_house import House
+from tests.settlement.api.test_bank import Banking
+from tests.settlement.camt import credit, statement
+
+PHONE = {"width": 360, "height": 740}
+
+
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House, locale: str) -> None:
+    """axe finds no fault on a page, in light and in dark, and in neither language is one wider than the screen."""
+    banking = Banking(sqlite_house, 2)
+    paddle = banking.bidder()
+    banking.sell(paddle, "1000")
+    number, mark = banking.invoice(paddle), secrets.token_hex(8)
+    banking.send(statement(credit("20.00", f"{number} {mark}"), credit("3.00", mark)))
+    desk = f"/admin/desk/{banking.gid}"
+    taxes = "/admin/taxes?firstDay=2020-01-01&lastDay=2099-12-31"
+    for path in (f"{desk}/report", taxes, "/admin/bank", f"/sales/{banking.gid}/total"):
+        page = enter(banking.cashier, locale=locale, viewport=PHONE).page
+        page.goto(path)
+        page.wait_for_load_state("load")
+        assert {} == broken_rules(page), path
+        assert 360 == page.evaluate("document.documentElement.scrollWidth"), path
