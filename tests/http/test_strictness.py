@@ -23,7 +23,7 @@ from tests.mqtt.test_asyncapi import DOCUMENT as MESSAGES
 
 TOGETHER = {
     *("ladder_start", "ladder_order", "above_maximum", "required_by_act", "first_tier", "tiers_rise"),
-    *("lots_or_name", "lot_twice", "price_and_paddle", "price_of_new", "one_tag_each"),
+    *("lots_or_name", "lot_twice", "price_and_paddle", "price_of_new", "one_tag_each", "sale_or_reason"),
 }
 """Faults of values that contradict each other, which no schema can express."""
 OF_TEXT = {"text_characters", "text_length"}
