@@ -8,6 +8,8 @@ from ipaddress import IPv4Address, IPv6Address
 PRIVATE = "must be a public address: this house posts to none of its own machine or of a private network"
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 """By such addresses of IPv6, routers reach those of IPv4 (RFC 6052)."""
+_LOCAL = (ipaddress.ip_network("64:ff9b:1::/48"), ipaddress.ip_network("fec0::/10"))
+"""Translated within one network (RFC 8215), and of one site (RFC 3879). Python takes them for global."""
 _COMPATIBLE = ipaddress.ip_network("::/96")
 _PRIVATE_ENDS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa", ".lan")
 
@@ -18,7 +20,9 @@ def is_public(text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    return all(one.is_global and not one.is_multicast for one in _meant(address))
+    return all(one.is_global and not one.is_multicast for one in _meant(address)) and not any(
+        address in network for network in _LOCAL
+    )
 
 
 def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
