@@ -1,21 +1,30 @@
-"""`saleroom keys`: a new key for receipts, and what becomes of those before it."""
+"""`saleroom keys`: a new key for receipts, and what becomes of those before it; a new secret of the house."""
 
 import json
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
-from saleroom.accounts.storage import audit
+from saleroom.accounts.service import accounts
+from saleroom.accounts.service.codes import seal_secret, secret_of
+from saleroom.accounts.service.sealing import Sealing
+from saleroom.accounts.storage import audit, second_factors
 from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.admin import keys
 from saleroom.bidding.service import signing
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.storage.signing_keys import all_keys
 from saleroom.bidding.storage.tables import signing_keys
 from saleroom.cli import main
+from saleroom.http.secret import HouseSecret, Purpose
+from saleroom.notices.domain.pushes import Subscription
+from saleroom.notices.storage import pushes
 from saleroom.storage.database import Database, Transaction
+
+SUBSCRIPTION = Subscription(endpoint="https://push.example/1", p256dh="A" * 87, auth="B" * 22)
 
 
 @pytest.fixture(autouse=True)
@@ -82,3 +91,54 @@ def test_the_doctor_reminds_of_an_old_key(capfd: pytest.CaptureFixture[str]) -> 
         main(["doctor", "--json"])
         found = json.loads(capfd.readouterr().out)["findings"]
         assert [level] == [one["level"] for one in found if one["check"] == "keys"]
+
+
+async def test_a_new_secret_keeps_one_time_codes_and_ends_pushes(database: Database) -> None:
+    """Codes of apps open with the new secret alone. Push services would take nothing that the new key signs."""
+    before = HouseSecret()
+    await before.read(database)
+    secret, user = b"twenty bytes, no more", await database.write(_with_codes_and_pushes, before)
+    assert 1 == await database.write(keys._another_secret)
+    after = HouseSecret()
+    await after.read(database)
+    codes = await database.read(second_factors.find, user)
+    assert codes is not None
+    opened = [secret_of(_sealing(one), codes) for one in (before, after)]
+    assert ([None, secret], []) == (opened, await database.read(pushes.of_user, user))
+    assert all(before.key(purpose) != after.key(purpose) for purpose in Purpose)
+    [entry] = await database.read(audit.newest, Which(None, None), 9, None)
+    assert ("secret.renewed", None, {}, {}) == (entry.act, entry.by, entry.before, entry.after)
+
+
+async def test_codes_that_no_secret_opens_stay_as_they_are(database: Database) -> None:
+    """A backup can bring codes that another secret has sealed. Recovery codes still count, and the command goes on."""
+    stranger = HouseSecret()
+    stranger.learn("00" * 32)
+    user = await database.write(_with_codes_and_pushes, stranger)
+    kept = await database.read(second_factors.find, user)
+    await database.write(keys._another_secret)
+    assert kept == await database.read(second_factors.find, user)
+
+
+def test_the_command_asks_before_it_makes_a_new_secret(capfd: pytest.CaptureFixture[str]) -> None:
+    """Links, webhooks and pushes end, so nobody does that by mistake."""
+    assert 0 == main(["keys", "renew-secret", "--yes"])
+    assert "a new secret. 0 browsers no longer get pushes" in capfd.readouterr().out
+    assert 0 != main(["keys", "renew-secret"])  # nobody answers
+
+
+def _sealing(secret: HouseSecret) -> Sealing:
+    return Sealing(lambda: secret.key(Purpose.SECOND_FACTORS))
+
+
+def _with_codes_and_pushes(tx: Transaction, secret: HouseSecret) -> int:
+    """Add a user with one-time codes and a browser that gets pushes, and return the number."""
+    now = tx.now()
+    added = tx.execute(insert(users), {"username": "ada", "created_at": now})
+    user = int(added.inserted_primary_key[0])
+    second_factors.begin(tx, user, seal_secret(_sealing(secret), user, b"twenty bytes, no more"), now)
+    token = accounts.token_digest(accounts.new_token_value())
+    login = {"user_id": user, "token": token, "created_at": now, "expires_at": now + timedelta(days=1)}
+    tx.execute(insert(auth_tokens), login)
+    pushes.add(tx, user, token, SUBSCRIPTION)
+    return user

@@ -1,4 +1,4 @@
-"""The commands of `saleroom keys`: the keys that receipts are signed with, and a new one."""
+"""The commands of `saleroom keys`: the keys that receipts are signed with, a new one, and a new secret of the house."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 @click.group(epilog=EXIT_CODES)
 def keys() -> None:
-    """List the keys that receipts are signed with, and make a new one.
+    """List the keys that receipts are signed with, make a new one, or a new secret of the house.
 
     Examples:
 
         saleroom keys list
         saleroom keys renew
+        saleroom keys renew-secret --yes
 
     Each command reads the same settings as serve.
     """
@@ -59,3 +60,25 @@ def renew(settings: Settings) -> None:
     from saleroom.admin import keys as work
 
     click.echo(work.renew(settings))
+
+
+@keys.command("renew-secret", cls=options.Command, epilog=EXIT_CODES)
+@options.house
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def renew_secret(settings: Settings, *, yes: bool) -> None:
+    """Make a new secret of the house, from which all its keys follow but the one for receipts. For a secret that has leaked.
+
+    Examples:
+
+        saleroom keys renew-secret
+        saleroom keys renew-secret --yes
+
+    Passwords, sessions, access tokens, one-time codes and passkeys stay. Links in mails that were sent, open forms and half
+    done logins end. Webhooks are signed with new secrets, which their owners make and see by rotating them. Pushes end, until
+    people switch them on again. A house that serves takes the new secret within 30 seconds. The audit log notes it.
+    """
+    from saleroom.admin import keys as work
+
+    if not yes:
+        click.confirm("Make a new secret, so that links, webhooks and pushes of the one before end?", abort=True)
+    click.echo(work.renew_secret(settings))

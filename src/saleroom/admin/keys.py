@@ -1,22 +1,28 @@
-"""`saleroom keys`: the keys that receipts are signed with, listed; and a new one."""
+"""`saleroom keys`: the keys that receipts are signed with, listed; a new one; and a new secret of the house."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.service.audit import note
+from saleroom.accounts.service.codes import seal_again
+from saleroom.accounts.service.sealing import Sealing
 from saleroom.admin.findings import Finding, fine, off, warned
 from saleroom.admin.notice_checks import read
 from saleroom.bidding.service import signing
 from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
+from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.instants import instant
 from saleroom.kernel.terminal import plain
+from saleroom.notices.storage import pushes
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
+from saleroom.storage import secrets
 from saleroom.storage.database import Database, Transaction
 
 RENEWED_AFTER = timedelta(days=730)
@@ -56,6 +62,28 @@ def _renewed(tx: Transaction) -> str:
     kid = signing.renew(tx).kid
     note(tx, None, Act.KEY_RENEWED, "receipts", {} if before is None else {"key": before.kid}, {"key": kid})
     return kid
+
+
+def renew_secret(settings: Settings) -> str:
+    """Make a new secret of the house and return a line that says so."""
+
+    async def work(database: Database) -> int:
+        await with_tables(database)
+        return await database.write(_another_secret)
+
+    ended = run(settings, work)
+    return f"The house has a new secret. {ended} browsers no longer get pushes, and each webhook has a new secret."
+
+
+def _another_secret(tx: Transaction) -> int:
+    """Put another secret in place, keep the one-time codes of users, and return how many subscriptions to pushes are gone."""
+    before, after = HouseSecret(), HouseSecret()
+    before.learn(secrets.find_or_make(tx))
+    after.learn(secrets.renew(tx))
+    seal_again(tx, *(Sealing(partial(one.key, Purpose.SECOND_FACTORS)) for one in (before, after)))
+    ended = pushes.end_all(tx)  # push services take nothing for them that another key has signed
+    note(tx, None, Act.SECRET_RENEWED, "house", {}, {})
+    return ended
 
 
 async def check(settings: Settings, _: str | None) -> Sequence[Finding]:

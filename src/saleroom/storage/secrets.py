@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.storage import tables
@@ -31,6 +31,14 @@ def find_or_make(tx: Transaction) -> str:
             tx.execute(insert(tables.secrets), {"name": _NAME, "value": value})
         except IntegrityError as error:
             raise TryAgain("another process made the secret") from error
+    return value
+
+
+def renew(tx: Transaction) -> str:
+    """Put another secret in the place of the one that is there, and return it."""
+    lock(tx)
+    value = secrets.token_hex(SECRET_BYTES)
+    tx.execute(update(tables.secrets).where(tables.secrets.c.name == _NAME).values(value=value))
     return value
 
 

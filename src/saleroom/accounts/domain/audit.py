@@ -74,6 +74,7 @@ class Act(StrEnum):
     ABSENTEE_BID_ENTERED = "absentee_bid.entered"
     ABSENTEE_BID_TAKEN_BACK = "absentee_bid.taken_back"
     KEY_RENEWED = "key.renewed"
+    SECRET_RENEWED = "secret.renewed"
     RESULT_ENTERED = "result.entered"
     RESULT_TAKEN_BACK = "result.taken_back"
     DOCUMENT_ISSUED = "document.issued"
@@ -134,6 +135,7 @@ ACTS: Mapping[Act, str] = {
     Act.ABSENTEE_BID_ENTERED: "entered an absentee bid",
     Act.ABSENTEE_BID_TAKEN_BACK: "took an absentee bid back",
     Act.KEY_RENEWED: "made a new key to sign receipts with",
+    Act.SECRET_RENEWED: "made a new secret of the house",
     Act.RESULT_ENTERED: "entered the result of lots",
     Act.RESULT_TAKEN_BACK: "took back the result of lots",
     Act.DOCUMENT_ISSUED: "issued a document",

@@ -77,6 +77,14 @@ def seal_secret(sealing: Sealing, user_id: int, secret: bytes) -> bytes:
     return sealing.seal(secret, f"one-time codes of {user_id}")
 
 
+def seal_again(tx: Transaction, before: Sealing, after: Sealing) -> None:
+    """Seal the secrets of all users by another key. Those that the key before does not open stay as they are."""
+    for codes in second_factors.every(tx):
+        secret = secret_of(before, codes)
+        if secret is not None:
+            second_factors.put_secret(tx, codes.user_id, seal_secret(after, codes.user_id, secret))
+
+
 def secret_of(sealing: Sealing | None, codes: OneTimeCodes) -> bytes | None:
     """Return the secret of a row; None if the house cannot open it. Raises DatabaseUnavailable."""
     secret = None if sealing is None else sealing.open(codes.secret, f"one-time codes of {codes.user_id}")

@@ -33,6 +33,17 @@ def find(tx: Transaction, user_id: int) -> OneTimeCodes | None:
     return None if row is None else OneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
 
 
+def every(tx: Transaction) -> list[OneTimeCodes]:
+    """Return the one-time codes of all users, confirmed or not, and lock them."""
+    rows = tx.execute(select(one_time_codes).order_by(one_time_codes.c.user_id).with_for_update())
+    return [OneTimeCodes(**row._mapping) for row in rows]  # noqa: SLF001  # it is public by its documentation
+
+
+def put_secret(tx: Transaction, user_id: int, secret: bytes) -> None:
+    """Put another sealed secret in the place of a user's."""
+    tx.execute(update(one_time_codes).where(one_time_codes.c.user_id == user_id).values(secret=secret))
+
+
 def are_on(tx: Transaction, user_id: int) -> bool:
     """Return whether a user's one-time codes are on."""
     found = select(one_time_codes.c.user_id)

@@ -56,6 +56,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.ABSENTEE_BID_ENTERED: N_("entered an absentee bid"),
     Act.ABSENTEE_BID_TAKEN_BACK: N_("took an absentee bid back"),
     Act.KEY_RENEWED: N_("made a new key to sign receipts with"),
+    Act.SECRET_RENEWED: N_("made a new secret of the house"),
     Act.RESULT_ENTERED: N_("entered the result of lots"),
     Act.RESULT_TAKEN_BACK: N_("took back the result of lots"),
     Act.DOCUMENT_ISSUED: N_("issued a document"),

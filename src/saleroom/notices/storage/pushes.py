@@ -58,6 +58,11 @@ def end(tx: Transaction, user_id: int, number: int) -> bool:
     return tx.execute(delete(push_subscriptions).where(*this)).rowcount > 0
 
 
+def end_all(tx: Transaction) -> int:
+    """Forget the subscriptions of all users, and return how many there were."""
+    return tx.execute(delete(push_subscriptions)).rowcount
+
+
 def _found(tx: Transaction) -> Select[Any]:
     table = push_subscriptions
     return (
