@@ -134,8 +134,8 @@ def _sealing(secret: HouseSecret) -> Sealing:
 def _with_codes_and_pushes(tx: Transaction, secret: HouseSecret) -> int:
     """Add a user with one-time codes and a browser that gets pushes, and return the number."""
     now = tx.now()
-    added = tx.execute(insert(users), {"username": "ada", "created_at": now})
-    user = int(added.inserted_primary_key[0])
+    added = insert(users).values(username="ada", created_at=now).returning(users.c.id)
+    user = int(tx.execute(added).scalar_one())
     second_factors.begin(tx, user, seal_secret(_sealing(secret), user, b"twenty bytes, no more"), now)
     token = accounts.token_digest(accounts.new_token_value())
     login = {"user_id": user, "token": token, "created_at": now, "expires_at": now + timedelta(days=1)}
