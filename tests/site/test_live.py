@@ -38,14 +38,23 @@ class VersionPage(LivePage[Versions, int]):
 
     notes = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._noted = 0
+        self.said: list[int] = []
+        """How many changes were noted before each message."""
+
     def note(self, news: Versions) -> bool:
         """Note the version."""
         self.notes += 1
+        self._noted += 1
         self.owe(GID, news.last.version)
         return True
 
     def html(self, states: Mapping[str, int]) -> str:
         """Return the version."""
+        self.said.append(self._noted)
+        self._noted = 0
         return f"v{states[GID]}"
 
 
@@ -227,6 +236,7 @@ async def test_every_page_ends_with_the_last_state(hall: Hall, seed: int) -> Non
     await hall.all_know()
     for visit in hall.visits:
         assert sorted(visit.line.told) == visit.line.told
+        assert all(visit.page.said), "a message that says nothing new would take the place of news"
         visit.follower.end()
         await visit.task
     assert set() == hall.log.listeners
@@ -279,6 +289,8 @@ async def test_a_change_during_the_read_of_the_lot_is_told(hall: Hall) -> None:
     hall.gate.set()
     await hall.all_know()
     assert [4] == alone.line.told[-1:]
+    await settled()
+    assert all(all(visit.page.said) for visit in hall.visits), "a message that says nothing new took the place of news"
 
 
 async def test_a_page_that_catches_up_does_not_fall_back(hall: Hall) -> None:

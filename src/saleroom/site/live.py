@@ -292,7 +292,10 @@ class PageStream(EventStream, Generic[N, D]):
             self.note(news)
         if self._owes:
             await send_more(send, b"")  # this waits until the reader has taken what was sent
-            text = self._text(self.page.html(await self._audiences.load(self._take())))
+            states: dict[str, D] = {}
+            while self._owes:  # a change that is noted while lots are read is told with the others
+                states |= await self._audiences.load(self._take())
+            text = self._text(self.page.html(states))
             if text:
                 await send_more(send, text)
             if self._over:
