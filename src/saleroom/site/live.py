@@ -292,14 +292,18 @@ class PageStream(EventStream, Generic[N, D]):
             self.note(news)
         if self._owes:
             await send_more(send, b"")  # this waits until the reader has taken what was sent
-            states: dict[str, D] = {}
-            while self._owes:  # a change that is noted while lots are read is told with the others
-                states |= await self._audiences.load(self._take())
-            text = self._text(self.page.html(states))
+            text = self._text(self.page.html(await self._owed()))
             if text:
                 await send_more(send, text)
             if self._over:
                 self.follower.end()
+
+    async def _owed(self) -> Mapping[str, D]:
+        """Return the lots that have to be sent. A change that is noted while they are read is told with the others."""
+        states: dict[str, D] = {}
+        while self._owes:
+            states |= await self._audiences.load(self._take())
+        return states
 
     def _take(self) -> dict[str, int]:
         """Return the lots that have to be sent to the page; from now on they count as sent."""
