@@ -35,12 +35,14 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
 
     `members` are the members of answers by name, with their form and meaning: a name means the same wherever it stands.
     `forms` are other forms of a member, by the name of the answer and of the member; with a `description` also another
-    meaning. `facts` are the facts of each refusal, which are always there. `tags` group the endpoints.
+    meaning. `facts` are the facts of each refusal, which are always there; `asides` those that are there for some requests.
+    `tags` group the endpoints.
     """
 
     members: Mapping[str, tuple[Schema, str]]
     forms: Mapping[tuple[str, str], Schema] = {}
     facts: Mapping[type[Refusal], Mapping[str, Schema]] = {}
+    asides: Mapping[type[Refusal], Mapping[str, Schema]] = {}
     tags: Mapping[str, str] = {}
 
     def __or__(self, other: Vocabulary) -> Vocabulary:
@@ -48,6 +50,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
             members={**self.members, **other.members},
             forms={**self.forms, **other.forms},
             facts={**self.facts, **other.facts},
+            asides={**self.asides, **other.asides},
             tags={**self.tags, **other.tags},
         )
 
@@ -161,6 +164,6 @@ def error(refused: type[Refusal], vocabulary: Vocabulary, *, bare: bool = False)
         "title": error_name(refused, bare=bare),
         "description": problems.sentence_of(refused),
         "type": "object",
-        "properties": properties,
+        "properties": properties if bare or refused.bare else {**vocabulary.asides.get(refused, {}), **properties},
         "required": list(properties),
     }

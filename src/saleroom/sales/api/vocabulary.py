@@ -5,6 +5,7 @@ from __future__ import annotations
 from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.api import import_words
+from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.consignors import CODE_PATTERN
 from saleroom.sales.domain.errors import (
     AbsenteeBidStands,
@@ -179,5 +180,6 @@ VOCABULARY = Vocabulary(
         TooManyPledges: {"limit": {"type": "integer", "minimum": 1, "description": "How many pledges a lot can have."}},
         BidOnLots: {"lots": {"type": "string", "description": "The numbers of these lots."}},
     },
+    asides=dict.fromkeys(REFUSED, _WHICH),  # a line is about several lots, and one of them may be the reason
     tags={"sales": "Sales of many lots, and their catalogues."},
 )
