@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.money import parse_money
+from saleroom.kernel.money import ZERO, parse_money
 from saleroom.kernel.texts import hidden_fault
 from saleroom.settlement.domain.banking import Payment, Statement
 
@@ -126,10 +126,13 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
     on = _day(entry, names)
     own = _text(entry.findtext("AcctSvcrRef", "", names))
     parts = entry.findall("NtryDtls/TxDtls", names)
-    if len(parts) > 1 and not all(_amount(one, names) for one in parts):
-        parts = []  # a batch that does not say what each part is: a person looks at the whole of it
+    whole = _money(entry.find("Amt", names))
+    if not whole[0]:
+        return  # no money came in
+    if len(parts) > 1 and not _add_up(parts, whole, names):
+        parts = []  # a batch that does not say what came in by each part: a person looks at the whole of it
     for part in parts or [entry]:
-        amount = (_amount(part, names) if len(parts) > 1 else None) or _money(entry.find("Amt", names))
+        amount = (_amount(part, names) if len(parts) > 1 else None) or whole
         texts = [one.text for one in part.iterfind("RmtInf/Ustrd", names)]
         texts += [one.text for one in part.iterfind("RmtInf/Strd/CdtrRefInf/Ref", names)]
         texts += [part.findtext("Refs/EndToEndId", None, names)]
@@ -144,6 +147,16 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
             texts=tuple(found for one in texts if (found := _text(one or "")) and found != "NOTPROVIDED"),
             references=tuple(found for one in references if (found := _text(one))),
         )
+
+
+def _add_up(parts: list[ET.Element], whole: tuple[Decimal, str], names: dict[str, str]) -> bool:
+    """Return whether money came in by each part of a batch, and all of it is the amount of the batch."""
+    if any(part.findtext("CdtDbtInd", "CRDT", names).strip() != "CRDT" for part in parts):
+        return False
+    found = [_amount(part, names) or (ZERO, "") for part in parts]
+    return all(amount and currency == whole[1] for amount, currency in found) and whole[0] == sum(
+        (amount for amount, _ in found), ZERO
+    )
 
 
 def _amount(part: ET.Element, names: dict[str, str]) -> tuple[Decimal, str] | None:
@@ -161,7 +174,7 @@ def _money(found: ET.Element | None) -> tuple[Decimal, str]:
     whole, _dot, cents = text.partition(".")
     amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
     currency = found.get("Ccy", "")
-    if isinstance(amount, Fault) or not amount or _CURRENCY.fullmatch(currency) is None:
+    if isinstance(amount, Fault) or _CURRENCY.fullmatch(currency) is None:
         raise _Refused(_NO_XML)
     return amount, currency
 
