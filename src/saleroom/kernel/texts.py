@@ -16,6 +16,7 @@ The longest stack of Tibetan has eight, a flag of emoji six, a Hebrew letter wit
 _STEERS = "\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
 _CONTROLS = re.compile(f"[\0-\x1f{_STEERS}]")
 _CONTROLS_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{_STEERS}]")
+_NOT_IN_XML = dict.fromkeys((0xFFFE, 0xFFFF))
 _BREAKS = re.compile("[\u2028\u2029]")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
@@ -56,6 +57,11 @@ def shown_fault(text: str) -> Fault | None:
     if _PILE.search(kinds) or (text and _VISIBLE.search(kinds) is None):
         return Fault("text_characters", "must show something, and not pile up marks on a character")
     return None
+
+
+def in_xml(text: str) -> str:
+    """Return a text without the two code points that XML cannot say, and that no fault above names."""
+    return text.translate(_NOT_IN_XML)
 
 
 @cache

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from openpyxl import load_workbook
 
 from tests.bidding.api.answers import faults, refusal
@@ -120,3 +121,14 @@ def test_the_tax_of_days_is_that_of_their_sales(house: House) -> None:
     last = cashier.json("GET", "/tax-report")
     assert last["firstDay"].endswith("-01") and last["firstDay"][:7] == last["lastDay"][:7] < str(today)
     assert (404, "unknown_sale") == refusal(cashier.get("/sales/nowhere/report"))
+
+
+@pytest.mark.databases("sqlite")
+def test_a_name_that_no_xml_can_say_spoils_no_report(house: House) -> None:
+    """A bidder or a lot may have a code point without a character in the name: the sheets leave it out."""
+    settling = Settling(house, 1)
+    admitted = {"personName": "Ada\uffff", "bidsBy": "floor", "paddle": 700}
+    settling.manager.json("POST", f"/sales/{settling.gid}/participants", json=admitted)
+    settling.sell(700)
+    book = load_workbook(io.BytesIO(settling.cashier.get(f"/sales/{settling.gid}/report.xlsx").content))
+    assert "Ada" in [row[2] for row in book["Buyers"].values]

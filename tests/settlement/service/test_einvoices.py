@@ -34,6 +34,15 @@ def judge() -> Iterator[Judge]:
         yield broken
 
 
+def test_names_that_no_xml_can_say_lose_what_it_cannot(judge: Judge) -> None:
+    """Somebody who put a code point without a character into their name has an invoice all the same."""
+    made = xml_of(
+        document(line(TaxScheme.STANDARD, rate="19"), party=structs.replace(COMPANY, name="Ada\uffff\ufffe 1"))
+    )
+    assert b"<ram:Name>Ada 1</ram:Name>" in made
+    assert [] == judge(made)
+
+
 def xml_of(made: Document) -> bytes:
     """Return the electronic form of a document that has one; the schema has checked it."""
     assert () == lacks(made, 2)

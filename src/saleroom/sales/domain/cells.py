@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.money import STEP, parse_money
+from saleroom.kernel.texts import in_xml
 
 Cell = str | int | Decimal | None
 """A number of a spreadsheet is an int or a Decimal of at most 15 digits, which is what spreadsheets keep."""
@@ -24,7 +25,6 @@ _FORMULA = re.compile("[=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20]")
 """The first characters that make a spreadsheet run a cell of CSV, also in full width; and the apostrophe that guards them."""
 _NEGATIVE = re.compile("[-\u2212][0-9.,]+")
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
-_NOT_IN_XML = dict.fromkeys((0xFFFE, 0xFFFF))
 _AMBIGUOUS = Fault(
     "ambiguous_number",
     "can be read in two ways, in English or in German decimals; write it with two decimals, or without a mark",
@@ -44,7 +44,7 @@ def text_of(cell: Cell) -> str:
 
 def plain_text(text: str) -> str:
     """Return a text trimmed, with plain line breaks and without what XML cannot say: so files and forms are compared."""
-    return _BREAKS.sub("\n", text.translate(_NOT_IN_XML)).strip()
+    return _BREAKS.sub("\n", in_xml(text)).strip()
 
 
 def guarded(text: str) -> str:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from saleroom.kernel.texts import in_xml
 from saleroom.sales.domain.cells import Cell, guarded, written_amount
 
 CSV_TYPE = "text/csv; charset=utf-8"
@@ -41,7 +42,7 @@ def as_workbook(sheets: Mapping[str | None, Iterable[Sequence[Cell]]], language:
         sheet = book.create_sheet(name)
         sheet.freeze_panes = "B2"
         for row in rows:
-            sheet.append([cell if _is_number(cell) else _text(cell, mark) or None for cell in row])
+            sheet.append([cell if _is_number(cell) else in_xml(_text(cell, mark)) or None for cell in row])
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()

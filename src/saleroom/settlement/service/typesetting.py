@@ -17,6 +17,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import StreamObject
 from segno import helpers
 
+from saleroom.kernel.texts import in_xml
 from saleroom.sales.service.paper_files import DATA
 from saleroom.sales.service.typesetting import run, set_paper
 
@@ -55,10 +56,19 @@ def typeset(kind: str, folder: Path) -> bytes:
 def einvoice(terms: dict[str, Any]) -> bytes:
     """Return the XML of an electronic invoice (CII) that says these business terms. Raises ValueError if no schema has it."""
     try:
-        made: bytes = facturx.generate_xml(terms, level="en16931", check_xsd=True, check_schematron=False)
+        made: bytes = facturx.generate_xml(_in_xml(terms), level="en16931", check_xsd=True, check_schematron=False)
     except Exception as error:
         raise ValueError(f"the electronic invoice: {error}") from error
     return made
+
+
+def _in_xml(value: Any) -> Any:
+    """Return business terms with texts that XML can have."""
+    if isinstance(value, str):
+        return in_xml(value)
+    if isinstance(value, list):
+        return [_in_xml(one) for one in value]
+    return {name: _in_xml(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _named(made: bytes) -> bytes:
