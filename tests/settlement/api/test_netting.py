@@ -88,6 +88,27 @@ def test_cash_is_rounded_in_francs(serve_house: ServeHouse) -> None:
 
 
 @pytest.mark.databases("sqlite")
+def test_a_corrected_lot_is_paid_back_in_coins(serve_house: ServeHouse) -> None:
+    """14.88 francs by card are paid back as 14.90 in cash, as no coin is smaller than 0.05; by card as they are."""
+    settling = Settling(serve_house(currency="CHF"), 2)
+    buyers = [settling.bidder() for _ in range(2)]
+    for paddle in buyers:
+        settling.sell(paddle)
+        settling.pay(paddle, ("card", "14.88"))
+    back = [
+        settling.cashier.json(
+            "POST", f"/sales/{settling.gid}/lots/{label}/correction", json={"reason": "Misread.", "method": method}
+        )["money"][1:]
+        for label, method in (("1", "cash"), ("2", "card"))
+    ]
+    assert [[("rounding", "0.020"), ("cash", "-14.900")], [("card", "-14.880")]] == [
+        [(one["method"], one["moved"]) for one in moved] for moved in back
+    ]
+    assert ["0.000", "0.000"] == [settling.desk(paddle)["owed"] for paddle in buyers]
+    assert [] == settling.faults()
+
+
+@pytest.mark.databases("sqlite")
 def test_a_lot_that_costs_too_much_is_named(house: House) -> None:
     """With its premium it has 18 digits: desk, statement and accounts name it, and the other lots are settled."""
     settling = Settling(house, 2)

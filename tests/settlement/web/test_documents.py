@@ -81,3 +81,19 @@ def test_a_buyer_downloads_their_own(house: House) -> None:
     assert 403 == visitor.http.get(f"/admin/documents/{invoice}/paper.pdf").status_code
     for path in ("/mine/documents", own, f"{own}/paper.pdf"):
         assert "/login?next=" in Visitor(house).http.get(path).headers["location"]
+
+
+def test_numbers_longer_than_any_are_refused(house: House) -> None:
+    """A paddle or a place of thousands of digits, by a jammed key or on purpose, is a fault of the form."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    page, issue = visitor.page(f"{path}?buyer={paddle}"), f"{path}/documents"
+    digits = "9" * 5000
+    assert 400 == visitor.send(page, issue, buyer=digits).status_code
+    moved = visitor.send(page, f"{path}/correction", "hand-over", lot="1", paddle=digits, reason="Misread.")
+    assert 400 == moved.status_code
+    issued = visitor.send(page, issue).headers["location"]
+    refused = visitor.sent(visitor.page(issued), f"{issued}/credit", reason="Damaged.", **{f"line-{digits}": "on"})
+    assert "Tick the lines" in refused.main

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
@@ -72,11 +73,12 @@ class DocumentRowPage(Struct, frozen=True):
 def parse_day(text: str) -> date | Fault:
     """Return a day such as 2026-12-09."""
     try:
-        return date.fromisoformat(text) if len(text) == len("2026-11-25") else Fault("day", _DAY)
+        return date.fromisoformat(text) if DAY.fullmatch(text) else Fault("day", _DAY)
     except ValueError:
         return Fault("day", _DAY)
 
 
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DAY = "must be a day, such as 2026-12-09"
 
 

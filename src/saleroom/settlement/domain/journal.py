@@ -150,6 +150,14 @@ class Paid(Struct, frozen=True):
     amount: Decimal
 
 
+def by_method(payments: Iterable[Paid]) -> dict[Method, Decimal]:
+    """Return how much is paid in each way."""
+    found: dict[Method, Decimal] = defaultdict(lambda: ZERO)
+    for one in payments:
+        found[one.method] += one.amount
+    return dict(found)
+
+
 def of_pledge(user: int, more: Decimal) -> tuple[Posting, ...]:
     """Return the postings that let somebody owe so much more of pledges, all of which is donated."""
     return Posting(Account(Book.BUYERS, user), more), Posting(Account(Book.DONATIONS), -more)

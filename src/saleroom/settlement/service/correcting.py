@@ -23,7 +23,7 @@ from saleroom.sales.service.access import get_lot
 from saleroom.sales.storage import participants
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
-from saleroom.settlement.domain.journal import Account, Book, Method, Paid
+from saleroom.settlement.domain.journal import Account, Book, Method, Paid, in_cash
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.desk import Buyer, balance, begin, buyer_of, desk_view, pay_back
 from saleroom.settlement.service.journal import bring_up_to_date
@@ -99,7 +99,10 @@ def _paid_back(
     tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Method | None, due: Decimal, paper: Paper
 ) -> rows.Issued | None:
     """Pay a buyer back what the lot cost, as far as the house owes it to them; return the receipt."""
-    amount = min(due, -balance(tx, sale, Account(Book.BUYERS, buyer.id)))
+    owed = -balance(tx, sale, Account(Book.BUYERS, buyer.id))
+    amount = min(due, owed)
+    if back is Method.CASH and amount == owed:
+        amount = in_cash(amount, paper.currency)
     if back is None or amount <= ZERO:
         return None
     return pay_back(tx, staff, sale, buyer, Paid(back, amount), paper)

@@ -43,6 +43,7 @@ from saleroom.settlement.domain.journal import (
     Method,
     Paid,
     Result,
+    by_method,
     in_cash,
     of_money,
     of_netting,
@@ -118,7 +119,7 @@ def pay(
         for one in paid:
             journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
         receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
-        facts = {one.method.value: str(one.amount) for one in paid}
+        facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
         return _encode(desk_view(tx, sale, buyer, book, paper.currency, change, receipt))
 

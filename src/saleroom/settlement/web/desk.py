@@ -25,7 +25,7 @@ from saleroom.settlement.service import correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.forms import Sent, once_of, page_gid
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import BOOKS, DOCUMENTS, ITEMS, METHODS, WAYS
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
@@ -114,7 +114,8 @@ class DeskPages:
             }
             paddle = sent.get("paddle", "").strip().removeprefix("#")
             if sent.get("do") != "take-back":
-                said["paddle"] = int(paddle) if paddle.isascii() and paddle.isdigit() else paddle
+                number = whole(paddle)
+                said["paddle"] = paddle if number is None else number
             values = CORRECT.read(msgspec.json.encode(said))
             change = Correction(
                 label=label, paddle=values.get("paddle"), reason=values["reason"], back=values.get("back")

@@ -20,7 +20,7 @@ from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service import issuing, showing
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.forms import Sent, once_of, page_gid
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
@@ -60,7 +60,8 @@ class DocumentPages:
             said: dict[str, Any] = {name: sent[name].strip() for name in _FIELDS if sent.get(name, "").strip()}
             who = sent.get("buyer", "").strip().removeprefix("#")
             if who:
-                said |= {"paddle": int(who)} if who.isascii() and who.isdigit() else {"username": who}
+                paddle = whole(who)
+                said |= {"username": who} if paddle is None else {"paddle": paddle}
             order = order_of(ISSUE.read(msgspec.json.encode(said)))
             once = once_of(sent, "/admin/desk/{gid}/documents", gid, said)
             write = self._services.tokens.write
@@ -81,9 +82,8 @@ class DocumentPages:
         """POST /admin/documents/{gid}/credit: issue the credit note for the lines that are ticked, and go on to it."""
         sent, gid = await fields(request), page_gid(request, UnknownDocument)
         try:
-            places = [
-                int(name[5:]) for name in sent if name.startswith("line-") and name[5:].isascii() and name[5:].isdigit()
-            ]
+            ticked = [whole(name[5:]) for name in sent if name.startswith("line-")]
+            places = [one for one in ticked if one is not None]
             if not places:
                 raise Invalid.one("lines", "required", "is required")
             said = CREDIT.read(msgspec.json.encode({"lines": places, "reason": sent.get("reason", "")}))

@@ -13,6 +13,7 @@ from saleroom.kernel.identifiers import GID, IdempotencyKey
 
 Sent = dict[str, str]
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
+_DIGITS_MAX = 9
 
 
 def page_gid(request: Request, unknown: type[Unknown]) -> str:
@@ -21,6 +22,11 @@ def page_gid(request: Request, unknown: type[Unknown]) -> str:
     if GID.fullmatch(found) is None:
         raise unknown
     return found
+
+
+def whole(text: str) -> int | None:
+    """Return a whole number of a form, None for anything else. What has more digits than any place or paddle is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
 
 
 def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> IdempotencyKey:
