@@ -23,7 +23,7 @@ class Asked:
     def __init__(self, house: House) -> None:
         self.sale = LiveSale(house, 2, increment="1")
         self.kay = house.newcomer()
-        code = f"k{self.kay.name}"[:12]
+        code = self.kay.name.removeprefix("newcomer.")
         self.sale.staff.json("POST", "/consignors", json={"code": code, "name": "Kay", "username": self.kay.name})
         self.sale.staff.json("PATCH", f"/sales/{self.sale.gid}/lots/1", json={"consignor": code})
         self.gid = self.sale.lots[0]
