@@ -44,4 +44,6 @@ def test_a_cashier_imports_a_statement_and_decides(house: House) -> None:
     page = visitor.page("/admin/bank")
     refused = visitor.sent(page, path, sale="", buyer="", reason="")
     assert "Choose a sale and a buyer" in refused.main
-    assert "Done." in visitor.sent(page, path, sale="", buyer="", reason="A gift.").main
+    assert "Done." in visitor.sent(page, path, sale="", buyer="", reason="#12 gave it.").main
+    decided = banking.cashier.json("GET", "/bank-payments?waiting=false")["bankPayments"]
+    assert "#12 gave it." in [one["reason"] for one in decided]

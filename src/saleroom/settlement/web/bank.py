@@ -50,9 +50,9 @@ class BankPages:
     async def decide(self, request: Request) -> Response:
         """POST /admin/bank/{gid}: take a payment for a buyer, or set it aside with a reason."""
         sent, gid = await fields(request), page_gid(request, UnknownBankPayment)
-        said = {
-            name: text for name in ("sale", "buyer", "reason") if (text := sent.get(name, "").strip().removeprefix("#"))
-        }
+        found = {name: sent.get(name, "").strip() for name in ("sale", "buyer", "reason")}
+        found["buyer"] = found["buyer"].removeprefix("#")
+        said = {name: text for name, text in found.items() if text}
         try:
             values = DECISION.read(_encode(said))
             key = once_of(sent, "/admin/bank/{gid}", gid, said)
