@@ -258,7 +258,7 @@ class Oracle:
         if refusal:
             return refusal
         self.open(now)
-        self.status = "cancelled"
+        self.status, self.paused = "cancelled", None
         self.events.append("auction.cancelled")
         return None
 

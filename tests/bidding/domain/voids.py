@@ -72,7 +72,8 @@ def moderated(oracle: Any, what: str, now: int) -> str | None:
         return None
     oracle.open(now)
     oracle.hidden = what == "hide" or (what == "cancel" and oracle.hidden)
-    oracle.status = "cancelled" if what == "cancel" else oracle.status
+    if what == "cancel":
+        oracle.status, oracle.paused = "cancelled", None
     oracle.events.append({"hide": "auction.hidden", "show": "auction.shown", "cancel": "auction.cancelled"}[what])
     return None
 
