@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope
 
-from saleroom.http.problems import MethodNotAllowed, headers_of, status_of
+from saleroom.http.problems import MethodNotAllowed, NotFound, headers_of, status_of
 from saleroom.http.requests import read_body, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.app import SURFACE, App, Shell
@@ -240,13 +240,18 @@ class Site:
 
 
 class Address:
-    """A path of pages, which picks the handler by method. Raises MethodNotAllowed."""
+    """A path of pages, which picks the handler by method. Raises MethodNotAllowed, or NotFound of a path with a NUL.
+
+    Nothing has a NUL in its name, and PostgreSQL takes none as text.
+    """
 
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers | ({"HEAD": handlers["GET"]} if "GET" in handlers else {})
 
     async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Return the answer to a request."""
+        if "\0" in scope["path"]:
+            raise NotFound
         handler = self._handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(", ".join(sorted(self._handlers)))

@@ -16,7 +16,7 @@ from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
-from saleroom.sales.api.fields import REASON_MAX
+from saleroom.sales.api.fields import REASON_MAX, reason
 from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, CHANGE_SALE, MAKE_SALE
 from saleroom.sales.api.lots import new_lot
 from saleroom.sales.domain.errors import UnknownLot
@@ -44,6 +44,7 @@ _NEED = ("label", "name", "levels", "goal", "description")
 _TIMES = ("opensAt", "startsAt")
 _BETWEEN = re.compile(r"[\s/;]+")
 """What stands between two levels: a comma may be in an amount."""
+_REASON = Form(name="Reason", fields=(reason("Why. Everybody can read it, for good."),))
 Sent = dict[str, str]
 
 
@@ -316,13 +317,10 @@ def _label(request: Request) -> str:
 
 
 def reason_of(sent: Sent) -> str:
-    """Return the reason in a form. Raises Invalid if there is none, or if it is too long."""
-    reason = " ".join(sent.get("reason", "").split())
-    if not 1 <= len(reason) <= REASON_MAX:
-        raise Invalid(
-            {"reason": [Fault("text_length", f"must have 1 to {REASON_MAX} characters", least=1, most=REASON_MAX)]}
-        )
-    return reason
+    """Return the reason in a form, as the API reads it. Raises Invalid."""
+    said = {"reason": " ".join(sent.get("reason", "").split())}
+    found: str = _REASON.read(msgspec.json.encode(said))["reason"]
+    return found
 
 
 def label_of(text: str) -> str:

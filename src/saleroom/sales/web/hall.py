@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Hashable
 from enum import StrEnum
@@ -12,7 +13,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.http.endpoints import KEY_LENGTH_MAX, digest
+from saleroom.http.endpoints import digest
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
@@ -42,6 +43,7 @@ class View(StrEnum):
     BIDDER = "bidder"
 
 
+_KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _PARTS = {
     View.SCREEN: "parts/hall_screen.html",
     View.NEXT: "parts/hall_next.html",
@@ -100,8 +102,9 @@ class HallPages:
         gid, sent = sale_gid(request), await fields(request)
         try:
             values = PLEDGE.read(_encode({"amount": sent.get("amount", ""), "again": sent.get("again") == "true"}))
-            key = sent.get("key", "")[:KEY_LENGTH_MAX]
-            once = IdempotencyKey(key, digest("POST", "/sales/{gid}/pledges", gid, values)) if key else None
+            key, once = sent.get("key", ""), None
+            if _KEY.fullmatch(key) is not None:
+                once = IdempotencyKey(key, digest("POST", "/sales/{gid}/pledges", gid, values))
             write = self._services.tokens.write
             await write(needs.give, session_token(request) or "", gid, values["amount"], once, again=values["again"])
         except Unauthenticated:

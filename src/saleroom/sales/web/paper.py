@@ -24,7 +24,7 @@ from saleroom.sales.service.labelling import LotLabel
 from saleroom.sales.service.papers import PaperOrder
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
-from saleroom.site.site import Site, go_to
+from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
 
 PAPER = "/admin/sales/{gid}/paper"
@@ -57,10 +57,10 @@ class PaperPages:
         kind, token = PaperKind(name), session_token(request)
         sent = {"language": "de" if self._site.language(request).catalogue == "de" else "en"}
         sent |= {one: text for one, text in request.query_params.items() if text}
-        fields = (LANGUAGE, ZONE, *layout_field(kind), *QUERY[kind])
+        known = (LANGUAGE, ZONE, *layout_field(kind), *QUERY[kind])
         raw = {one: text.encode() if one == "skip" else msgspec.json.encode(text) for one, text in sent.items()}
         try:
-            order = PaperOrder(kind=kind, **read_fields(fields, raw, strict=True))
+            order = PaperOrder(kind=kind, **read_fields(known, raw, strict=True))
             return await as_pdf(self._services, token, gid, order, self._site.origin(request))
         except Unauthenticated:
             return self._site.to_log_in(request)
@@ -74,7 +74,7 @@ class PaperPages:
     async def printed(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/paper/printed: note the changed labels as printed, if they are still those of the page."""
         gid, token = sale_gid(request), session_token(request) or ""
-        seen = str((await request.form()).get("seen", ""))
+        seen = (await fields(request)).get("seen", "")
         origin = self._site.origin(request)
         try:
             noted = await self._services.tokens.write(_note, token, gid, seen, origin)

@@ -92,7 +92,7 @@ class PeoplePages:
 
         async def act(token: str, sent: Sent) -> Known:
             write, one = self._services.tokens.write, _participant(request)
-            return await write(participants.merge_found, token, _gid(request), one, sent.get("into", "").strip())
+            return await write(participants.merge_found, token, _gid(request), one, _searched(sent.get("into", "")))
 
         return await self._do(request, act, f"merger-{_participant(request)}")
 
@@ -137,7 +137,7 @@ class PeoplePages:
         self, request: Request, refused: Refusal | None = None, *, form: str = "", sent: Sent | None = None
     ) -> Response:
         gid, language, asked = _gid(request), self._site.language(request), request.query_params
-        text, before = asked.get("q", "").strip()[:SEARCH_MAX], asked.get("before", "")
+        text, before = _searched(asked.get("q", "")), asked.get("before", "")
         place = int(before) if _NUMBER.fullmatch(before) else None
         try:
             viewer, found = await self._site.read(request, _people, gid, text, place)
@@ -177,6 +177,11 @@ def _people(tx: Transaction, token: str | None, gid: str, text: str, before: int
 
 def _gid(request: Request) -> str:
     return participants.sale_gid(request.path_params["gid"])
+
+
+def _searched(text: str) -> str:
+    """Return what somebody has typed to find people. No name has a NUL, and PostgreSQL takes none."""
+    return text.replace("\0", "").strip()[:SEARCH_MAX]
 
 
 def _participant(request: Request) -> str:
