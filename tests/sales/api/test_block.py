@@ -136,3 +136,14 @@ def test_a_sale_in_another_state_is_not_called(house: House, staff: User) -> Non
     act(staff, gid, "pass")
     act(staff, gid, "end")
     assert (409, "sale_over") == refusal(staff.post(f"/sales/{gid}/block", **call))
+
+
+def test_a_withdrawn_lot_is_not_called(staff: User) -> None:
+    """The refusal says so; without a number the next lot is called."""
+    gid = with_lots(staff, 2, kind="live")
+    assert 200 == staff.post(f"/sales/{gid}/publish").status_code
+    assert 200 == staff.post(f"/sales/{gid}/lots/1/withdraw", json={"reason": "It is broken."}).status_code
+    call = {"act": "call", "seen": staff.json("GET", f"/sales/{gid}/block")["tag"]}
+    assert (409, "lot_withdrawn") == refusal(staff.post(f"/sales/{gid}/block", json={**call, "label": "1"}))
+    act(staff, gid, "call")
+    assert "2" == staff.json("GET", f"/sales/{gid}/block")["onBlock"]["label"]

@@ -86,8 +86,8 @@ def _call(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
         lot = found
     now = tx.now()
     events = block.called(sale, last, lot, now)
+    refuse_if_withdrawn(lot)
     if lot.need is not None:
-        refuse_if_withdrawn(lot)
         return needs.call(tx, sale, lot, events)
     auction = _lock(tx, lot)
     advance(tx, auction, calling.call(auction, now))
