@@ -37,8 +37,10 @@ def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> C
     """Change what is said of a consignor. Raises Unauthenticated, MissingRight, UnknownConsignor or UnknownUser."""
     staff = authenticate(tx, token, Right.CATALOGUE)
     found = _known(tx, code)
-    user_id = _user(tx, changes["username"]) if "username" in changes else found.user_id
-    consignors.change(tx, found.id, changes.get("name", found.name), changes.get("contact", found.contact), user_id)
+    said = {name: value for name, value in changes.items() if name != "username"}
+    if "username" in changes:
+        said["user_id"] = _user(tx, changes["username"])
+    consignors.change(tx, found.id, said)
     audit.note(tx, staff, Act.CONSIGNOR_CHANGED, f"consignor {code}", {}, {})
     return _view(_known(tx, code))
 

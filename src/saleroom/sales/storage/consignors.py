@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -37,10 +37,10 @@ def add(tx: Transaction, gid: str, code: str, name: str, contact: str, user_id: 
     return int(tx.execute(insert(consignors).returning(consignors.c.id), row).scalar_one())
 
 
-def change(tx: Transaction, number: int, name: str, contact: str, user_id: int | None) -> None:
-    """Write what is said of a consignor."""
-    said = {"name": name, "contact": contact, "user_id": user_id}
-    tx.execute(update(consignors).where(consignors.c.id == number).values(said))
+def change(tx: Transaction, number: int, changes: Mapping[str, str | int | None]) -> None:
+    """Write these columns of a consignor, so that somebody who changes others at the same time loses nothing."""
+    if changes:
+        tx.execute(update(consignors).where(consignors.c.id == number).values(changes))
 
 
 def find(tx: Transaction, code: str) -> Consignor | None:
