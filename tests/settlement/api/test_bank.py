@@ -121,6 +121,13 @@ def test_what_cannot_be_decided_is_refused(house: House) -> None:
     assert (404, "unknown_participant") == refusal(post(path, json={"sale": banking.gid, "buyer": "99999"}))
     assert (404, "unknown_sale") == refusal(post(path, json={"sale": "nowhere", "buyer": "1"}))
     assert (404, "unknown_bank_payment") == refusal(post("/bank-payments/nothing/decision", json={"reason": "x"}))
+    finer = secrets.token_hex(8)
+    banking.send(statement(credit("20.005", f"half a cent {finer}")))
+    half = f"/bank-payments/{banking.waiting(finer)['bankPayment']}/decision"
+    [(field, [fault])] = faults(post(half, json={"sale": banking.gid, "buyer": str(paddle)})).items()
+    assert ("sale", "set_aside") == (field, fault)
+    assert [] == banking.desk(paddle)["money"]
+    assert not banking.cashier.json("POST", half, json={"reason": "No such coin."})["waits"]
     for body, field in (
         ({}, "sale"),
         ({"sale": banking.gid}, "buyer"),

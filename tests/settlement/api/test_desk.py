@@ -220,3 +220,19 @@ def test_two_payments_in_one_way_are_noted_together(settling: Settling) -> None:
     settling.pay(paddle, ("card", "4"), ("card", "10.88"))
     noted = settling.house.staff(Role.OWNER).json("GET", "/staff/audit?act=money.taken")["entries"][0]
     assert {"sale": settling.gid, "card": "14.880"} == noted["after"]
+
+
+@pytest.mark.databases("sqlite")
+def test_an_amount_finer_than_the_currency_is_refused_by_its_field(settling: Settling) -> None:
+    """A tenth of a cent, also in cash above what is owed, is named where it was sent, and nothing moves."""
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    for payments in ([("card", "4.005")], [("cash", "20.005")], [("card", "4"), ("bank", "1.001")]):
+        [(field, [fault])] = faults(settling.pay(paddle, *payments)).items()
+        assert ("payments", "minor_unit") == (field, fault)
+    assert [] == settling.desk(paddle)["money"]
+    settling.pay(paddle, ("card", "14.88"))
+    for path in (f"desk/{paddle}/refunds", f"statements/{settling.code}/payouts"):
+        sent = {"method": "bank", "amount": "1.005"}
+        [(field, [fault])] = faults(settling.cashier.post(f"/sales/{settling.gid}/{path}", json=sent)).items()
+        assert ("amount", "minor_unit") == (field, fault)

@@ -195,7 +195,7 @@ def test_faults_of_an_order_are_named(sqlite_house: House, said: dict[str, Any],
 
 
 def test_an_order_for_nobody(sold: Sold) -> None:
-    """A paddle or a code that nobody has, or none at all; and a sale that is not there."""
+    """A paddle or a code that nobody has, none at all, or two at once; and a sale that is not there."""
     path = f"/sales/{sold.gid}/documents"
     for said, code in (
         ({"documentKind": "invoice", "paddle": 99}, "unknown_paddle"),
@@ -205,6 +205,9 @@ def test_an_order_for_nobody(sold: Sold) -> None:
     for kind, other, needed in (
         ("invoice", {"consignor": sold.code}, "paddle"),
         ("statement", {"paddle": 12}, "consignor"),
+        ("invoice", {"paddle": 12, "username": sold.kurt.name}, "username"),
+        ("invoice", {"paddle": 12, "consignor": sold.code}, "consignor"),
+        ("statement", {"paddle": 12, "consignor": sold.code}, "consignor"),
     ):
         assert {needed} == faults(sold.cashier.post(path, json={"documentKind": kind, **other})).keys()
     said = {"documentKind": "invoice", "paddle": 12}

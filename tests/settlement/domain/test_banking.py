@@ -74,8 +74,12 @@ def test_the_same_payment_is_known_in_any_file() -> None:
 
 
 def test_a_statement_of_another_account_is_refused() -> None:
-    """Only if the house has said which account is its own, and the file says which one it is of."""
+    """Only if the house has said which account is its own; a file that names none by IBAN may be of any."""
     statement = Statement((PAYMENT,), 0)
     assert None is account_fault(statement, PAYMENT.account) is account_fault(statement, None)
     fault = account_fault(statement, "DE02120300000000202051")
     assert fault is not None and "other_account" == fault.code
+    nameless = Statement((structs.replace(PAYMENT, account=""),), 0)
+    assert None is account_fault(nameless, None)
+    fault = account_fault(nameless, PAYMENT.account)
+    assert fault is not None and "no_iban" == fault.code

@@ -75,6 +75,19 @@ def test_an_entry_of_nothing_is_no_payment() -> None:
     assert ([Decimal("5.000")], 1) == ([one.amount for one in found.payments], found.others)
 
 
+@pytest.mark.parametrize("day", ["2026-11-20", "2026-11-20Z", "2026-11-20+01:00", "2026-11-20T23:59:59.5+01:00"])
+def test_days_are_read_as_banks_write_them(day: str) -> None:
+    """A day or a moment, perhaps with its time zone: the day is as the bank says it."""
+    [one] = camt.read(statement(credit("1", "x").replace("2026-11-20", day))).payments
+    assert date(2026, 11, 20) == one.on
+
+
+def test_an_account_without_iban_is_none() -> None:
+    """A number of another kind is never taken for an IBAN."""
+    other = statement(credit("1", "x")).replace(f"<IBAN>{IBAN}</IBAN>".encode(), b"<Othr><Id>4711</Id></Othr>")
+    assert [""] == [one.account for one in camt.read(other).payments]
+
+
 BOMB = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"ha" * 10) for n in range(12))
 
 
@@ -101,6 +114,22 @@ BOMB = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"
         (statement(credit("1", "x", currency="euro")), "not_camt"),
         (statement(credit("1", "x").replace("2026-11-20", "2026-13-20")), "not_camt"),
         (statement(credit("1", "x").replace("<Dt>2026-11-20</Dt>", "")), "not_camt"),
+        *(
+            (statement(credit("1", "x").replace("2026-11-20", day)), "not_camt")
+            for day in (
+                "0001-01-01",
+                "1926-11-20",
+                "9999-12-31",
+                "20261120",
+                "2026-W47-5",
+                "2026-11-20x",
+                "2026-11-20 10:00",
+                "2026-11-20T25:00:00",
+                "20261120T100000",
+                "2026-W47-5T10:00:00",
+                "0001-01-01T00:00:00",
+            )
+        ),
         (b" " * (camt.BYTES_MAX + 1), "statement_size"),
     ],
 )

@@ -21,6 +21,8 @@ def test_a_cashier_closes_a_buyer(house: House) -> None:
     assert "To pay: €14.88" in page.main and "Buyer's premium" in page.main
     refused = visitor.sent(page, pay, card="much", cash="")
     assert "true" == refused.one("input", id="card")["aria-invalid"]
+    refused = visitor.sent(page, pay, card="4.005")
+    assert "true" == refused.one("input", id="card")["aria-invalid"] and "more decimals" in refused.main
     refused = visitor.sent(page, pay, card="20")
     assert "Only €14.88 is left to pay." in refused.main
     refused = visitor.sent(page, pay)

@@ -105,6 +105,8 @@ _KIND = Field(
     required=True,
     about="`invoice` for a buyer, `statement` for a consignor.",
 )
+
+
 ISSUE = Form(
     name="NewDocument",
     example={

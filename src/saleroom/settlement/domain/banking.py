@@ -105,6 +105,8 @@ def verdict(payment: Payment, named: Sequence[Open]) -> Verdict:
 
 
 def account_fault(statement: Statement, iban: str | None) -> Fault | None:
-    """Return the fault of a statement of another account than that of the house, which is None if nobody has said."""
-    others = {one.account for one in statement.payments if iban and one.account and one.account != iban}
+    """Return the fault of a statement that is not surely of the house's account, which is None if nobody has said."""
+    others = {one.account for one in statement.payments if iban and one.account != iban}
+    if "" in others:
+        return Fault("no_iban", "must name its account by an IBAN, as the house has one")
     return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None

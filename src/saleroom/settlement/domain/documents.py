@@ -224,6 +224,13 @@ def refuse_faulty(draft: Draft, places: int) -> None:
         raise Contradiction({"lines": [fault]})
 
 
+def finer_fault(amounts: Iterable[Decimal], places: int) -> Fault | None:
+    """Return the fault of amounts that a currency with so many decimals cannot pay."""
+    if all(amount == rounded(amount, places) for amount in amounts):
+        return None
+    return Fault("minor_unit", f"must be amounts of at most {places} decimals in this currency")
+
+
 def _fault(draft: Draft, places: int) -> Fault | None:
     if (draft.kind is Kind.RECEIPT) == bool(draft.lines) or (draft.kind is Kind.RECEIPT and not draft.payments):
         return Fault("document_lines", "must have lines, or for a receipt only payments")
@@ -231,8 +238,9 @@ def _fault(draft: Draft, places: int) -> Fault | None:
         return Fault("too_many_lines", f"must have at most {LINES_MAX} lines")
     amounts = [amount for line in draft.lines for amount in (line.net, line.tax)]
     amounts += [payment.amount for payment in draft.payments]
-    if any(amount != rounded(amount, places) for amount in amounts):
-        return Fault("minor_unit", f"must be amounts of at most {places} decimals in this currency")
+    finer = finer_fault(amounts, places)
+    if finer is not None:
+        return finer
     if any(line.tax != rounded(part(line.net, line.rate), places) for line in draft.lines):
         return Fault("line_tax", "must have the tax of each line by its rate, rounded half up")
     return None

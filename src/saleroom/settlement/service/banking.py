@@ -14,7 +14,7 @@ from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts as users
-from saleroom.kernel.errors import Invalid
+from saleroom.kernel.errors import Contradiction, Invalid
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
@@ -29,7 +29,7 @@ from saleroom.settlement.domain.banking import (
     numbers_in,
     verdict,
 )
-from saleroom.settlement.domain.documents import Letterhead
+from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
 from saleroom.settlement.service.desk import balance, begin, find_buyer
@@ -140,7 +140,7 @@ def take(
     """Take a payment for a buyer of a sale, also more than is owed, and return its JSON.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant, UnknownBankPayment,
-    BankPaymentDecided or OtherCurrency.
+    BankPaymentDecided, OtherCurrency, or Contradiction for an amount that the currency cannot pay.
     """
     staff, sale, _ = begin(tx, token, sale_gid, places)
 
@@ -148,6 +148,10 @@ def take(
         buyer, found = find_buyer(tx, sale, who), _waiting(tx, gid)
         if found.currency != head.currency:
             raise OtherCurrency
+        if finer_fault([found.amount], places) is not None:
+            raise Contradiction.one(
+                "sale", "set_aside", f"cannot get more than {places} decimals: set the payment aside"
+            )
         entry = _post(tx, sale, buyer.id, found.amount, staff.id)
         bank.settle(tx, found.id, entry_id=entry)
         audit.note(tx, staff, Act.MONEY_TAKEN, buyer.id, {}, {"sale": sale_gid, "bank": str(found.amount)})

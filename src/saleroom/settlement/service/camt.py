@@ -22,6 +22,9 @@ BYTES_MAX = 4 * 1024 * 1024
 PAYMENTS_MAX = 5_000
 _DEPTH_MAX = 40
 _NAMESPACE = re.compile(r"urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.(?:0[2-9]|1[0-3])")
+_DAY = re.compile("(20[0-9]{2}-[0-9]{2}-[0-9]{2})(?:Z|[+-][0-9]{2}:[0-9]{2})?")
+_MOMENT = re.compile("20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.*")
+"""Days and moments as XML Schema writes them, of this century: Python reads more, such as 2026-W47-5 and the year 1."""
 _CURRENCY = re.compile("[A-Z]{3}")
 _NAME_MAX = 140
 
@@ -183,8 +186,17 @@ def _day(entry: ET.Element, names: dict[str, str]) -> date:
     for path in ("BookgDt/Dt", "BookgDt/DtTm", "ValDt/Dt", "ValDt/DtTm"):
         text = entry.findtext(path, "", names).strip()
         if text:
-            return datetime.fromisoformat(text).date() if "T" in text else date.fromisoformat(text[:10])
+            return _read_day(text)
     raise _Refused(_NO_XML)
+
+
+def _read_day(text: str) -> date:
+    day = _DAY.fullmatch(text)
+    if day is not None:
+        return date.fromisoformat(day[1])
+    if _MOMENT.fullmatch(text) is None:
+        raise _Refused(_NO_XML)
+    return datetime.fromisoformat(text).date()
 
 
 def _text(text: str) -> str:

@@ -19,6 +19,7 @@ from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts as users
+from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant
@@ -35,6 +36,7 @@ from saleroom.settlement.domain.desk_views import (
     money_view,
     settled_lot,
 )
+from saleroom.settlement.domain.documents import finer_fault
 from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import (
     Account,
@@ -101,11 +103,12 @@ def pay(
 ) -> bytes:
     """Take payments of a buyer, several at once, and return the JSON of the desk with the change in cash and the receipt.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or Overpaid.
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownParticipant or Overpaid.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
+        _refuse_finer("payments", payments, paper.places)
         buyer = find_buyer(tx, sale, who)
         account = Account(Book.BUYERS, buyer.id)
         owed = balance(tx, sale, account)
@@ -131,11 +134,12 @@ def refund(
 ) -> bytes:
     """Pay a buyer back what the house owes them, and return the JSON of the desk.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or NotOwedByHouse.
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownParticipant or NotOwedByHouse.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
+        _refuse_finer("amount", [back], paper.places)
         buyer = find_buyer(tx, sale, who)
         receipt = pay_back(tx, staff, sale, buyer, back, paper)
         return _encode(desk_view(tx, sale, buyer, book, paper.currency, receipt=receipt))
@@ -154,11 +158,12 @@ def pay_out(
 ) -> bytes:
     """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownConsignor or NotOwedByHouse.
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownConsignor or NotOwedByHouse.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
+        _refuse_finer("amount", [out], paper.places)
         consignor = _consignor(tx, code)
         account = Account(Book.CONSIGNORS, consignor.id)
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
@@ -220,6 +225,13 @@ def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: in
     if out.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
     journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
+
+
+def _refuse_finer(field: str, paid: Sequence[Paid], places: int) -> None:
+    """Raise Contradiction for amounts that the currency of the house cannot pay."""
+    fault = finer_fault((one.amount for one in paid), places)
+    if fault is not None:
+        raise Contradiction({field: [fault]})
 
 
 def balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:

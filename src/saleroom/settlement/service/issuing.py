@@ -80,6 +80,7 @@ def issue(
     staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
 
     def do() -> bytes:
+        _refuse_two(order)
         known = _buyer(tx, sale, order) if order.kind is Kind.INVOICE else _consignor(tx, sale, order)
         on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
         left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
@@ -142,6 +143,14 @@ def _paid_before(tx: Transaction, owner: Owner, draft: Draft) -> tuple[Payment, 
 
 def _progress(tx: Transaction, sale_id: int, account: Account) -> list[Progress]:
     return progress([*invoiced(tx, sale_id, account).values()], paid_on(tx, sale_id, account))
+
+
+def _refuse_two(order: Order) -> None:
+    """Raise Contradiction for an order that names two parties, as a document is for one."""
+    sent = {"paddle": order.paddle, "username": order.username, "consignor": order.consignor}
+    named = [name for name, party in sent.items() if party is not None]
+    if len(named) > 1:
+        raise Contradiction.one(named[1], "one_party", f"must not be with `{named[0]}`: a document is for one")
 
 
 def _buyer(tx: Transaction, sale: Sale, order: Order) -> _For:

@@ -20,6 +20,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
+from saleroom.settlement.domain.documents import finer_fault
 from saleroom.settlement.domain.journal import Method, Paid
 from saleroom.settlement.service import correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
@@ -180,6 +181,8 @@ class DeskPages:
             amount = self._site.language(request).parse_money(text)
             if isinstance(amount, Fault):
                 faults[method.value] = [amount]
+            elif fault := finer_fault([amount], self._services.places):
+                faults[method.value] = [fault]
             elif amount:
                 found.append(Paid(method, amount))
         if not found and not faults:
