@@ -84,6 +84,8 @@ def _call(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         gid = waiting[0]
     if on_block:
         return "lot_on_block"
+    if gid in sale.withdrawn:
+        return "lot_withdrawn"
     if gid in sale.needs:
         return need_model.call(sale, gid)
     code = sale.play(gid, now, lambda oracle, at: oracle.call(at))

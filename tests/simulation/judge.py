@@ -134,7 +134,10 @@ class Judge:
                 before, known.auction = known.auction, replay(known.auction.id, log)
                 if known.auction.chain != before.chain:
                     self.fail("the ledger holds", f"{gid}: a merge changed its hashes")
-                known.bids = [event for event in log if isinstance(event, BidPlaced)]
+                bids = [event for event in log if isinstance(event, BidPlaced)]
+                for was, now_is in zip(known.bids, bids, strict=True):
+                    known.watched.move(was.bidder_id, now_is.bidder_id)
+                known.bids = bids
                 stored = structs.replace(auctions.by_ids(tx, [known.auction.id])[0], sale_id=None, renamed=0)
                 if known.auction != stored and not stored.withheld:
                     self.fail("replaying the log gives the stored state", f"{gid}: {known.auction} is not {stored}")

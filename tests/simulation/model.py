@@ -139,7 +139,7 @@ class Model:
                 self._once(token, None, answer, now, lambda person: self._act(gid, person, change, now))
             case "settle_due", _:
                 self._settle(now)
-            case "log_out" | "end_all" | "issue_token" | "sweep", _:
+            case "log_out" | "end_all" | "issue_token" | "sweep_tokens", _:
                 self._of_accounts(use_case, args, answer, now)
             case _ if self.sale is not None:
                 self._of_a_sale(use_case, args, answer, now)
@@ -147,7 +147,7 @@ class Model:
     def _of_accounts(self, use_case: str, args: tuple[Any, ...], answer: Any, now: datetime) -> None:
         if use_case == "issue_token":
             self.tokens[answer.value] = Token(self.people[args[0]], answer.expires_at)
-        elif use_case == "sweep":
+        elif use_case == "sweep_tokens":
             # Expired tokens are gone then, even if the clock is set back afterwards.
             for token in self.tokens.values():
                 token.dead = token.dead or now >= token.expires_at

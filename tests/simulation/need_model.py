@@ -137,8 +137,6 @@ def pledge(sale: SaleModel, gid: str, who: int, amount: int, *, again: bool) -> 
 
 def call(sale: SaleModel, gid: str) -> str | None:
     """Put it on the block."""
-    if gid in sale.withdrawn:
-        return "lot_withdrawn"
     code = sale.needs[gid].called()
     if code is None:
         sale.begin(gid)

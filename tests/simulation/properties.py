@@ -57,6 +57,13 @@ class AuctionProperties:
             self.closes += 1
             yield from self._close(before, event)
 
+    def move(self, source: int, target: int) -> None:
+        """Give the limits of a person to another, who is the same: their participants were merged."""
+        self.named = {
+            version: (limit, place, target if bidder == source else bidder)
+            for version, (limit, place, bidder) in self.named.items()
+        }
+
     def _note(self, before: Auction, event: Event, after: Auction) -> None:
         if isinstance(event, BidPlaced) and not event.automatic:
             self.named[after.version] = event.maximum, -before.position, event.bidder_id

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, make_url
 
+from saleroom.accounts.service import sweeper
 from saleroom.storage import sqlite
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
@@ -32,7 +33,9 @@ R = TypeVar("R")
 Asked = tuple[Callable[..., Any], tuple[Any, ...]]
 ASKED: ContextVar[Asked] = ContextVar("asked")
 MARKS = ("mark_delivered", "mark_cleared")
-HOUSEKEEPING = ("hold", "release", "sweep")
+TOKENS_SWEPT = "sweep_tokens"
+"""How the use case is named here that deletes expired tokens: others that sweep have the same name."""
+HOUSEKEEPING = ("hold", "release", "sweep", TOKENS_SWEPT)
 OFTEN_IDLE = ("settle_due", "settle", "follow")
 
 
@@ -126,7 +129,7 @@ class Inline(sqlite.Sqlite):
             await self._dawdle((0.0, 0.002, 0.02))  # no timer is exact, and a bid may come first
         await self._world.turns.take(self._process)
         try:
-            answer = await self._write(work, use_case.__name__, args)
+            answer = await self._write(work, TOKENS_SWEPT if use_case is sweeper.sweep else use_case.__name__, args)
         finally:
             if self._world.turns.holder is self._process:
                 self._world.turns.give_back()
