@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.instants import instant
-from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView, document_view, row_view
 from saleroom.settlement.domain.document_words import method_words
 from saleroom.settlement.domain.documents import CREDITABLE, Kind, Payment
@@ -17,15 +16,24 @@ from saleroom.settlement.storage import documents, journal
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
 
+Key = tuple[int, Account]
+"""An account in a sale, which is named by its number."""
+
 
 def view_of(tx: Transaction, one: Issued) -> DocumentView:
     """Return a document as JSON has it, with what is paid of it by now."""
-    [(_, paid)] = _with_progress(tx, [one])
-    places = decimals(one.document.currency)
-    return document_view(one.gid, one.document, instant(one.issued_at), one.digest, places, paid)
+    return views_of(tx, [one])[0]
 
 
-def rows_of(tx: Transaction, some: Iterable[Issued]) -> list[DocumentRowView]:
+def views_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentView]:
+    """Return documents as JSON has them, with what is paid of them by now."""
+    return [
+        document_view(one.gid, one.document, instant(one.issued_at), one.digest, decimals(one.document.currency), paid)
+        for one, paid in _with_progress(tx, some)
+    ]
+
+
+def rows_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentRowView]:
     """Return documents as lists have them, with what is paid of them by now."""
     return [row_view(one.gid, one.document, paid) for one, paid in _with_progress(tx, some)]
 
@@ -40,8 +48,7 @@ def account_of(one: Issued) -> Account | None:
 
 def paid_on(tx: Transaction, sale_id: int, account: Account) -> Decimal:
     """Return what was paid on an account in a sale: by a buyer, or to a consignor."""
-    moved = sum((one.posting.amount for one in journal.money_on(tx, sale_id, account)), ZERO)
-    return moved if account.book is Book.CONSIGNORS else -moved
+    return _paid(account, journal.money_on(tx, [(sale_id, account)])[sale_id, account])
 
 
 def payments_on(tx: Transaction, sale_id: int, account: Account, language: str) -> list[Payment]:
@@ -52,38 +59,48 @@ def payments_on(tx: Transaction, sale_id: int, account: Account, language: str) 
     ]
 
 
-def invoiced(tx: Transaction, sale_id: int, account: Account) -> dict[int, Decimal]:
-    """Return the totals of the invoices or statements of an account, the oldest first, without what was taken back."""
-    found = _all(tx, sale_id, account)
-    totals = {one.id: one.document.total for one in found if one.document.kind in CREDITABLE}
-    for one in found:
-        if one.document.kind is Kind.CREDIT_NOTE and one.credits_id in totals:
-            totals[one.credits_id] -= one.document.total
-    return totals
+def progress_of(tx: Transaction, accounts: Collection[Key]) -> dict[Key, dict[int, Progress]]:
+    """Return how far the invoices or statements of accounts are paid, by the number of each, the oldest first."""
+    totals: dict[Key, dict[int, Decimal]] = {key: {} for key in accounts}
+    for one in _all(tx, accounts):
+        key = _key(one)
+        if key is None:
+            continue
+        if one.document.kind in CREDITABLE:
+            totals[key][one.id] = one.document.total
+        elif one.document.kind is Kind.CREDIT_NOTE and one.credits_id in totals[key]:
+            totals[key][one.credits_id] -= one.document.total  # what was taken back is no longer owed
+    moved = journal.money_on(tx, accounts)
+    return {
+        key: dict(zip(own, progress([*own.values()], _paid(key[1], moved[key])), strict=True))
+        for key, own in totals.items()
+    }
 
 
 def of_account(tx: Transaction, sale_id: int, account: Account) -> list[DocumentRowView]:
     """Return the documents of a buyer or a consignor in a sale, the latest first."""
-    return rows_of(tx, reversed(_all(tx, sale_id, account)))
+    return rows_of(tx, _all(tx, [(sale_id, account)])[::-1])
 
 
-def _with_progress(tx: Transaction, some: Iterable[Issued]) -> list[tuple[Issued, Progress | None]]:
-    known: dict[tuple[int, Account], dict[int, Progress]] = {}
-    found: list[tuple[Issued, Progress | None]] = []
-    for one in some:
-        account = account_of(one)
-        if one.document.kind not in CREDITABLE or account is None:
-            found.append((one, None))
-            continue
-        key = (one.owner.sale_id, account)
-        if key not in known:
-            totals = invoiced(tx, *key)
-            known[key] = dict(zip(totals, progress([*totals.values()], paid_on(tx, *key)), strict=True))
-        found.append((one, known[key].get(one.id)))
-    return found
+def _with_progress(tx: Transaction, some: Sequence[Issued]) -> list[tuple[Issued, Progress | None]]:
+    keys = [_key(one) if one.document.kind in CREDITABLE else None for one in some]
+    known = progress_of(tx, {key for key in keys if key is not None})
+    return [(one, None if key is None else known[key].get(one.id)) for one, key in zip(some, keys, strict=True)]
 
 
-def _all(tx: Transaction, sale_id: int, account: Account) -> list[Issued]:
-    is_consignor = account.book is Book.CONSIGNORS
-    party = account.party
-    return documents.of_account(tx, sale_id, **{"consignor" if is_consignor else "buyer": party})
+def _all(tx: Transaction, accounts: Collection[Key]) -> list[Issued]:
+    parties = {
+        book: [(sale_id, account.party) for sale_id, account in accounts if account.book is book and account.party]
+        for book in (Book.BUYERS, Book.CONSIGNORS)
+    }
+    return documents.of_parties(tx, parties[Book.BUYERS], parties[Book.CONSIGNORS])
+
+
+def _key(one: Issued) -> Key | None:
+    account = account_of(one)
+    return None if account is None else (one.owner.sale_id, account)
+
+
+def _paid(account: Account, moved: Decimal) -> Decimal:
+    """Return what was paid, as money: a payment is a credit on the account of a buyer, and a debit on that of a consignor."""
+    return moved if account.book is Book.CONSIGNORS else -moved

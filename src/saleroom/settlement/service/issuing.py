@@ -28,11 +28,11 @@ from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party,
 from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.domain.journal import Account, Book
-from saleroom.settlement.domain.paying import Progress, before, progress
+from saleroom.settlement.domain.paying import before
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.billing import billed, decided
 from saleroom.settlement.service.desk import find_buyer
-from saleroom.settlement.service.document_money import invoiced, paid_on, payments_on, view_of
+from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
@@ -136,13 +136,10 @@ def credit(
 def _paid_before(tx: Transaction, owner: Owner, draft: Draft) -> tuple[Payment, ...]:
     """Return what was paid for an invoice before it is issued: what is left of all payments after those of before."""
     account = Account(Book.BUYERS, owner.user_id)
-    earlier = sum((one.paid for one in _progress(tx, owner.sale_id, account)), ZERO)
+    key = (owner.sale_id, account)
+    earlier = sum((one.paid for one in progress_of(tx, [key])[key].values()), ZERO)
     left = min(paid_on(tx, owner.sale_id, account) - earlier, draft.total)
     return before(payments_on(tx, owner.sale_id, account, draft.language), left)
-
-
-def _progress(tx: Transaction, sale_id: int, account: Account) -> list[Progress]:
-    return progress([*invoiced(tx, sale_id, account).values()], paid_on(tx, sale_id, account))
 
 
 def _refuse_two(order: Order) -> None:

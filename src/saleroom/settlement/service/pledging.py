@@ -32,7 +32,7 @@ def to_invoice(tx: Transaction, sale: Sale, user_id: int, language: str) -> list
     if not posted:
         return []
     invoiced: dict[str, Decimal] = {}
-    for one in documents.of_account(tx, sale.id, buyer=user_id):
+    for one in documents.of_parties(tx, [(sale.id, user_id)], []):
         sign = 1 if one.document.kind in CREDITABLE else -1 if one.document.kind is Kind.CREDIT_NOTE else 0
         for line in one.document.lines:
             invoiced[line.lot] = invoiced.get(line.lot, ZERO) + sign * line.total

@@ -11,7 +11,7 @@ from saleroom.sales.service.access import get_one
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
-from saleroom.settlement.service.document_money import rows_of, view_of
+from saleroom.settlement.service.document_money import rows_of, view_of, views_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
@@ -84,7 +84,7 @@ def listed(
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = documents.of_sale(tx, get_one(tx, gid, staff=True).id, after or 0, limit + 1)
     last = found[limit - 1].id if len(found) > limit else None
-    return [view_of(tx, one) for one in found[:limit]], last
+    return views_of(tx, found[:limit]), last
 
 
 def _found(tx: Transaction, gid: str) -> Issued:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
@@ -18,6 +18,8 @@ from saleroom.settlement.domain.documents import FIRST, Document, Kind, decoded
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
+
+Pair = tuple[int, int]
 
 
 class Owner(Struct, frozen=True, kw_only=True):
@@ -115,17 +117,20 @@ def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) 
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
 
 
-def of_account(
-    tx: Transaction, sale_id: int, *, buyer: int | None = None, consignor: int | None = None
-) -> list[Issued]:
-    """Return all documents of a buyer or a consignor of a sale, in the order in which they were issued."""
-    own = (
-        (documents.c.user_id == buyer, documents.c.consignor_id.is_(None))
-        if consignor is None
-        else (documents.c.consignor_id == consignor,)
-    )
-    which = select(documents).where(documents.c.sale_id == sale_id, *own)
-    return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id))]
+def of_parties(tx: Transaction, buyers: Collection[Pair], consignors: Collection[Pair]) -> list[Issued]:
+    """Return all documents of these buyers and consignors, in the order in which they were issued.
+
+    Each is named by the number of a sale, and by that of the user or the consignor.
+    """
+    own: list[ColumnElement[bool]] = []
+    if buyers:
+        theirs = bulk.among_pairs(tx, (documents.c.sale_id, documents.c.user_id), buyers)
+        own.append(and_(documents.c.consignor_id.is_(None), theirs))
+    if consignors:
+        own.append(bulk.among_pairs(tx, (documents.c.sale_id, documents.c.consignor_id), consignors))
+    if not own:
+        return []
+    return [issued_of(row) for row in tx.execute(select(documents).where(or_(*own)).order_by(documents.c.id))]
 
 
 def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:

@@ -16,6 +16,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -173,10 +174,22 @@ def pledged(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Decimal]:
     return found
 
 
-def money_on(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
-    """Return what moved on an account in a sale beside its lots, the oldest first."""
-    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(_OF_LOTS))
-    return _moved(tx, _MOVED.where(*which, *_is(account)))
+def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict[tuple[int, Account], Decimal]:
+    """Return what moved on accounts in sales beside the lots; each is named with the number of a sale."""
+    found = dict.fromkeys(accounts, ZERO)
+    for book, party in _PARTIES.items():
+        pairs = [(sale_id, account.party) for sale_id, account in accounts if account.book is book]
+        if not pairs:
+            continue
+        moved = select(journal_postings, journal_entries.c.sale_id).join_from(
+            journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id
+        )
+        of_book = (journal_postings.c.book == book.value, journal_entries.c.kind.not_in(_OF_LOTS))
+        theirs = bulk.among_pairs(tx, (journal_entries.c.sale_id, party), pairs)
+        for row in tx.execute(moved.where(*of_book, theirs)):
+            posting = _posting(row)
+            found[row.sale_id, posting.account] += posting.amount
+    return found
 
 
 def supplies(tx: Transaction, since: date) -> list[Supply]:
@@ -212,6 +225,8 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     ]
 
 
+_PARTIES = {Book.BUYERS: journal_postings.c.user_id, Book.CONSIGNORS: journal_postings.c.consignor_id}
+"""The columns of those whom accounts of these books are of."""
 _OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value)
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
@@ -228,8 +243,7 @@ def _moved(tx: Transaction, statement: Select[Any]) -> list[Moved]:
 
 
 def _is(account: Account) -> tuple[ColumnElement[bool], ...]:
-    party = journal_postings.c.user_id if account.book is Book.BUYERS else journal_postings.c.consignor_id
-    return journal_postings.c.book == account.book.value, party == account.party
+    return journal_postings.c.book == account.book.value, _PARTIES[account.book] == account.party
 
 
 def _row(entry_id: int, one: Posting) -> dict[str, Any]:
