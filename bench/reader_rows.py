@@ -5,6 +5,24 @@ from __future__ import annotations
 from bench.line import BIDS, DATABASES, REQUESTS, Line
 
 _FOLLOWED = "pg-hot-followed-2500"
+_HOME = {
+    "first": "24 of 10,000 lots, first view",
+    "price": "by price",
+    "deep": "page 41 by end",
+    "deep_price": "page 41 by price",
+    "search": "a search that finds one",
+    "none": "a search that finds none",
+    "deep_search": "page 41 of a search, by price",
+}
+"""The views of the home page that are measured."""
+_CATALOGUE = {
+    "cards": "first page, 48 cards",
+    "list": "first page, a list of 100",
+    "deep": "page 16 of the list",
+    "search": "a search that finds one",
+    "all": "the list of sales",
+}
+"""The views of a catalogue that are measured."""
 
 READERS = (
     *(
@@ -32,41 +50,16 @@ READERS = (
     ),
     *(
         Line(
-            row="home",
-            measure=f"home, {label}, {DATABASES[kind]}",
-            numerator=f"{kind}-home.{name}_ms",
+            row=row,
+            measure=f"{what}, {label}, {DATABASES[kind]}",
+            numerator=f"{kind}-{row}.{name}_ms",
             unit="ms",
             target=100.0,
             lower_is_better=True,
         )
+        for row, what, pages in (("home", "home", _HOME), ("catalogue", "catalogue of 2,000 lots", _CATALOGUE))
         for kind in DATABASES
-        for name, label in (
-            ("first", "24 of 10,000 lots, first view"),
-            ("price", "by price"),
-            ("deep", "page 41 by end"),
-            ("deep_price", "page 41 by price"),
-            ("search", "a search that finds one"),
-            ("none", "a search that finds none"),
-            ("deep_search", "page 41 of a search, by price"),
-        )
-    ),
-    *(
-        Line(
-            row="catalogue",
-            measure=f"catalogue of 2,000 lots, {label}, {DATABASES[kind]}",
-            numerator=f"{kind}-catalogue.{name}_ms",
-            unit="ms",
-            target=100.0,
-            lower_is_better=True,
-        )
-        for kind in DATABASES
-        for name, label in (
-            ("cards", "first page, 48 cards"),
-            ("list", "first page, a list of 100"),
-            ("deep", "page 16 of the list"),
-            ("search", "a search that finds one"),
-            ("all", "the list of sales"),
-        )
+        for name, label in pages.items()
     ),
     *(
         Line(

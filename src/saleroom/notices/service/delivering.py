@@ -206,7 +206,8 @@ def set_aside(tx: Transaction, found: Found) -> None:
 def step(tx: Transaction, sent: Word | None, following: Word | None, chance: float) -> datetime | None:
     """Note that one word was sent, and begin a try of the next one; return when it began.
 
-    None if there is none, another process has begun it, or it was dropped; and if another tries the one that was sent again.
+    Return None if no try has begun: there is no next word, it was dropped, or another process has begun it. The same if another
+    process has begun to send the first word again.
     """
     if sent is not None and not store.end_try(tx, [sent], State.SENT):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -55,58 +55,41 @@ class DeskPages:
 
     async def pay(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/payments: take payments of a buyer, by the amounts that are filled in."""
-        sent, gid = await fields(request), page_gid(request, UnknownSale)
-        buyer = sent.get("buyer", "")
-        try:
+
+        async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
             payments = self._amounts(request, sent)
-            once = once_of(
-                sent, "/admin/desk/{gid}/payments", gid, {"buyer": buyer, "paid": [str(one) for one in payments]}
-            )
+            said = {"buyer": buyer, "paid": [str(one) for one in payments]}
+            once = once_of(sent, "/admin/desk/{gid}/payments", gid, said)
             body = await self._write(request, desk.pay, gid, _who(buyer), payments, self._paper(request), once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
-        except (UnknownSale, UnknownParticipant):
-            raise
-        except Refusal as refused:
-            return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **_outcome(body, 'change')})}")
+            return _outcome(body, "change")
+
+        return await self._act(request, act)
 
     async def refund(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/refund: pay a buyer back what the house owes them."""
-        sent, gid = await fields(request), page_gid(request, UnknownSale)
-        buyer = sent.get("buyer", "")
-        try:
+
+        async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
             back = self._one_amount(request, sent)
             once = once_of(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
             body = await self._write(request, desk.refund, gid, _who(buyer), back, self._paper(request), once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
-        except (UnknownSale, UnknownParticipant):
-            raise
-        except Refusal as refused:
-            return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1', **_outcome(body)})}")
+            return {"done": "1", **_outcome(body)}
+
+        return await self._act(request, act)
 
     async def net(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/netting: set off what a buyer owes against what the house owes them."""
-        sent, gid = await fields(request), page_gid(request, UnknownSale)
-        buyer = sent.get("buyer", "")
-        try:
+
+        async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
             once = once_of(sent, "/admin/desk/{gid}/netting", gid, {"buyer": buyer})
             await self._write(request, desk.net, gid, _who(buyer), self._paper(request), once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
-        except (UnknownSale, UnknownParticipant):
-            raise
-        except Refusal as refused:
-            return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1'})}")
+            return {"done": "1"}
+
+        return await self._act(request, act)
 
     async def correct(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/correction: give a sold lot to another paddle, or take it back and refund it."""
-        sent, gid = await fields(request), page_gid(request, UnknownSale)
-        buyer = sent.get("buyer", "")
-        try:
+
+        async def act(gid: str, _: str, sent: Sent) -> dict[str, str]:
             label = parse_label(sent.get("lot", ""))
             if isinstance(label, Fault):
                 raise UnknownLot
@@ -123,13 +106,23 @@ class DeskPages:
             )
             once = once_of(sent, "/admin/desk/{gid}/correction", gid, {"lot": label, **said})
             body = await self._write(request, correcting.correct, gid, change, self._paper(request), once)
+            return {"done": "1", **_outcome(body)}
+
+        return await self._act(request, act)
+
+    async def _act(self, request: Request, act: Callable[[str, str, Sent], Awaitable[dict[str, str]]]) -> Response:
+        """Let `act` do what a form asks for a buyer of a sale; then show the desk, with what it returns or the refusal."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        buyer = sent.get("buyer", "")
+        try:
+            outcome = await act(gid, buyer, sent)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
         except (UnknownSale, UnknownParticipant):
             raise
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
-        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, 'done': '1', **_outcome(body)})}")
+        return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **outcome})}")
 
     async def accounts(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/accounts: the accounts of a sale, its buyers and consignors."""
