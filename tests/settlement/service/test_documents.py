@@ -7,19 +7,21 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, event, update
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import lots
 from saleroom.settlement.domain.documents import Draft, Kind, number_of
 from saleroom.settlement.domain.errors import CreditedAlready, LotOnDocument
 from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.document_money import rows_of
 from saleroom.settlement.service.documents import credit, issue
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.document_tables import document_series
 from saleroom.settlement.storage.document_tables import documents as table
 from saleroom.settlement.storage.documents import Issued, Owner
 from saleroom.storage.database import Database, Transaction
+from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.documents import draft, line
@@ -208,3 +210,27 @@ async def test_a_row_that_is_gone_is_found(database: Database) -> None:
         await database.write(lambda tx: tx.execute(delete(document_series)))
         assert any("have no series" in fault for fault in await found_faults(database))
         await database.write(lambda tx: tx.execute(delete(table)))
+
+
+async def test_what_is_paid_is_read_at_once_for_a_whole_list(database: Database) -> None:
+    """A list of many buyers takes as many statements as that of one."""
+    house = await evening(database)
+    buyers = [(await person(database)).account.id for _ in range(5)]
+    for user_id in buyers:
+        await database.write(issue, FREE, Owner(sale_id=house.sale.id, user_id=user_id), {})
+
+    def counted(tx: Transaction, count: int) -> list[str]:
+        some, heard = documents.newest(tx, house.sale.id, count, None), list[str]()
+
+        def hear(_: object, __: object, statement: str, *___: object) -> None:
+            heard.append(statement)
+
+        event.listen(tx.connection, "before_cursor_execute", hear)
+        rows = rows_of(tx, some)
+        event.remove(tx.connection, "before_cursor_execute", hear)
+        assert count == len(rows)
+        return heard
+
+    few, many = await database.read(counted, 1), await database.read(counted, len(buyers))
+    assert few == many
+    assert 2 == len(many)
