@@ -10,12 +10,11 @@ from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.fields import money_field
 from saleroom.bidding.domain import errors as lots
 from saleroom.bidding.domain.events import Channel
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, Value, boolean, json_whole, one_of
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault
-from saleroom.sales.api.fields import LABEL, REASON_MAX, SALE, words_field
+from saleroom.sales.api.fields import LABEL, REASON_MAX, SALE, paddle_field, words_field
 from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.block import UNSEEN, Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
@@ -70,13 +69,7 @@ ACT = Form(
             "The ask that a floor or telephone bid takes, the next ask, the present level that a pledge is of, or the next "
             "level; without it `level` goes to the next lower one.",
         ),
-        Field(
-            name="paddle",
-            to="paddle",
-            parse=json_whole(1, PADDLE_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-            about="The paddle of the bidder. A bid of the floor can do without until the hammer.",
-        ),
+        paddle_field("The paddle of the bidder. A bid of the floor can do without until the hammer."),
         Field(
             name="channel",
             to="channel",

@@ -10,13 +10,12 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api.fields import money_field
 from saleroom.bidding.domain import errors as lots
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, checked, json_whole
+from saleroom.http.forms import Field, Form, checked
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
-from saleroom.sales.api.fields import LABEL_SCHEMA, REASON_MAX, SALE, words_field
+from saleroom.sales.api.fields import LABEL_SCHEMA, REASON_MAX, SALE, paddle_field, words_field
 from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.book import BookLine
 from saleroom.sales.domain.book_views import BookLineView, line_view
@@ -30,14 +29,7 @@ LINE = Form(
     name="BookLine",
     example={"paddle": 12, "label": "45", "maximum": "500"},
     fields=(
-        Field(
-            name="paddle",
-            to="paddle",
-            parse=json_whole(1, PADDLE_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-            required=True,
-            about="The paddle of the bidder.",
-        ),
+        paddle_field("The paddle of the bidder.", required=True),
         Field(
             name="label",
             to="label",

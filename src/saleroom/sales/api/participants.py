@@ -13,14 +13,13 @@ from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired, UnknownUser
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
 from saleroom.bidding.domain.events import Channel
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import MONEY_SCHEMA, Field, Form, checked, json_whole, money, one_of, text
+from saleroom.http.forms import MONEY_SCHEMA, Field, Form, checked, money, one_of, text
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.identifiers import GID
-from saleroom.sales.api.fields import SALE
+from saleroom.sales.api.fields import SALE, paddle_field
 from saleroom.sales.domain.errors import (
     BidsStay,
     NoRegistration,
@@ -60,14 +59,10 @@ _SEARCH = Field(
     schema={"type": "string", "minLength": 1, "maxLength": SEARCH_MAX},
     about="Only the one with this paddle, and those whose name or username begins with it.",
 )
-_PADDLE = Field(
-    name="paddle",
-    to="paddle",
-    parse=json_whole(1, PADDLE_MAX),
-    schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-    nullable=True,
-    about=f"The paddle; null for the next free one. {HOUSE_PADDLES.start} to {HOUSE_PADDLES.stop - 1} are reserved for the "
+_PADDLE = paddle_field(
+    f"The paddle; null for the next free one. {HOUSE_PADDLES.start} to {HOUSE_PADDLES.stop - 1} are reserved for the "
     "house: only staff give them.",
+    nullable=True,
 )
 _LIMIT = Field(
     name="bidLimit", to="limit", parse=money, schema=MONEY_SCHEMA, nullable=True, about="The limit; null for none."

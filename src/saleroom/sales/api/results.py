@@ -11,12 +11,11 @@ from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.bidding.api import terms as auction_terms
 from saleroom.bidding.api.fields import money_field
 from saleroom.bidding.domain import errors as lots
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, Value, boolean, json_whole, one_of, positive
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, Value, boolean, one_of, positive
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault
-from saleroom.sales.api.fields import LABEL_SCHEMA, REASON_MAX, SALE, words_field
+from saleroom.sales.api.fields import LABEL_SCHEMA, REASON_MAX, SALE, paddle_field, words_field
 from saleroom.sales.api.forms import labels
 from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.result_views import ResultView
@@ -100,13 +99,7 @@ RESULT = Form(
             least=1,
         ),
         Field(name="price", to="price", parse=positive, schema=POSITIVE_SCHEMA, about="The hammer price of each lot."),
-        Field(
-            name="paddle",
-            to="paddle",
-            parse=json_whole(1, PADDLE_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-            about="The paddle of the buyer. Without price and paddle the lots were passed.",
-        ),
+        paddle_field("The paddle of the buyer. Without price and paddle the lots were passed."),
         Field(
             name="below",
             to="below",

@@ -11,12 +11,11 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, one_of, positive, read_fields
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, one_of, positive, read_fields
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, reason
+from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, paddle_field, reason
 from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
@@ -91,13 +90,7 @@ CORRECT = Form(
     name="SaleCorrection",
     example={"paddle": 14, "reason": "The number was misread.", "method": "cash"},
     fields=(
-        Field(
-            name="paddle",
-            to="paddle",
-            parse=json_whole(1, PADDLE_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-            about="Whose the lot is at the same price; without it the lot is taken back, and counts as passed.",
-        ),
+        paddle_field("Whose the lot is at the same price; without it the lot is taken back, and counts as passed."),
         reason("Why; the audit log notes it."),
         choice("method", "back", Method, "How the first buyer is paid back at once; without it their balance stays."),
         LANGUAGE_OF_RECEIPT,

@@ -14,15 +14,14 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import Field, Form, checked, json_whole, one_of
+from saleroom.http.forms import Field, Form, checked, one_of
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Busy, Fault
 from saleroom.kernel.identifiers import GID
-from saleroom.sales.api.fields import CODE_FIELD, SALE, reason, words_field
+from saleroom.sales.api.fields import CODE_FIELD, SALE, paddle_field, reason, words_field
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
@@ -121,13 +120,7 @@ ISSUE = Form(
     },
     fields=(
         _KIND,
-        Field(
-            name="paddle",
-            to="paddle",
-            parse=json_whole(1, PADDLE_MAX),
-            schema={"type": "integer", "minimum": 1, "maximum": PADDLE_MAX},
-            about="The paddle of the buyer, for an invoice.",
-        ),
+        paddle_field("The paddle of the buyer, for an invoice."),
         Field(
             name="username",
             to="username",
