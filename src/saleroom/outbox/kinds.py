@@ -16,7 +16,7 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, kw_only=True)
 class MailKind:
-    """A kind of word that is a mail of its own (`Message.alone`), whatever its receiver chose.
+    """A kind of word that is a mail of its own (`Message.alone`), whatever its receiver chose, unless people choose among it.
 
     `template` is a file in `folder/templates/`, which extends `mail/base.html` with a `subject` and a `content`; it has the
     names `language`, `house`, `origin` (the address of the house), those that `context` returns, and `when_here`, which says an

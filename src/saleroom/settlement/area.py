@@ -9,6 +9,7 @@ from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service.document_printing import DocumentPrinter
+from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.settings import SettlementSettings, bank_of, house_of
 from saleroom.settlement.storage.area_tables import TABLES
@@ -28,5 +29,5 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
 
 
 SETTLEMENT: Area[SettlementSettings] = Area(
-    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open
+    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open, mails=MAILS
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from io import BytesIO
@@ -139,6 +139,10 @@ class Language:
         """Return the date and the time of an instant (or its text on the wire) in UTC, to the second, with the zone."""
         return _when(self, datetime.fromisoformat(at) if isinstance(at, str) else at)
 
+    def day(self, on: str) -> str:
+        """Return a day, from its text on the wire."""
+        return format_date(date.fromisoformat(on), "medium", locale=self.locale)
+
     def duration(self, seconds: int) -> str:
         """Return seconds in the largest unit that is exact, such as `2 minutes` or `90 seconds`."""
         return _duration(self, seconds)
@@ -216,9 +220,9 @@ def _money(language: Language, amount: Decimal) -> str:
 @lru_cache(WRITTEN_MAX)
 def _when(language: Language, at: datetime) -> tuple[str, ...]:
     time = format_time(at, "long", tzinfo=UTC, locale=language.locale)
-    date = format_date(at.astimezone(UTC), "medium", locale=language.locale)
+    day = format_date(at.astimezone(UTC), "medium", locale=language.locale)
     order = str(language.locale.datetime_formats["medium"]).replace("'", "")
-    return tuple(part.format(time, date) for part in order.split())
+    return tuple(part.format(time, day) for part in order.split())
 
 
 @lru_cache(WRITTEN_MAX)

@@ -121,6 +121,7 @@ def _environment(
     environment.globals |= names
     own: dict[str, Callable[[Language, Any], Any]] = {
         "amount": Language.amount,
+        "day": Language.day,
         "duration": Language.duration,
         "instant": lambda _, at: instant(at),
         "money": Language.money,

@@ -1,4 +1,4 @@
-"""The kinds of words about lots: one table, to which each kind adds a row."""
+"""The kinds of words: one table, to which each kind adds a row."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
 
     It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. Who has chosen nothing gets no mail of a kind
-    that is not `mailed`: it would come too late.
+    that is not `mailed`: it would come too late. A kind that is not `about_lot` is about money: it is a mail of its own
+    (`outbox/kinds.py`), and goes by mail alone.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     lasts: timedelta = timedelta(days=3)
     holds: Holds = _always
     mailed: bool = True
+    about_lot: bool = True
 
 
 KINDS: Mapping[str, Kind] = {
@@ -100,6 +102,9 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="reopened", holds=_is_open),
         Kind(name="question_asked", gathers=True),
         Kind(name="question_answered", gathers=True),
+        *(Kind(name=name, about_lot=False) for name in ("invoice", "credit_note", "paid", "statement", "paid_out")),
     )
 }
-"""Every kind of word about a lot, in the order in which people choose among them."""
+"""Every kind of word that people choose among, in the order in which they do."""
+OF_LOTS: Mapping[str, Kind] = {name: kind for name, kind in KINDS.items() if kind.about_lot}
+"""Those about lots, which go by every channel."""

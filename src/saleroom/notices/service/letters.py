@@ -80,6 +80,13 @@ def _sorted(tx: Transaction, words: Sequence[Word], kinds: Mapping[str, MailKind
 def _alone(
     tx: Transaction, word: Word, kinds: Mapping[str, MailKind], sign: Sign, address: str, language: str | None
 ) -> Sorted:
+    if word.kind in KINDS and word.receiver is not None:
+        chosen = choices.of_user(tx, word.receiver)
+        quiet = timedelta() if chosen.quiet is None else chosen.quiet.left(tx.now())
+        if quiet:
+            return Sorted(put_off=(word,), quiet=quiet)
+        if not chosen.wants(MAIL, word.kind):
+            return Sorted(dropped=_all([word], NOT_WANTED))
     kind = kinds.get(word.kind)
     context = None if kind is None else kind.context(tx, word, sign)
     if kind is None or context is None:

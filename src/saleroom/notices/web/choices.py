@@ -14,15 +14,14 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
-from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.choices import QuietHours, kinds_by, parse_time, parse_zone
 from saleroom.notices.domain.errors import UnknownSubscription
-from saleroom.notices.domain.kinds import KINDS
 from saleroom.notices.domain.pushes import Subscribed
 from saleroom.notices.service import choosing, subscribing, unsubscribing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.mails import CHOICES
-from saleroom.notices.web.words import PHRASES
+from saleroom.notices.web.words import TITLES
 from saleroom.outbox.message import MAIL, PUSH
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
@@ -53,8 +52,8 @@ class ChoicePages:
             return await self._page(request, sent=sent, refused=Invalid(faults))
         language = sent.get("language")
         change = Change(
-            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS},
-            push={kind: sent.get(f"push_{kind}") == "on" for kind in KINDS if "push" in sent},
+            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in kinds_by(MAIL)},
+            push={kind: sent.get(f"push_{kind}") == "on" for kind in kinds_by(PUSH) if "push" in sent},
             quiet=(quiet,),
             language=language if language in self._services.languages else None,
         )
@@ -132,7 +131,7 @@ class ChoicePages:
             "address": found.address,
             "faults": self._site.words.field_faults(language, refused),
             "fields": _fields(found, self._services.zone) if sent is None else sent,
-            "kinds": [(kind, language.gettext(PHRASES[kind].title)) for kind in KINDS],
+            "kinds": [(kind, language.gettext(title)) for kind, title in TITLES.items()],
             "mails": self._services.mails,
             "own_language": spoken or language.catalogue,
             "saved": saved,

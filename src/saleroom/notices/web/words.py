@@ -178,6 +178,15 @@ STATES: Mapping[State, str] = {
 }
 """What has become of a word."""
 
+TITLES: Mapping[str, str] = {
+    **{kind: phrase.title for kind, phrase in PHRASES.items()},
+    "invoice": N_("There is an invoice for me"),
+    "credit_note": N_("Lines of an invoice or a statement of mine are taken back"),
+    "paid": N_("The house has my payment"),
+    "statement": N_("There is a statement of what my lots have come to"),
+    "paid_out": N_("The house has paid me out"),
+}
+"""Each kind of word where people choose: also those about money, which are mails of their own."""
 NEXT_BID = N_("The price is %(price)s now; the next bid is %(minimum)s or more.")
 NO_BID = N_("Nobody has bid yet; the first bid is %(minimum)s or more.")
 ENDS = N_("It ends on %(ends)s.")

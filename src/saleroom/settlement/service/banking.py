@@ -32,6 +32,7 @@ from saleroom.settlement.domain.banking import (
 from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
+from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.desk import balance, begin, find_buyer
 from saleroom.settlement.storage import bank, journal
 from saleroom.settlement.storage.bank import Received
@@ -109,7 +110,9 @@ def _open(tx: Transaction, sale: Sale, invoice: Issued, buyer: int) -> Open:
 
 def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by_id: int) -> int:
     postings = of_money(Account(Book.BUYERS, buyer), Method.BANK, amount)
-    return journal.add(tx, sale.id, Kind.PAYMENT, postings, by_id)
+    entry = journal.add(tx, sale.id, Kind.PAYMENT, postings, by_id)
+    money_mails.tell_of_payment(tx, sale, buyer, entry, str(amount))
+    return entry
 
 
 def listed(

@@ -167,7 +167,7 @@ def pay_out(
         consignor = _consignor(tx, code)
         account = Account(Book.CONSIGNORS, consignor.id)
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
-        payer = Payer(account, consignor.name, consignor.code)
+        payer = Payer(account, consignor.name, consignor.code, consignor.user_id)
         receipt = receipts.issue(tx, sale, payer, [Paid(out.method, -out.amount)], paper)
         facts = {"sale": gid, out.method.value: str(out.amount)}
         audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
@@ -276,7 +276,7 @@ def _consignor(tx: Transaction, code: str) -> Consignor:
 
 
 def _payer(account: Account, buyer: Buyer) -> Payer:
-    return Payer(account, buyer.name, str(buyer.paddle or buyer.username))
+    return Payer(account, buyer.name, str(buyer.paddle or buyer.username), buyer.id)
 
 
 def desk_view(

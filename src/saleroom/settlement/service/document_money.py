@@ -38,6 +38,11 @@ def rows_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentRowView]:
     return [row_view(one.gid, one.document, paid) for one, paid in _with_progress(tx, some)]
 
 
+def row_of(tx: Transaction, one: Issued) -> DocumentRowView:
+    """Return a document as lists have it, with what is paid of it by now."""
+    return rows_of(tx, [one])[0]
+
+
 def account_of(one: Issued) -> Account | None:
     """Return the account of the journal that a document is about; None of nobody's."""
     owner = one.owner

@@ -19,6 +19,7 @@ from saleroom.settlement.domain.documents import (
     refuse_faulty,
 )
 from saleroom.settlement.domain.errors import LotOnDocument, UnknownDocument
+from saleroom.settlement.service import money_mails
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Issued, Owner
 from saleroom.storage.database import Transaction
@@ -75,4 +76,6 @@ def _issue(tx: Transaction, draft: Draft, owner: Owner, credits_id: int | None =
         digest=digest_of(content, facts, place.before),
         credits_id=credits_id,
     )
-    return documents.add(tx, place, made, content)
+    stored = documents.add(tx, place, made, content)
+    money_mails.tell_of_document(tx, stored)
+    return stored

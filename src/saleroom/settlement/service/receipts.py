@@ -30,11 +30,14 @@ class Paper(Struct, frozen=True, kw_only=True):
 
 
 class Payer(Struct, frozen=True):
-    """Whose receipt it is: their account in the journal, their name, and their paddle or code."""
+    """Whose receipt it is: their account in the journal, their name, their paddle or code, and their number if they have an
+    account in the house.
+    """
 
     account: Account
     name: str
     said: str
+    user_id: int | None
 
 
 def issue(tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[Paid], paper: Paper) -> Issued | None:
@@ -52,7 +55,6 @@ def issue(tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[Paid], paper
         account=payer.said,
         payments=tuple(Payment(on=now, amount=one.amount, method=method_words(one.method, language)) for one in paid),
     )
-    is_buyer = payer.account.book is Book.BUYERS
-    party = payer.account.party
-    owner = Owner(sale_id=sale.id, user_id=party if is_buyer else None, consignor_id=None if is_buyer else party)
+    consignor_id = payer.account.party if payer.account.book is Book.CONSIGNORS else None
+    owner = Owner(sale_id=sale.id, user_id=payer.user_id, consignor_id=consignor_id)
     return documents.issue(tx, draft, owner, {})

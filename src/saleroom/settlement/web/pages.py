@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
-from babel.dates import format_date
 from starlette.routing import Route
 
 from saleroom.settlement.services import SettlementServices
@@ -15,7 +13,6 @@ from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.reports import TAXES, ReportPages
 from saleroom.settlement.web.words import WORDS
-from saleroom.site.language import Language
 from saleroom.site.site import Address, AreaPages, Site
 
 
@@ -30,12 +27,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         tabs="parts/document_tabs.html",
         tabs_last=True,
         sections=(DESK, BANK, TAXES, RATES),
-        filters={"day": _day},
     )
-
-
-def _day(language: Language, on: str) -> str:
-    return format_date(date.fromisoformat(on), "medium", locale=language.locale)
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:

@@ -1,0 +1,99 @@
+"""Mails about money: each is posted by the transaction that causes it, and says how things stand when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID
+from saleroom.kernel.money import ZERO, parse_money
+from saleroom.outbox import store
+from saleroom.outbox.kinds import MailKind, Sign
+from saleroom.outbox.message import MAIL, Message, Word
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.storage import sales
+from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.service.document_money import row_of
+from saleroom.settlement.storage import documents
+from saleroom.settlement.storage.documents import Issued
+from saleroom.storage.database import Transaction
+
+MINE = "/mine/documents"
+"""The page of a person's own documents, to which these mails lead."""
+_ISSUED: Mapping[Kind, str] = {
+    Kind.INVOICE: "invoice",
+    Kind.STATEMENT: "statement",
+    Kind.CREDIT_NOTE: "credit_note",
+}
+
+
+def tell_of_document(tx: Transaction, one: Issued) -> None:
+    """Post the word that a document was issued: that there is an invoice, or by a receipt that money has moved."""
+    if one.owner.user_id is None:
+        return
+    kind = _ISSUED.get(one.document.kind) or ("paid" if one.document.paid > ZERO else "paid_out")
+    post(tx, kind, one.gid, one.owner.user_id, {"document": one.gid})
+
+
+def tell_of_payment(tx: Transaction, sale: Sale, user_id: int, entry_id: int, amount: str) -> None:
+    """Post the word that a payment without a receipt was taken, by the number of its entry in the journal."""
+    post(tx, "paid", f"entry {entry_id}", user_id, {"sale": sale.gid, "amount": amount})
+
+
+def post(tx: Transaction, kind: str, cause: str, user_id: int, facts: Mapping[str, Any]) -> None:
+    """Post a word about money to a user, once for each cause; nothing where no mails go out."""
+    if tx.is_on(store.SENT_BY[MAIL]):
+        store.post(tx, Message(kind=kind, key=f"{kind}:{cause}:{user_id}", receiver=user_id, facts=facts))
+
+
+def document_of(tx: Transaction, word: Word) -> Issued | None:
+    """Return the document that a word is about, if it is still its receiver's."""
+    gid = str(word.facts.get("document"))
+    found = documents.find(tx, gid) if GID.fullmatch(gid) is not None else None
+    return found if found is not None and found.owner.user_id == word.receiver else None
+
+
+def said_of(tx: Transaction, one: Issued) -> dict[str, Any]:
+    """Return what mails say of a document."""
+    row, due_on = row_of(tx, one), one.document.due_on
+    return {
+        "number": row.document_number,
+        "sale": row.sale_title,
+        "total": row.total,
+        "open": row.still_open,
+        "due_on": None if due_on is None else due_on.isoformat(),
+        "credits": None if one.document.credits is None else one.document.credits.number,
+        "path": f"{MINE}/{one.gid}",
+    }
+
+
+def _document(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    found = document_of(tx, word)
+    return None if found is None else said_of(tx, found)
+
+
+def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    """Return what a mail about money that moved says: from its receipt, or from the facts of one without."""
+    found = document_of(tx, word)
+    if found is not None:
+        moved = abs(found.document.paid)
+        return {"amount": f"{moved:.3f}", "sale": found.document.sale, "path": f"{MINE}/{found.gid}"}
+    gid, amount = str(word.facts.get("sale")), parse_money(str(word.facts.get("amount")))
+    sale = sales.get(tx, gid) if GID.fullmatch(gid) is not None else None
+    if sale is None or isinstance(amount, Fault):
+        return None
+    return {"amount": f"{amount:.3f}", "sale": sale.terms.title, "path": MINE}
+
+
+def _kind(name: str, context: Any) -> MailKind:
+    folder = Path(__file__).parent.parent / "web"
+    return MailKind(name=name, folder=folder, template=f"mail/{name}.html", context=context)
+
+
+MAILS = (
+    *(_kind(name, _document) for name in ("invoice", "credit_note", "statement")),
+    *(_kind(name, _payment) for name in ("paid", "paid_out")),
+)
+"""The mails about money. Their receivers choose among them by kind, with the words about lots."""
