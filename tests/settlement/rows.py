@@ -12,8 +12,19 @@ from saleroom.sales.storage import lots
 from saleroom.settlement.domain.banking import Payment, digests
 from saleroom.settlement.domain.documents import Draft, Line, Party
 from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Result, Settled, of_lot, of_money, reversed_
-from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from saleroom.settlement.domain.journal import (
+    Account,
+    Book,
+    Kind,
+    Method,
+    Result,
+    Settled,
+    of_credit,
+    of_lot,
+    of_money,
+    reversed_,
+)
+from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
@@ -47,6 +58,9 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     settled = Settled(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
     postings = of_lot(settled)
     entry = journal.add(tx, sale.id, Kind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
+    premium = tuple(one for one in settled.bill.buyer if one.item is Item.PREMIUM)
+    credited = structs.replace(settled, bill=structs.replace(settled.bill, buyer=premium, consignor=()))
+    journal.add(tx, sale.id, Kind.CREDIT, of_credit(credited), staff.id, lot_id=lot.id, settled=credited)
     journal.add(tx, sale.id, Kind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
     paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
     entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)

@@ -28,9 +28,11 @@ from saleroom.settlement.domain.document_views import DocumentRowView, DocumentV
 from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, Kind, Party
 from saleroom.settlement.domain.errors import (
     CreditedAlready,
+    LotChanged,
     LotOnDocument,
     NoElectronicForm,
     NothingToIssue,
+    NotOfHouse,
     NotToCredit,
     UnknownDocument,
 )
@@ -355,7 +357,8 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         status=201,
         answer=DocumentView,
         once=True,
-        errors=(UnknownDocument, NotToCredit, CreditedAlready, IdempotencyMismatch),
-        about=f"{_RIGHT} A lot whose lines are all taken back can be on a document again. The audit log notes it.",
+        errors=(UnknownDocument, NotToCredit, CreditedAlready, NotOfHouse, LotChanged, IdempotencyMismatch),
+        about=f"{_RIGHT} A lot whose lines are all taken back can be on a document again, and stays owed. Charges of a lot "
+        "that stays on the document are given up: they are no longer owed. The audit log notes it.",
     ),
 )

@@ -47,6 +47,18 @@ class CreditedAlready(Conflict):
     code = "credited_already"
 
 
+class NotOfHouse(Conflict):
+    """The price, the artist's share and donations are not the house's own: credit all lines of the lot, or correct its sale."""
+
+    code = "not_of_house"
+
+
+class LotChanged(Conflict):
+    """The lot has come to something else since the document: credit all of its lines."""
+
+    code = "lot_changed"
+
+
 class LotOnDocument(Conflict):
     """A lot is on a document of this kind already; credit that one first."""
 

@@ -66,7 +66,8 @@ class Kind(StrEnum):
     """What an entry is about: what a lot came to, money that moved, or an entry that is taken back.
 
     `PLEDGE` is what somebody has given on a fund-a-need since the entry before, less if pledges were undone. `NETTING` sets off
-    what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay.
+    what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay. `CREDIT` takes
+    charges of a lot back that a credit note has taken back, while the lot stays on its document.
     """
 
     LOT = "lot"
@@ -75,6 +76,7 @@ class Kind(StrEnum):
     PLEDGE = "pledge"
     NETTING = "netting"
     ROUNDING = "rounding"
+    CREDIT = "credit"
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -129,6 +131,11 @@ def of_lot(settled: Settled) -> tuple[Posting, ...]:
     elif result.buyer is not None:
         moved[Account(Book.OWN_LOTS)] -= sum((one.amount for one in bill.buyer if one.item is Item.HAMMER), ZERO)
     return tuple(Posting(account, amount) for account, amount in moved.items() if amount)
+
+
+def of_credit(credited: Settled) -> tuple[Posting, ...]:
+    """Return the postings that take charges of a lot back: the bill has these charges alone, none of which is a price."""
+    return reversed_(of_lot(credited))
 
 
 def _earn(moved: dict[Account, Decimal], lines: Iterable[Line], sign: int = 1) -> None:

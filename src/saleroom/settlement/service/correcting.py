@@ -17,6 +17,7 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownPaddle
+from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot
@@ -24,9 +25,9 @@ from saleroom.sales.storage import participants
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, Method, Paid, in_cash
-from saleroom.settlement.service import documents
+from saleroom.settlement.service import crediting
 from saleroom.settlement.service.desk import Buyer, balance, begin, buyer_of, desk_view, pay_back
-from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents as rows
 from saleroom.storage.database import Transaction
@@ -61,9 +62,9 @@ def correct(
             raise LotNotSold
         first = was.settled.result.buyer
         _refuse_same(tx, sale, change.paddle, first)
-        _credit(tx, lot.id, lot.gid, Kind.INVOICE)
+        _credit(tx, staff, sale, book, lot, Kind.INVOICE)
         if change.paddle is None:
-            _credit(tx, lot.id, lot.gid, Kind.STATEMENT)
+            _credit(tx, staff, sale, book, lot, Kind.STATEMENT)
         results.hand_over(tx, staff, sale, change.label, change.paddle, change.reason)
         after = bring_up_to_date(tx, sale, staff.id, paper.places)
         buyer = buyer_of(tx, sale, first)
@@ -85,14 +86,15 @@ def _refuse_same(tx: Transaction, sale: Sale, paddle: int | None, first: int) ->
         raise SameBuyer
 
 
-def _credit(tx: Transaction, lot_id: int, lot_gid: str, kind: Kind) -> None:
+def _credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, lot: Lot, kind: Kind) -> None:
     """Take the lines of a lot back from the document of a kind that they are on, if they are on one."""
-    found = rows.with_lot(tx, kind, lot_id)
+    found = rows.with_lot(tx, kind, lot.id)
     if found is None:
         return
     done = rows.credited(tx, found.id)
     lines = enumerate(found.document.lines)
-    documents.credit(tx, found.gid, [place for place, one in lines if one.lot == lot_gid and place not in done])
+    left = [place for place, one in lines if one.lot == lot.gid and place not in done]
+    crediting.credit(tx, staff, sale, book, found, left)
 
 
 def _paid_back(

@@ -23,15 +23,15 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.storage import consignors, lots, participants
+from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
 from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
-from saleroom.settlement.domain.errors import NothingToIssue
+from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.paying import before
-from saleroom.settlement.service import documents
+from saleroom.settlement.service import crediting, documents
 from saleroom.settlement.service.billing import billed, decided
-from saleroom.settlement.service.desk import find_buyer
+from saleroom.settlement.service.desk import begin, find_buyer
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.pledging import to_invoice
@@ -120,12 +120,18 @@ def credit(
 ) -> bytes:
     """Issue the credit note for lines of a document by their places, for all that are left if none are named; return its JSON.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownDocument, NotToCredit or CreditedAlready.
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownDocument, NotToCredit, CreditedAlready, NotOfHouse or
+    LotChanged.
     """
-    staff = authenticate(tx, token, Right.SETTLE)
+    authenticate(tx, token, Right.SETTLE)
+    found = rows.find(tx, gid)
+    if found is None:
+        raise UnknownDocument
+    sale_gid = sales.by_id(tx, found.owner.sale_id).gid
+    staff, sale, book = begin(tx, token, sale_gid, decimals(found.document.currency))
 
     def do() -> bytes:
-        made = documents.credit(tx, gid, places)
+        made = crediting.credit(tx, staff, sale, book, found, places)
         before = {"number": made.document.credits.number} if made.document.credits is not None else {}
         audit.note(tx, staff, Act.DOCUMENT_CREDITED, gid, before, {"number": made.document.number}, reason)
         return _encode(view_of(tx, made))

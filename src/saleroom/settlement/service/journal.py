@@ -81,8 +81,14 @@ def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_i
 
 
 def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: int) -> None:
-    back = reversed_(journal.postings(tx, was.entry_id))
-    journal.add(tx, sale.id, Kind.REVERSAL, back, by_id, lot_id=lot_id, reverses=was.entry_id)
+    for number in (*(number for number, _ in was.given_up), was.entry_id):
+        take_entry_back(tx, sale, lot_id, number, by_id)
+
+
+def take_entry_back(tx: Transaction, sale: Sale, lot_id: int, number: int, by_id: int) -> None:
+    """Post the entry that takes another one of a lot back."""
+    back = reversed_(journal.postings(tx, number))
+    journal.add(tx, sale.id, Kind.REVERSAL, back, by_id, lot_id=lot_id, reverses=number)
 
 
 def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, by_id: int) -> None:

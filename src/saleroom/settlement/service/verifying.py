@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from saleroom.settlement.domain.journal import Account, Kind, Posting, balances, is_balanced, of_lot, reversed_
+from saleroom.settlement.domain.journal import (
+    Account,
+    Kind,
+    Posting,
+    balances,
+    is_balanced,
+    of_credit,
+    of_lot,
+    reversed_,
+)
 from saleroom.settlement.storage import journal
 from saleroom.settlement.storage.journal import Entry
 from saleroom.storage.database import Transaction
@@ -29,9 +38,11 @@ def faults(tx: Transaction) -> Iterator[str]:
 
 
 def _expected(one: Entry, taken_back: Entry | None) -> Sequence[Posting] | None:
-    """Return what an entry of a lot or a reversal must move; None for money, which rests on nothing else."""
+    """Return what an entry of a lot, a credit or a reversal must move; None for money, which rests on nothing else."""
     if one.kind is Kind.LOT:
         return () if one.settled is None else of_lot(one.settled)
+    if one.kind is Kind.CREDIT:
+        return () if one.settled is None else of_credit(one.settled)
     if one.kind is Kind.REVERSAL:
         return () if taken_back is None or taken_back.lot_id != one.lot_id else reversed_(taken_back.postings)
     return None

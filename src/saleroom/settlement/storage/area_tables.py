@@ -67,9 +67,9 @@ def _content_fault(row: Mapping[str, Any]) -> str | None:
 
 
 def _entry_fault(row: Mapping[str, Any]) -> str | None:
-    if (row["kind"] == Kind.LOT) != (row["settled"] is not None) or (row["kind"] == Kind.REVERSAL) != bool(
-        row["reverses"]
-    ):
+    if (row["kind"] in (Kind.LOT, Kind.CREDIT)) != (row["settled"] is not None) or (
+        row["kind"] == Kind.REVERSAL
+    ) != bool(row["reverses"]):
         return "an entry of the journal rests on a lot, takes another one back, or is money"
     try:
         if row["settled"] is not None:

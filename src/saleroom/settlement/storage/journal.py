@@ -8,12 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, update
 
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
+from saleroom.settlement.domain.crediting import without
 from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
+from saleroom.settlement.domain.rates import Bill
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage import bulk
@@ -25,10 +27,15 @@ decode_settled = msgspec.json.Decoder(Settled).decode
 
 
 class Standing(Struct, frozen=True):
-    """An entry of a lot that was not taken back, by its number, and what it rests on."""
+    """An entry of a lot that was not taken back, by its number, and what it rests on.
+
+    `settled` has the bill without the charges that were given up; `whole` has them. `given_up` are their entries by number.
+    """
 
     entry_id: int
     settled: Settled
+    whole: Settled
+    given_up: tuple[tuple[int, Bill], ...] = ()
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -134,12 +141,26 @@ def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
 def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     """Return the entries of lots that were not taken back, by the number of the lot."""
     back = journal_entries.alias()
-    found = select(journal_entries.c.id, journal_entries.c.lot_id, journal_entries.c.settled).where(
+    found = select(journal_entries).where(
         journal_entries.c.sale_id == sale_id,
         journal_entries.c.settled.is_not(None),
         ~exists().where(back.c.reverses == journal_entries.c.id),
     )
-    return {row.lot_id: Standing(row.id, decode_settled(row.settled)) for row in tx.execute(found)}
+    stands, given_up = dict[int, tuple[int, Settled]](), dict[int, list[tuple[int, Bill]]]()
+    for row in tx.execute(found.order_by(journal_entries.c.id)):
+        settled = decode_settled(row.settled)
+        if row.kind == Kind.CREDIT.value:
+            given_up.setdefault(row.lot_id, []).append((row.id, settled.bill))
+        else:
+            stands[row.lot_id] = row.id, settled
+    return {lot: _standing(*one, given_up.get(lot, [])) for lot, one in stands.items()}
+
+
+def _standing(entry_id: int, whole: Settled, given_up: Sequence[tuple[int, Bill]]) -> Standing:
+    left = whole.bill
+    for _, credited in given_up:
+        left = without(left, credited)
+    return Standing(entry_id, structs.replace(whole, bill=left), whole, tuple(given_up))
 
 
 def postings(tx: Transaction, entry_id: int) -> list[Posting]:
@@ -193,7 +214,10 @@ def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict
 
 
 def supplies(tx: Transaction, since: date) -> list[Supply]:
-    """Return the entries of lots, and those that take them back, which can count from a day (in UTC) on, the oldest first."""
+    """Return the entries of lots, and those that take them back, which can count from a day (in UTC) on, the oldest first.
+
+    A credit takes charges back; the entry that takes a credit back has them count again from its own day on.
+    """
     taken, before = journal_entries.alias(), journal_entries.alias()
     last = select(func.max(before.c.at)).where(
         before.c.lot_id == journal_entries.c.lot_id,
@@ -203,7 +227,8 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     found = (
         select(
             journal_entries.c.at,
-            journal_entries.c.reverses,
+            journal_entries.c.kind,
+            taken.c.kind.label("taken_kind"),
             func.coalesce(journal_entries.c.settled, taken.c.settled).label("settled"),
             last.scalar_subquery().label("taken_back_at"),
         )
@@ -216,9 +241,9 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     )
     return [
         Supply(
-            takes_back=row.reverses is not None,
+            takes_back=row.kind == Kind.CREDIT.value or row.taken_kind == Kind.LOT.value,
             at=row.at,
-            taken_back_at=row.taken_back_at,
+            taken_back_at=row.at if row.taken_kind == Kind.CREDIT.value else row.taken_back_at,
             settled=decode_settled(row.settled),
         )
         for row in tx.execute(found)
@@ -227,7 +252,7 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
 
 _PARTIES = {Book.BUYERS: journal_postings.c.user_id, Book.CONSIGNORS: journal_postings.c.consignor_id}
 """The columns of those whom accounts of these books are of."""
-_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value)
+_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value, Kind.CREDIT.value)
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)

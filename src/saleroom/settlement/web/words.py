@@ -23,6 +23,12 @@ WORDS = Words(
         "lot_on_document": (N_("A lot is on a document of this kind already. Credit that one first."),),
         "not_to_credit": (N_("Only lines of an invoice or a statement can be credited."),),
         "credited_already": (N_("A credit note has taken back these lines already."),),
+        "not_of_house": (
+            N_(
+                "Price, artist's share and donations are not the house's own. Tick all lines of the lot, or correct its sale."
+            ),
+        ),
+        "lot_changed": (N_("The lot has come to something else since this document. Tick all of its lines."),),
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
