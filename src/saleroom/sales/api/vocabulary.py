@@ -57,6 +57,7 @@ VOCABULARY = Vocabulary(
         **import_words.MEMBERS,
         "byLevel": ({}, "How many pledges stand at each amount, from high to low."),
         "channel": ({}, "How it came."),
+        "asked": ({}, "The lots that wait for the user, the latest sale first."),
         "called": ({"pattern": GID_PATTERN}, "The lot that was called last in a live sale; null before the first."),
         "consignor": (_CODE, "The code of the one who brings it; for staff."),
         "consignors": ({}, "The consignors, by code."),
@@ -115,6 +116,10 @@ VOCABULARY = Vocabulary(
         ("SaleView", "cancelledFor"): {"description": "Why it was cancelled; null if it was not."},
         ("SaleView", "version"): {**COUNT, "description": "The number of its latest event; 0 before publication."},
         ("BlockView", "status"): {"enum": list(SaleStatus), "description": "The state of the sale."},
+        ("DecisionView", "tag"): {"description": "The identifier of the lot's present state."},
+        ("DecisionView", "title"): {"description": "The title of the sale."},
+        ("DecisionView", "reservePrice"): {**MONEY, "description": "The reserve; null without one."},
+        ("DecisionView", "name"): {"description": "The name of the lot."},
         ("NeedView", "stage"): {
             "enum": list(Stage),
             "description": "Where it is: `waiting`, `on_block`, `closed`, or `never_offered` if it was withdrawn in the draft.",

@@ -31,6 +31,7 @@ from saleroom.sales.domain.sale import Sale, SaleStatus, refuse_if_over
 
 NOBODY_CALLED = "0"
 """The tag of a block on which no lot has been."""
+TAG_MAX = 100
 
 
 class Act(StrEnum):

@@ -12,8 +12,10 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event, Outcome
 from saleroom.sales.domain import block
 from saleroom.sales.domain.errors import UnknownLot
+from saleroom.sales.domain.views import LotView
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.service.block import of_a_lot
+from saleroom.sales.service.reading import views
 from saleroom.sales.storage import decisions, lots
 from saleroom.sales.storage.decisions import OwnLot
 from saleroom.storage.database import Transaction
@@ -41,8 +43,8 @@ def asked(tx: Transaction, token: str) -> list[Question]:
     ]
 
 
-def decide(tx: Transaction, token: str, gid: str, seen: str, *, accepted: bool) -> None:
-    """Accept or decline the bid on a lot of the token's user, as the lot was seen.
+def decide(tx: Transaction, token: str, gid: str, seen: str, *, accepted: bool) -> LotView:
+    """Accept or decline the bid on a lot of the token's user, as the lot was seen, and return the lot.
 
     Raises Unauthenticated, MissingRight, UnknownLot for a lot of anybody else's, BlockChanged, and as `calling.decide` does.
     """
@@ -57,6 +59,7 @@ def decide(tx: Transaction, token: str, gid: str, seen: str, *, accepted: bool) 
 
     of_a_lot(tx, sale, own.lot.label, choose)
     log.info("a seller has decided on a bid below the reserve", user=seller.username, lot=gid, accepted=accepted)
+    return views(tx, seller, [own.lot])[0]
 
 
 def _own(tx: Transaction, user_id: int, gid: str) -> OwnLot:

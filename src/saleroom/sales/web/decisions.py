@@ -9,6 +9,7 @@ from saleroom.bidding.domain.errors import NotConditional
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID
+from saleroom.sales.domain.block import TAG_MAX
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.service import decisions
 from saleroom.sales.services import SaleServices
@@ -17,7 +18,6 @@ from saleroom.storage.database import Transaction
 
 PATH = "/mine/decisions"
 ACCEPT, DECLINE = "accept", "decline"
-_SEEN_MAX = 300
 
 
 class DecisionPages:
@@ -37,7 +37,7 @@ class DecisionPages:
         if GID.fullmatch(gid) is None:
             raise UnknownLot
         do, seen = sent.get("do"), sent.get("seen", "")
-        if do not in (ACCEPT, DECLINE) or len(seen) > _SEEN_MAX:
+        if do not in (ACCEPT, DECLINE) or len(seen) > TAG_MAX:
             raise Invalid({"do": [Fault("malformed", f"must be {ACCEPT} or {DECLINE}")]})
         token = session_token(request) or ""
         try:
