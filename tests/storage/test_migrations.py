@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0052"
+NEWEST = "0053"
 ADDED = {
     "cleared_at",
     "agent",

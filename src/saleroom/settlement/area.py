@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from saleroom.area import Area, AreaParts, Platform
+from collections.abc import Mapping
+from functools import partial
+
+from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
 from saleroom.kernel.currency import decimals
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
+from saleroom.settlement.service import retention
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.services import SettlementServices
@@ -23,9 +27,16 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         printer=DocumentPrinter(platform.database),
         letterhead=Letterhead(house=house_of(settings), bank=bank_of(settings), currency=settings.currency),
+        documents_years=settings.documents_years,
         places=decimals(settings.currency),
     )
-    return AreaParts(pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), close=services.printer.close)
+
+    async def begin() -> Mapping[str, Task]:
+        return {"retention": partial(retention.run, platform.database, settings.documents_years)}
+
+    return AreaParts(
+        pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), begin=begin, close=services.printer.close
+    )
 
 
 SETTLEMENT: Area[SettlementSettings] = Area(

@@ -21,6 +21,7 @@ class SettlementServices:
     cursors: Cursors
     printer: DocumentPrinter
     letterhead: Letterhead
+    documents_years: int
     places: int
     """The decimals of the minor unit of the currency."""
 

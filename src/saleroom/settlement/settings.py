@@ -8,6 +8,7 @@ from saleroom.kernel.errors import Fault
 from saleroom.platform_settings import PlatformSettings
 from saleroom.settlement.domain.documents import Bank, Party
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
+from saleroom.settlement.domain.retention import YEARS, YEARS_MAX
 
 
 class SettlementSettings(PlatformSettings):
@@ -27,6 +28,9 @@ class SettlementSettings(PlatformSettings):
     )
     house_iban: str | None = Field(None, description="Account (IBAN) that invoices are paid to.")
     house_bic: str | None = Field(None, description="BIC of the bank of that account, if transfers need it.")
+    documents_years: int = Field(
+        YEARS, ge=1, le=YEARS_MAX, description="Whole years after its own in which a document keeps name and address."
+    )
 
     @field_validator("house_country")
     @classmethod

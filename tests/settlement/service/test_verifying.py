@@ -13,6 +13,7 @@ from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.schema import Instant
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.rows import furnish
 
@@ -71,6 +72,8 @@ def other(tx: Transaction, column: Column[Any], value: Any) -> Any:
         return tx.execute(rest.limit(1)).scalar_one_or_none()
     if isinstance(value, bool):
         return not value
+    if value is None and isinstance(column.type, Instant):
+        return tx.now()
     if isinstance(value, datetime):
         return value + timedelta(microseconds=1)
     if isinstance(value, int | Decimal):

@@ -43,6 +43,7 @@ TASKS = {
     "presence": N_("says that this process serves"),
     "recovery": N_("forgotten passwords"),
     "relay": N_("events to the MQTT broker"),
+    "retention": N_("deletes names from old documents"),
     "secret": N_("the secret of the house"),
     "sweeper": N_("deletes what has expired"),
     "uses": N_("when logins were last used"),

@@ -22,6 +22,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "corrects": ("This takes back lines of {number} of {day}.", "Korrektur zu {number} vom {day}."),
     "date": ("Date", "Datum"),
+    "deleted": ("Name and address are deleted.", "Name und Anschrift sind gelöscht."),
     "due": ("Amount due", "Zu zahlen"),
     "due_on": ("Due by", "Zahlbar bis"),
     "embedded": (

@@ -25,6 +25,7 @@ def lacks(document: Document, places: int) -> tuple[str, ...]:
     found = {
         "currency": places > PLACES_MAX,
         "house country": not document.house.country,
+        "name": not document.party.name,
         "country": not document.party.country,
         "house tax": not (document.house.vat_id or document.house.tax_number),
         "house vat": reverse and not document.house.vat_id,

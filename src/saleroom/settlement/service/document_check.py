@@ -9,6 +9,8 @@ import msgspec
 from sqlalchemy import Row
 
 from saleroom.settlement.domain.documents import CREDITABLE, FIRST, Kind, decoded, digest_of, encoded, number_of
+from saleroom.settlement.domain.retention import is_early
+from saleroom.settlement.service.retention import rest_digest
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Owner
 from saleroom.storage.database import Transaction
@@ -54,11 +56,21 @@ def _marks(tx: Transaction) -> Iterator[str]:
         yield "documents: the rows of the lines that are taken back are not those of the credit notes"
 
 
+def _faults_of_rest(row: Row[Any]) -> Iterator[str]:
+    """Yield the faults of a document without the name of its party."""
+    if rest_digest(row, row.content) != row.rest_digest:
+        yield "what is left of it does not have its digest"
+    if is_early(row.issued_at, row.forgotten_at):
+        yield "it has lost its name too early"
+
+
 def _faults(row: Row[Any], before: str) -> Iterator[str]:
     owner = Owner(sale_id=row.sale_id, user_id=row.user_id, consignor_id=row.consignor_id)
     facts = documents.facts_of(row.gid, owner, row.credits_id, row.issued_at)
-    if digest_of(row.content, facts, before) != row.digest:
+    if row.forgotten_at is None and (digest_of(row.content, facts, before), None) != (row.digest, row.rest_digest):
         yield "it does not have its digest"
+    if row.forgotten_at is not None:
+        yield from _faults_of_rest(row)
     try:
         document = decoded(row.content)
     except msgspec.MsgspecError:

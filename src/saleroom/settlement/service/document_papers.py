@@ -35,7 +35,8 @@ def paper_data(document: Document) -> dict[str, Any]:
         "made": " · ".join(writer.house_line(said)),
         "sale": {"title": document.house.name},
         "sender": writer.address(document.house),
-        "recipient": writer.address(document.party) + writer.ids(document.party, said, own=False),
+        "recipient": (writer.address(document.party) or [said["deleted"]])
+        + writer.ids(document.party, said, own=False),
         "facts": writer.facts(said),
         "corrects": writer.corrects(said),
         "lines": writer.lines(),

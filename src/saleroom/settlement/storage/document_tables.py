@@ -34,14 +34,19 @@ documents = Table(
     Column("issued_at", Instant, nullable=False),
     Column("content", Text, nullable=False),
     Column("digest", String, nullable=False),
+    Column("forgotten_at", Instant),
+    Column("rest_digest", String),
     UniqueConstraint("kind", "year", "place"),
     Index("ix_documents_sale_id", "sale_id", "id"),
     Index("ix_documents_user_id", "user_id"),
     Index("ix_documents_consignor_id", "consignor_id"),
     Index("ix_documents_credits_id", "credits_id"),
 )
-"""Issued documents, which are never changed. `content` is JSON (`domain/documents.py`), and `digest` that of its series up to
-it. `credits_id` is the document that a credit note takes back."""
+"""Issued documents, which are not changed as long as they are kept. `content` is JSON (`domain/documents.py`), and `digest`
+that of its series up to it. `credits_id` is the document that a credit note takes back.
+
+A document whose time to be kept is over has a `forgotten_at`:
+its `content` lacks whom it was for, `digest` is that of all it said, and `rest_digest` that of what is left."""
 
 
 document_lots = Table(

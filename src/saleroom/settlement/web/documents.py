@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -17,7 +18,9 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
+from saleroom.settlement.domain.document_views import DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
+from saleroom.settlement.domain.retention import kept_until
 from saleroom.settlement.service import issuing, showing
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
@@ -184,9 +187,11 @@ class DocumentPages:
         }
         return self._site.page(request, "admin_document.html", viewer, context, refused=refused, headers=_UNSEEN)
 
-    def _shown(self, request: Request, found: Any, base: str) -> dict[str, Any]:
+    def _shown(self, request: Request, found: DocumentView, base: str) -> dict[str, Any]:
+        years = self._services.documents_years
         return {
             "found": found,
+            "kept_until": kept_until(datetime.fromisoformat(found.issued_at), years).isoformat(),
             "base": base,
             "kinds": self._labels(request, DOCUMENTS),
             "lacks": self._labels(request, LACKS),

@@ -85,6 +85,7 @@ LACKS: Mapping[str, str] = {
     "kind": N_("only an invoice and its credit note have one"),
     "currency": N_("the currency has three decimals"),
     "house country": N_("the country of the house is not set"),
+    "name": N_("the name of the buyer is deleted"),
     "country": N_("the country of the buyer is not known"),
     "house tax": N_("neither VAT number nor tax number of the house is set"),
     "house vat": N_("the VAT number of the house is not set"),

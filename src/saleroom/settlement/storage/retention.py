@@ -1,0 +1,74 @@
+"""Names and addresses that are older than the house keeps them, as rows: found a few at a time, and taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, exists, or_, select, update
+
+from saleroom.bidding.storage.tables import auctions
+from saleroom.sales.domain.sale import SaleStatus
+from saleroom.sales.storage.tables import consignors, lots, participants, sales
+from saleroom.settlement.storage.bank_tables import bank_payments
+from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.tables import journal_entries
+from saleroom.storage.database import Transaction
+
+_OVER = (SaleStatus.CLOSED.value, SaleStatus.CANCELLED.value)
+
+
+def old_documents(tx: Transaction, before: datetime, most: int) -> Sequence[Row[Any]]:
+    """Return documents that were issued before an instant and still name whom they are for, as rows."""
+    which = select(documents).where(documents.c.issued_at < before, documents.c.forgotten_at.is_(None))
+    return tx.execute(which.order_by(documents.c.id).limit(most)).all()
+
+
+def keep_without_party(tx: Transaction, document_id: int, content: str, digest: str, now: datetime) -> None:
+    """Keep of a document what is left of it. `digest` is that of the rest; its own one stays, as the next rests on it."""
+    which = (documents.c.id == document_id, documents.c.forgotten_at.is_(None))
+    tx.execute(update(documents).where(*which).values(content=content, rest_digest=digest, forgotten_at=now))
+
+
+def forget_payers(tx: Transaction, before: datetime, most: int) -> int:
+    """Take from payments of the bank who paid and what they said; return from how many."""
+    named = or_(bank_payments.c.payer != "", bank_payments.c.said != "")
+    old = select(bank_payments.c.id).where(bank_payments.c.imported_at < before, named).limit(most)
+    return tx.execute(update(bank_payments).where(bank_payments.c.id.in_(old)).values(payer="", said="")).rowcount
+
+
+def forget_participants(tx: Transaction, before: datetime, most: int) -> int:
+    """Take name, contact and reason from those who were registered for old sales; return from how many."""
+    said = (participants.c.name, participants.c.contact, participants.c.reason)
+    which = or_(*[one != "" for one in said]), participants.c.sale_id.in_(_old_sales(before))
+    old = select(participants.c.id).where(*which).limit(most)
+    nothing = {one.name: "" for one in said}
+    return tx.execute(update(participants).where(participants.c.id.in_(old)).values(nothing)).rowcount
+
+
+def forget_consignors(tx: Transaction, before: datetime, most: int) -> int:
+    """Leave of consignors the code alone if all their sales are old; return of how many."""
+    named = or_(consignors.c.name != consignors.c.code, consignors.c.contact != "")
+    theirs = lots.c.consignor_id == consignors.c.id
+    recent = exists().where(theirs, lots.c.sale_id.not_in(_old_sales(before)))
+    stated = exists().where(documents.c.consignor_id == consignors.c.id, documents.c.issued_at >= before)
+    old = select(consignors.c.id).where(consignors.c.created_at < before, named, ~recent, ~stated).limit(most)
+    nobody = {"name": consignors.c.code, "contact": ""}
+    return tx.execute(update(consignors).where(consignors.c.id.in_(old)).values(nobody)).rowcount
+
+
+def _old_sales(before: datetime) -> Select[tuple[int]]:
+    """Return the sales that are over and in which nothing has happened since an instant."""
+
+    def none(*which: ColumnElement[bool]) -> ColumnElement[bool]:
+        return ~exists().where(*which)
+
+    return select(sales.c.id).where(
+        sales.c.status.in_(_OVER),
+        sales.c.created_at < before,
+        none(auctions.c.sale_id == sales.c.id, auctions.c.ends_at >= before),
+        none(participants.c.sale_id == sales.c.id, participants.c.registered_at >= before),
+        none(journal_entries.c.sale_id == sales.c.id, journal_entries.c.at >= before),
+        none(documents.c.sale_id == sales.c.id, documents.c.issued_at >= before),
+    )
