@@ -93,6 +93,44 @@ def test_the_figures_are_those_of_the_house(measured: ServeProcess, visit: Visit
         assert 12 == total(read(url), "saleroom_bids_total")
 
 
+def test_acts_on_the_block_are_counted(
+    start: Start, bare_database_url: str, database_kind: str, tmp_path: Path
+) -> None:
+    """By kind and outcome, of all processes together, over HTTP and from the console; and how long those done took."""
+    several = ("--workers", "2") if database_kind == "postgresql" else ()
+    house = start(*several, database=bare_database_url, metrics_port=str(free_port()), test_spawns="yes")
+    url, anyone = address(house), Client(house.url)
+    clerk = anyone.enter("clerk")
+    given = saleroom(tmp_path, "users", "role", "clerk", "auctioneer", database=bare_database_url)
+    assert 0 == given.returncode, given.stderr
+    sale = anyone.post("/sales", clerk, {"title": "An evening", "kind": "live", "startsAt": "2100-01-01T12:00:00Z"})[
+        "gid"
+    ]
+    lot = {"label": "1", "name": "A clock", "startingPrice": "10"}
+    anyone.post(f"/sales/{sale}/lots", clerk, lot)
+    anyone.post(f"/sales/{sale}/publish", clerk)
+    headers = {"Authorization": f"Bearer {clerk}", "X-Requested-With": "x"}
+    for body in ({"act": "call", "seen": "0"}, {"act": "call", "seen": "0"}, {"act": "bid", "amount": "1"}):
+        httpx.post(f"{house.url}/sales/{sale}/block", json=body, headers=headers)  # each over a new connection
+    in_console = httpx.post(
+        f"{house.url}/sales/{sale}/console", data={"act": "pass", "seen": "0"},
+        headers={"X-Requested-With": "x", "Cookie": f"saleroom_session={clerk}"},
+    )  # fmt: skip
+    assert 409 == in_console.status_code, in_console.text
+    anyone.close()
+    wait_until(lambda: total(read(url), "saleroom_block_acts_total") == 4)
+    samples = read(url)
+    found = {
+        (one.labels["act"], one.labels["outcome"]): one.value
+        for one in samples
+        if one.name == "saleroom_block_acts_total"
+    }
+    assert {
+        ("call", "done"): 1, ("call", "block_changed"): 1, ("bid", "ask_changed"): 1, ("pass", "block_changed"): 1,
+    } == found  # fmt: skip
+    assert 1 == total(samples, "saleroom_block_act_seconds_count")
+
+
 def test_figures_are_off_by_default(start: Start) -> None:
     """Without the setting there is no port, and the house's own port has no such address."""
     house = start()
@@ -173,6 +211,7 @@ def test_the_alerts_and_the_board_name_figures_that_exist(start: Start) -> None:
     try:
         ada, bob = anyone.enter("ada"), anyone.enter("bob")
         anyone.ask("POST", f"/auctions/{anyone.sell(ada, increment='1')}/bids", bob, {"amount": "10"})
+        anyone.ask("POST", "/sales/nowhere/block", ada, {"act": "call", "seen": "0"})
     finally:
         anyone.close()
     wait_until(

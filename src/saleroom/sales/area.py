@@ -21,6 +21,7 @@ from saleroom.sales.api.asyncapi import area_messages
 from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.publications import PUBLICATIONS
 from saleroom.sales.api.vocabulary import VOCABULARY
+from saleroom.sales.service.acts import Acts
 from saleroom.sales.service.admission import gate
 from saleroom.sales.service.blocks import Blocks
 from saleroom.sales.service.clocks import Clocks, earliest_ends
@@ -52,6 +53,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         feed=Feed(database, LOG, settings.followers_max),
         blocks=Blocks(database),
+        acts=Acts(platform.tokens),
         importer=Importer(database, settings.photo_bytes_max, HouseRules(signs, categories)),
         printer=Printer(database, settings.house_name, settings.currency),
         origin=platform.origin,
@@ -77,6 +79,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
         begin=begin,
         look=look,
         close=close,
+        figures=services.acts.figures,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
+from saleroom.sales.service.acts import Acts
 from saleroom.sales.service.blocks import Blocks
 from saleroom.sales.service.importer import Importer
 from saleroom.sales.service.printing import Printer
@@ -22,6 +23,7 @@ class SaleServices:
     cursors: Cursors
     feed: Feed
     blocks: Blocks
+    acts: Acts
     importer: Importer
     printer: Printer
     origin: str

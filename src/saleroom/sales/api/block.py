@@ -16,13 +16,12 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import LABEL, REASON_MAX, SALE, paddle_field, words_field
 from saleroom.sales.domain import errors as sales
-from saleroom.sales.domain.block import UNSEEN, Act, BlockAct
+from saleroom.sales.domain.block import TAG_MAX, UNSEEN, Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.needs import PLEDGES_MAX
 from saleroom.sales.service import block
 from saleroom.sales.services import SaleServices
 
-TAG_MAX = 100
 _NEEDED: Mapping[Act, tuple[str, ...]] = {
     Act.BID: ("amount",),
     Act.ASK: ("amount",),
@@ -114,8 +113,7 @@ async def act(call: Call[SaleServices]) -> Response:
     values = call.values | {"act": Act(call.values["act"])}
     if "channel" in values:
         values["channel"] = Channel(values["channel"])
-    write = call.services.tokens.write
-    return json_response(await write(block.act, call.token, call.identifier, BlockAct(**values), call.key))
+    return json_response(await call.services.acts.do(call.token, call.identifier, BlockAct(**values), call.key))
 
 
 ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (

@@ -23,7 +23,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.api.block import ACT
 from saleroom.sales.api.fields import REASON_MAX
 from saleroom.sales.domain.block import Act, BlockAct
-from saleroom.sales.service import block, desk
+from saleroom.sales.service import desk
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_words import OF_A_PADDLE
 from saleroom.sales.web.catalogue import sale_gid
@@ -74,7 +74,7 @@ class ConsolePages:
             values, key = _read(sent), key_of(request)
             once = None if key is None else IdempotencyKey(key, digest("POST", CONSOLE, gid, values))
             asked = BlockAct(**values | {"act": Act(values["act"]), "channel": Channel(values.get("channel", "floor"))})
-            answer = await self._services.tokens.write(block.act, token, gid, asked, once)
+            answer = await self._services.acts.do(token, gid, asked, once)
             found = await self._services.database.read(desk.shown, token, gid)
             return json_response({"tag": msgspec.json.decode(answer)["tag"], "desk": found}, 200, NOT_KEPT)
         except Refusal as refused:
