@@ -67,6 +67,7 @@ LONG = (
     "tests/bidding/service/test_desk.py",
     "tests/fuzz/test_machine.py",
     "tests/fuzz/test_bodies.py",
+    "tests/settlement/service/test_settled_sales.py",
     "tests/settlement/service/test_documents.py",
     "tests/admin/test_erasure.py",
     "tests/http/test_proxied_framing.py",

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from saleroom.settlement.domain.documents import Line as Written
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
+from saleroom.settlement.domain.journal import Settled
 from saleroom.settlement.domain.rates import Bill, Item, Line
 
 OF_HOUSE = frozenset(
@@ -37,4 +38,15 @@ def without(bill: Bill, credited: Bill) -> Bill:
         bill,
         buyer=tuple(one for one in bill.buyer if one.item not in gone[0]),
         consignor=tuple(one for one in bill.consignor if one.item not in gone[1]),
+    )
+
+
+def still_given_up(credited: Bill, before: Settled, after: Settled) -> Bill:
+    """Return the charges that stay given up when a lot has come to something else: the same ones of the same person."""
+    same_buyer = before.result.buyer == after.result.buyer
+    same_consignor = before.result.consignor == after.result.consignor
+    return structs.replace(
+        credited,
+        buyer=tuple(one for one in credited.buyer if same_buyer and one in after.bill.buyer),
+        consignor=tuple(one for one in credited.consignor if same_consignor and one in after.bill.consignor),
     )

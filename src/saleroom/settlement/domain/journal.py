@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import STEP, ZERO
@@ -99,6 +99,11 @@ class Settled(Struct, frozen=True, kw_only=True):
     result: Result
     channel: Channel
     bill: Bill
+
+    @property
+    def charged(self) -> Bill:
+        """The bill as somebody is charged it: for a lot without a consignor the house charges nobody what consignors bear."""
+        return self.bill if self.result.consignor is not None else structs.replace(self.bill, consignor=())
 
 
 _BOOKS: Mapping[Item, Book] = {

@@ -191,7 +191,7 @@ class Supply(Struct, frozen=True, kw_only=True):
 
 def taxes_between(supplies: Iterable[Supply], first: date, last: date) -> dict[TaxKey, TaxSum]:
     """Return the rows of the tax report for the supplies that count from the first day to the last one."""
-    return taxes((-1 if one.takes_back else 1, one.settled.bill) for one in supplies if first <= one.on <= last)
+    return taxes((-1 if one.takes_back else 1, one.settled.charged) for one in supplies if first <= one.on <= last)
 
 
 def last_month(today: date) -> tuple[date, date]:

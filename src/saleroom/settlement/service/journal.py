@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome
@@ -18,7 +18,17 @@ from saleroom.sales.storage import lots, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import version_for
-from saleroom.settlement.domain.journal import Kind, Result, Settled, is_balanced, of_lot, of_pledge, reversed_
+from saleroom.settlement.domain.crediting import still_given_up
+from saleroom.settlement.domain.journal import (
+    Kind,
+    Result,
+    Settled,
+    is_balanced,
+    of_credit,
+    of_lot,
+    of_pledge,
+    reversed_,
+)
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.service.billing import channel_of
 from saleroom.settlement.storage import journal, rates
@@ -57,7 +67,7 @@ def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> Sa
         if settled is not None and settled.bill.due > LIMIT:
             too_large.append(one.lot.label)
         elif settled is not None:
-            _post_lot(tx, sale, one.lot.id, settled, by_id)
+            _post_lot(tx, sale, one.lot.id, settled, was, by_id)
             changed = True
     too_large += _follow_pledges(tx, sale, offered, by_id)
     return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted, tuple(too_large))
@@ -91,10 +101,17 @@ def take_entry_back(tx: Transaction, sale: Sale, lot_id: int, number: int, by_id
     journal.add(tx, sale.id, Kind.REVERSAL, back, by_id, lot_id=lot_id, reverses=number)
 
 
-def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, by_id: int) -> None:
+def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, was: Standing | None, by_id: int) -> None:
+    """Post what a lot has come to, and what of it was given up before and still is."""
     postings = of_lot(settled)
     assert is_balanced(postings), "an entry balances"
     journal.add(tx, sale.id, Kind.LOT, postings, by_id, lot_id=lot_id, settled=settled)
+    if was is None:
+        return
+    for _, credited in was.given_up:
+        still = structs.replace(settled, bill=still_given_up(credited, was.whole, settled))
+        if still.bill.buyer or still.bill.consignor:
+            journal.add(tx, sale.id, Kind.CREDIT, of_credit(still), by_id, lot_id=lot_id, settled=still)
 
 
 def _result(one: OfferedLot, version: Version | None) -> Result | None:

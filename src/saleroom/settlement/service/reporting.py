@@ -53,7 +53,7 @@ def of_sale(tx: Transaction, token: str, gid: str, places: int) -> ReportView:
     buyers, sellers = _by_party(moved, Book.BUYERS), _by_party(moved, Book.CONSIGNORS)
     charged, credited = _sum(buyers.values()), _sum(sellers.values())
     people = _People(tx, sale, book, buyers)
-    bills = [one.settled.bill for one in book.posted.values()]
+    bills = [one.settled.charged for one in book.posted.values()]
     lots = [one for one in book.offered if one.lot.need is None]
     went = performance(_estimated(one, book.posted.get(one.lot.id)) for one in lots)
     return ReportView(

@@ -1,0 +1,67 @@
+"""Whole sales settled by chance: all that must hold of their money holds, and planted faults are seen."""
+
+import secrets
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+import pytest
+
+from saleroom.kernel.errors import Refusal
+from saleroom.settlement.domain import journal as rules
+from saleroom.settlement.domain import rates
+from saleroom.settlement.domain.journal import Account, Book, Posting, Settled
+from saleroom.settlement.service import banking, crediting, desk, receipts
+from saleroom.settlement.service import journal as following
+from saleroom.storage.database import Database
+from tests.settlement.settled_sales import CURRENCIES, settle
+
+LOTS, ACTS = 24, 30
+
+
+@pytest.mark.parametrize("seed", range(1, len(CURRENCIES) + 1))
+async def test_the_money_of_a_sale_is_right_after_every_act(database: Database, seed: int) -> None:
+    """Journal, documents, receipts and reports agree with each other and with the rules, to the last cent."""
+    sale, found = await settle(database, seed, LOTS, ACTS, every=10)
+    assert [] == found, sale.done
+
+
+def _cent_from_tax(settled: Settled) -> tuple[Posting, ...]:
+    moved = rules.of_lot(settled)
+    cent = Decimal("0.010")
+    return (*moved, Posting(Account(Book.TAX), cent), Posting(Account(Book.PREMIUM), -cent)) if moved else moved
+
+
+def _one_sided(account: Account, method: Any, amount: Decimal) -> tuple[Posting, ...]:
+    own, other = rules.of_money(account, method, amount)
+    return own, Posting(other.account, other.amount - Decimal("0.010"))
+
+
+def _down(amount: Decimal, places: int) -> Decimal:
+    return amount.quantize(Decimal(1).scaleb(-places), ROUND_DOWN).quantize(Decimal("0.001"))
+
+
+PLANTED: dict[str, tuple[Any, str, Any]] = {
+    "a cent of tax is kept as premium": (following, "of_lot", _cent_from_tax),
+    "a payment lacks a cent on one side": (desk, "of_money", _one_sided),
+    "an amount is cut off instead of rounded": (rates, "rounded", _down),
+    "a payment has no receipt": (receipts, "issue", lambda *_: None),
+    "the key is not looked at": (desk, "once", lambda _tx, _staff, _key, do: do()),
+    "a credit note leaves the journal alone": (crediting, "of_credit", lambda _: ()),
+    "own lots are charged what consignors bear": (Settled, "charged", property(lambda self: self.bill)),
+    "a bank payment is never the same": (banking, "digests", lambda some: [secrets.token_hex(32) for _ in some]),
+}
+
+
+@pytest.mark.databases("sqlite")
+@pytest.mark.parametrize("fault", PLANTED)
+async def test_a_planted_fault_is_seen(database: Database, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """Each fault of one line is found by what must hold, or by the act that notices it itself."""
+    monkeypatch.setattr(*PLANTED[fault])
+    for seed in range(1, 9):
+        try:
+            _, found = await settle(database, seed, 12, ACTS, every=4)
+        except (AssertionError, Refusal) as noticed:
+            found = [str(noticed)]
+        if found:
+            return
+    pytest.fail("nobody has seen it")
