@@ -32,6 +32,7 @@ LONG = (
     "tests/test_cli.py",
     "tests/admin/test_transfer.py",
     "tests/faults/test_live.py",
+    "tests/faults/test_money.py",
     "tests/bidding/domain/test_properties.py",
     "tests/simulation/test_simulation.py",
     "tests/test_metering.py",

@@ -42,12 +42,20 @@ POINTS = {
     "close committed": "an auction's close is committed and nobody has been told",
     "act decided": "an act of a clerk is written and not committed",
     "act committed": "an act of a clerk is committed and nobody has been told",
+    "entry written": "an entry of the journal is written, and the act that it is of is not over",
+    "number taken": "a document has its number, and is not written",
+    "money decided": "an act of a cashier is written and not committed",
+    "money committed": "an act of a cashier is committed and nobody has been told",
 }
 _WRITES = {
     "place_bids": (None, "bid decided", "bid committed"),
     "mark_delivered": ("event acknowledged", "mark written", "mark committed"),
     "settle_due": (None, "close decided", "close committed"),
     "act": (None, "act decided", "act committed"),
+    **dict.fromkeys(
+        ("pay", "refund", "pay_out", "net", "correct", "issue", "credit", "import_statement"),
+        (None, "money decided", "money committed"),
+    ),
 }
 """Use case -> the points before it, at its end within the transaction, and after the commit."""
 _IDLE: dict[str, Callable[[Any], bool]] = {"settle_due": lambda settled: settled.count == 0}
@@ -111,6 +119,26 @@ def _at_transactions() -> None:
     database.Database.write = mortal_write  # type: ignore[method-assign]  # that is the point
 
 
+def _at_money() -> None:
+    from saleroom.settlement.storage import documents, journal
+
+    add, take_place = journal.add, documents.take_place
+
+    @wraps(add)
+    def mortal_add(*args: Any, **kwargs: Any) -> Any:
+        number = add(*args, **kwargs)
+        reach("entry written")
+        return number
+
+    @wraps(take_place)
+    def mortal_place(*args: Any, **kwargs: Any) -> Any:
+        place = take_place(*args, **kwargs)
+        reach("number taken")
+        return place
+
+    journal.add, documents.take_place = mortal_add, mortal_place
+
+
 def _at_the_wire() -> None:
     publish, loop_write = paho.Client.publish, paho.Client.loop_write
     unsent: list[str] = []
@@ -147,6 +175,7 @@ if __name__ in ("__main__", "__mp_main__"):  # the latter in the processes that 
     _armed = Path(os.environ[ARMED])
     _dawdles = float(os.environ.get(DAWDLES, "0"))
     _at_transactions()
+    _at_money()
     _at_the_wire()
     _with_constants()
 

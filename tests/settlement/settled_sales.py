@@ -287,7 +287,7 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
 
     sale = SettledSale(on, chance, currency, await database.write(consign))
     chosen = [Chosen(sale=sale.gid), *(Chosen(consignor=code) for code in sale.codes[:2])]
-    chosen += [Chosen(sale=sale.gid, lot=str(label)) for label in range(1, count, 7)]
+    chosen += [Chosen(sale=sale.gid, lot=str(label)) for label in range(1, count, max(7, count // 20))]
     for of in chosen:
         made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))
         await database.write(rate_cards.choose, sale.token, of, msgspec.json.decode(made)["card"])

@@ -1,0 +1,273 @@
+"""The trial of the money: 32 cashiers settle one sale at once, and the house is killed within their acts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import aiohttp
+from sqlalchemy import func, select
+
+from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.storage import documents
+from saleroom.settlement.storage.bank_tables import bank_payments
+from saleroom.storage.database import Database, Transaction
+from tests.faults.bidding import ANSWER_SECONDS_MAX, headers
+from tests.faults.house import SupervisedHouse
+from tests.faults.judging import tracebacks
+from tests.faults.places import TrialDatabase
+from tests.faults.trial import ON_ALL, ON_SQLITE, ON_TWO
+from tests.patience import SECONDS_MAX
+from tests.settlement.camt import credit, statement
+from tests.settlement.settled_sales import PADDLES, SettledSale, faults_of, sold
+
+POINTS = ("entry written", "number taken", "money decided", "money committed")
+"""Where the house dies in turn, beside any other place."""
+CASHIERS = 32
+LOTS = 60
+ACTS_BETWEEN = 10
+TWICE = 0.1
+"""How many acts are sent twice at once."""
+METHODS = ("cash", "card", "bank", "other")
+
+
+@dataclass(frozen=True)
+class MoneyTrial:
+    """How often the house is killed, and on which databases."""
+
+    name: str
+    kills: int
+    on: tuple[str, ...] = ON_ALL
+    on_disk: bool = False
+
+
+FULL = MoneyTrial("money: 100 kills", 100)
+SHORT = (MoneyTrial("money: 5 kills", 5, on=ON_SQLITE), MoneyTrial("money: 5 kills", 5, on=ON_TWO))
+
+
+@dataclass
+class MoneyOutcome:
+    """What came of a trial; `faults` is empty if every promise was kept."""
+
+    deaths: int
+    done: Counter[str]
+    refused: Counter[str]
+    repeats: int
+    documents: int
+    faults: list[str]
+
+    def __str__(self) -> str:
+        acts = ", ".join(f"{name}: {number}" for name, number in sorted(self.done.items()))
+        told = f"refused: {sum(self.refused.values())}, documents: {self.documents}, sent again: {self.repeats}"
+        return f"deaths: {self.deaths}, {acts}, {told}"
+
+
+@dataclass
+class Cashiers:
+    """Cashiers who do not give up: each request is repeated under its key until it is answered."""
+
+    url: str
+    sale: SettledSale
+    done: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    receipts: set[str] = field(default_factory=set)
+    """The receipts that answers have named."""
+    issued: set[str] = field(default_factory=set)
+    """The invoices and statements that answers have named."""
+    noted: set[str] = field(default_factory=set)
+    """The credit notes that answers have named; a correction issues others."""
+    invoices: list[str] = field(default_factory=list)
+    """The numbers of the invoices."""
+    sent: int = 0
+    """Payments of bank files, each of which was sent twice."""
+    faults: list[str] = field(default_factory=list)
+    repeats: int = 0
+    calm: asyncio.Event = field(default_factory=asyncio.Event)
+    _http: aiohttp.ClientSession = field(init=False, repr=False)
+
+    async def begin(self, stack: AsyncExitStack) -> None:
+        """Open the connections; they close with `stack`."""
+        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS_MAX)
+        self._http = aiohttp.ClientSession(self.url, headers={"X-Requested-With": "test"}, timeout=timeout)
+        stack.push_async_callback(self._http.close)
+
+    async def run(self) -> None:
+        """Settle until it is calm."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CASHIERS):
+                group.create_task(self._settle())
+
+    async def more(self, acts: int) -> None:
+        """Wait until so many more acts are answered."""
+
+        def answered() -> int:
+            return sum(self.done.values()) + sum(self.refused.values())
+
+        enough = answered() + acts
+        async with asyncio.timeout(SECONDS_MAX):
+            while answered() < enough:
+                await asyncio.sleep(0.01)
+
+    async def _settle(self) -> None:
+        acts = (self._pay, self._pay, self._pay, self._back, self._out, self._issue, self._credit, self._correct)
+        while not self.calm.is_set():
+            await random.choice((*acts, self._net, self._import))()
+            await asyncio.sleep(random.uniform(0, 0.05))
+
+    async def _pay(self) -> None:
+        some = [{"method": random.choice(METHODS), "amount": f"{random.randint(1, 900) / 100:.2f}"} for _ in range(2)]
+        found = await self._act("pay", f"desk/{_paddle()}/payments", {"payments": some})
+        self._receipt(found)
+
+    async def _back(self) -> None:
+        body = {"method": random.choice(METHODS), "amount": f"{random.randint(1, 9)}"}
+        self._receipt(await self._act("refund", f"desk/{_paddle()}/refunds", body))
+
+    async def _out(self) -> None:
+        body = {"method": random.choice(METHODS), "amount": f"{random.randint(1, 90)}"}
+        self._receipt(await self._act("pay out", f"statements/{random.choice(self.sale.codes)}/payouts", body))
+
+    async def _net(self) -> None:
+        await self._act("net", f"desk/{random.randint(1, 2)}/netting", None)
+
+    async def _issue(self) -> None:
+        body = {"documentKind": "invoice", "paddle": _paddle()}
+        if random.random() < 0.3:
+            body = {"documentKind": "statement", "consignor": random.choice(self.sale.codes)}
+        found = await self._act("issue", "documents", body)
+        if found is not None:
+            self.issued.add(found["document"])
+            if found["documentKind"] == "invoice":
+                self.invoices.append(found["documentNumber"])
+
+    async def _credit(self) -> None:
+        """Credit a line or all that are left; the price alone is refused after the number was taken."""
+        if self.issued:
+            body = {"reason": "A trial.", "lines": [random.randint(0, 1)]}
+            if random.random() < 0.2:
+                del body["lines"]
+            path = f"/documents/{random.choice([*self.issued])}/credit"
+            found = await self._act("credit", path, body)
+            if found is not None:
+                self.noted.add(found["document"])
+
+    async def _correct(self) -> None:
+        paddle = random.choice((None, _paddle()))
+        body = {
+            "reason": "A trial.",
+            "method": random.choice(METHODS),
+            **({} if paddle is None else {"paddle": paddle}),
+        }
+        self._receipt(await self._act("correct", f"lots/{random.randint(1, LOTS)}/correction", body))
+
+    async def _import(self) -> None:
+        """Send a bank file twice at once; every payment in it is new once."""
+        if not self.invoices:
+            return
+        named = random.choices(self.invoices, k=2)
+        data = statement(*(credit("7.00", number, reference=secrets.token_hex(6)) for number in named))
+        self.sent += len(named)
+        answers = await asyncio.gather(*(self._settled("POST", "/bank-statements", None, None, data) for _ in range(2)))
+        self.done["import"] += all(status == 200 for status, _ in answers)
+
+    def _receipt(self, found: Any) -> None:
+        if found is not None and found["paymentReceipt"] is not None:
+            self.receipts.add(found["paymentReceipt"])
+
+    async def _act(self, name: str, path: str, body: Any) -> Any:
+        """Do an act, now and then twice at once; return its answer, None for a refusal."""
+        key = f"act-{secrets.token_hex(8)}"
+        path = path if path.startswith("/") else f"/sales/{self.sale.gid}/{path}"
+        times = 2 if random.random() < TWICE else 1
+        answers = await asyncio.gather(*(self._settled("POST", path, body, key) for _ in range(times)))
+        good = [said for status, said in answers if status < 300]
+        if not good:
+            self.refused[f"{name}: {answers[0][1].get('code')}"] += 1
+            return None
+        if any(said != good[0] for said in good):
+            self.faults.append(f"two answers to one act: {good}")
+        self.done[name] += 1
+        return good[0]
+
+    async def _settled(
+        self, method: str, path: str, body: Any, key: str | None, data: bytes | None = None
+    ) -> tuple[int, Any]:
+        """Ask again until an answer settles the request."""
+        while True:
+            form = None
+            if data is not None:
+                form = aiohttp.FormData()
+                form.add_field("statement", data, filename="camt.xml", content_type="application/xml")
+            try:
+                said = headers(self.sale.token, key)
+                async with self._http.request(method, path, json=body, data=form, headers=said) as answer:
+                    if answer.status in {200, 201, 400, 403, 404, 409}:
+                        return answer.status, await answer.json()
+                    if answer.status != 503:
+                        self.faults.append(f"answered {answer.status}: {await answer.text()}")
+                        return answer.status, {}
+            except (aiohttp.ClientError, OSError, TimeoutError):
+                pass  # the house is away; a repeat with the key will show the request's result
+            self.repeats += 1
+            await asyncio.sleep(random.uniform(0.05, 0.25))
+
+
+def _paddle() -> int:
+    return random.randint(1, PADDLES)
+
+
+async def run(trial: MoneyTrial, folder: Path, where: str, place: TrialDatabase) -> MoneyOutcome:
+    """Run the trial, and judge it: every act is there once with all that it is made of, or nothing of it is."""
+    workers = "2" if where in ON_TWO else "1"
+    house = SupervisedHouse(folder, database=place.url, workers=workers, mqtt="off")
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(house.running())
+        database = Database(place.url)
+        stack.push_async_callback(database.close)
+        sale = await sold(database, Random(random.getrandbits(32)), LOTS, "EUR")
+        cashiers = Cashiers(house.url, sale)
+        await cashiers.begin(stack)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(cashiers.run())
+            group.create_task(_kill(trial, house, cashiers, database))
+        found = [*cashiers.faults, *await database.write(_judged, cashiers)]
+        found += [f"a traceback in the house's log: … {end}" for end in tracebacks(house.log())]
+        numbers = await database.read(lambda tx: len([*documents.readable(tx)]))
+        return MoneyOutcome(house.deaths, cashiers.done, cashiers.refused, cashiers.repeats, numbers, found)
+
+
+async def _kill(trial: MoneyTrial, house: SupervisedHouse, cashiers: Cashiers, database: Database) -> None:
+    places = cycle((*POINTS, None))
+    for _ in range(trial.kills):
+        await cashiers.more(ACTS_BETWEEN)
+        point = next(places)
+        await (house.killed() if point is None else house.dies_at(point))
+        cashiers.faults += await database.write(lambda tx: [*faults_of(tx, cashiers.sale)])
+    await cashiers.more(ACTS_BETWEEN)
+    cashiers.calm.set()
+
+
+def _judged(tx: Transaction, cashiers: Cashiers) -> list[str]:
+    """Return what does not hold at the end: of the money, and of what was acknowledged against what is there."""
+    found = [*faults_of(tx, cashiers.sale)]
+    kept: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+    for one in documents.readable(tx):
+        kept[one.document.kind].add(one.gid)
+    pairs = {
+        "receipts": (cashiers.receipts, kept[Kind.RECEIPT]),
+        "invoices and statements": (cashiers.issued, kept[Kind.INVOICE] | kept[Kind.STATEMENT]),
+        "credit notes": (cashiers.noted, kept[Kind.CREDIT_NOTE] & cashiers.noted),
+    }
+    found += [f"{name}: {len(a ^ b)} were not acknowledged or are gone" for name, (a, b) in pairs.items() if a != b]
+    taken = tx.execute(select(func.count()).select_from(bank_payments)).scalar_one()
+    if taken != cashiers.sent:
+        found.append(f"{cashiers.sent} payments of a bank were sent twice each, and {taken} are there")
+    return found
