@@ -39,7 +39,7 @@ class Evening:
         page = self.enter(user or self.clerk, **{"service_workers": "block", **options}).page
         page.on("request", lambda one: self.posted.append(one.post_data or "") if one.method == "POST" else None)
         page.goto(f"/sales/{self.gid}/console")
-        expect(slot(page, "status")).to_be_visible()
+        expect(page.locator("main[data-ready]")).to_be_visible()
         return page
 
     def act(self, name: str, **facts: Any) -> Any:
@@ -81,6 +81,11 @@ def press(page: Page, *keys: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the house has answered every act."""
     expect(slot(page, "pending")).to_be_hidden()
+
+
+def rested(page: Page) -> None:
+    """Wait until keys count again after something was not done."""
+    expect(page.locator("main:not([data-resting])")).to_be_visible()
 
 
 def test_a_lot_is_sold_by_keys_alone(evening: Evening) -> None:
@@ -187,6 +192,7 @@ def test_the_second_of_two_clerks_is_shown_what_happened(evening: Evening) -> No
     expect(other.locator("#trouble")).to_contain_text("If it still holds, press the key again.")
     expect(slot(other, "stage")).to_have_text("On the block")
     other.unroute("**/console")
+    rested(other)
     press(other, "f")
     expect(slot(page, "stage")).to_have_text("Fair warning")
 
@@ -278,6 +284,7 @@ def test_keys_that_mean_nothing_now_say_so(evening: Evening) -> None:
     expect(trouble).to_have_text("No bid stands. P passes the lot.")
     press(page, "7", "7", "7", "Enter")
     expect(trouble).to_contain_text("Not done: Bid.")
+    rested(page)
     page.get_by_text("How the keys work").click()
     page.get_by_label("Single keys act").uncheck()
     page.locator("h1").click()

@@ -61,7 +61,7 @@ def console(enter: Enter, gala: Gala, **options: Any) -> Page:
     """Open the clerk's console."""
     page = enter(gala.staff, **{"service_workers": "block", **options}).page
     page.goto(f"/sales/{gala.gid}/console")
-    expect(page.locator("main [data-slot=status]").first).to_be_visible()
+    expect(page.locator("main[data-ready]")).to_be_visible()
     return page
 
 

@@ -138,6 +138,20 @@ def test_a_sale_in_another_state_is_not_called(house: House, staff: User) -> Non
     assert (409, "sale_over") == refusal(staff.post(f"/sales/{gid}/block", **call))
 
 
+def test_a_bid_is_for_the_lot_that_it_names(staff: User) -> None:
+    """A bid with the label of the lot before is not taken for the next one, though its ask is the same."""
+    gid = with_lots(staff, 2, kind="live")
+    staff.post(f"/sales/{gid}/publish")
+    for what in ("call", "pass", "call"):
+        act(staff, gid, what)
+    bid = {"act": "bid", "amount": "10"}
+    late = staff.post(f"/sales/{gid}/block", json={**bid, "label": "1"})
+    assert (409, "block_changed") == refusal(late)
+    assert (404, "unknown_lot") == refusal(staff.post(f"/sales/{gid}/block", json={**bid, "label": "9"}))
+    on_it = staff.json("POST", f"/sales/{gid}/block", json={**bid, "label": "002"})
+    assert 1 == on_it["onBlock"]["auction"]["bidCount"]
+
+
 def test_a_withdrawn_lot_is_not_called(staff: User) -> None:
     """The refusal says so; without a number the next lot is called."""
     gid = with_lots(staff, 2, kind="live")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
@@ -61,7 +62,11 @@ ACT = Form(
             "The tag of the block as you see it. All acts need it but `bid`, `pledge`, `undo_pledge`, `reopen` and `decide`.",
             least=1,
         ),
-        LABEL,
+        replace(
+            LABEL,
+            about="The number of the lot to call, to reopen or to decide on. With it a bid or a pledge is refused unless it is "
+            "that of the lot on the block, and the pledge to undo is one of that lot.",
+        ),
         money_field(
             "amount",
             "amount",
@@ -89,7 +94,7 @@ ACT = Form(
             to="pledge",
             parse=json_whole(1, PLEDGES_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": PLEDGES_MAX},
-            about="The number of the pledge to undo. With a `label` it is one of that lot, otherwise of the last one called.",
+            about="The number of the pledge to undo, of the lot with the `label`, otherwise of the one that was called last.",
         ),
         Field(
             name="again",

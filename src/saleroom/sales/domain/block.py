@@ -104,6 +104,12 @@ def refuse_unless_seen(last: Called | None, seen: str | None) -> None:
         raise BlockChanged(tag=tag(last))
 
 
+def refuse_another_lot(last: Called | None, meant: Lot) -> None:
+    """Raise BlockChanged unless the lot that a bid or a pledge is meant for was called last."""
+    if last is None or last.gid != meant.gid:
+        raise BlockChanged(tag=tag(last))
+
+
 def refuse_unless_live(sale: Sale) -> None:
     """Raise NotLive, SaleOver, NotPublished or StandsStill unless an auctioneer can sell lots of the sale now."""
     if sale.is_timed:

@@ -139,6 +139,8 @@ def _on_lot(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
         raise NoLotOnBlock
     if asked.act is Act.UNDO_PLEDGE and asked.label is not None:
         lot = get_lot(tx, sale, asked.label)
+    if asked.act in (Act.BID, Act.PLEDGE) and asked.label is not None:
+        block.refuse_another_lot(_last(tx, sale), get_lot(tx, sale, asked.label))
     if lot.need is not None:
         return needs.act(tx, sale, lot, asked)
     if asked.act in needs.ON_NEED:

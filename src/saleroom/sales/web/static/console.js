@@ -1,201 +1,21 @@
-// The clerk's console: keys become acts, which are shown at once and sent one after the other, each with its own key.
+// The clerk's console: keys become acts. `console_typing.js` has the keys that wait, `console_queue.js` the acts that do.
 const desk = window.desk;
 const words = JSON.parse(document.getElementById("console-words").textContent);
-const main = document.getElementById("main");
-const stored = `acts of ${desk.sale}`;
-const { needs } = window;
-const { retryMs, wait } = window.clerk;
+const { queue, typing } = window;
+const { holds, standing, step, tell, untell } = queue;
 const by = (id) => document.getElementById(id);
 
-// ---- The acts that wait. They survive a reload of this tab: their keys keep them from being done twice.
-let queue = JSON.parse(sessionStorage.getItem(stored) ?? "[]");
-const typedOn = new Map(); // the state that each act was typed on, by its key; a reload forgets it
-let sending = false;
-let offline = false;
-
-function keep() {
-  sessionStorage.setItem(stored, JSON.stringify(queue));
-  desk.show();
-  const place = by("queue");
-  place.hidden = !(offline && queue.length);
-  place.textContent = place.hidden ? "" : queue.length === 1 ? words.waitingOne : desk.fill(words.waiting, { count: queue.length });
-  for (const tag of document.querySelectorAll("[data-slot=pending]")) {
-    tag.textContent = queue.length ? words.pending : "";
-    tag.hidden = queue.length === 0;
-  }
-}
-
-function act(name, facts = {}) {
+function act(name, facts) {
   untell();
+  typing.forget();
   by("done").textContent = "";
-  clearEntry();
-  // An act on top of one that waits rests on the state after that one, which its answer names.
-  const key = window.clerk.newKey();
-  typedOn.set(key, desk.confirmed);
-  queue.push({ act: name, ...facts, key, seen: queue.length ? null : desk.confirmed.block.tag });
-  keep();
-  send();
+  typing.clearEntry();
+  queue.add(name, facts);
 }
 
-async function send() {
-  if (sending) return;
-  sending = true;
-  for (let tries = 0; queue.length;) {
-    let answer;
-    try {
-      const { key, ...members } = queue[0];
-      answer = await window.clerk.post(`/sales/${desk.sale}/console`, key, members);
-    } catch (error) {
-      console.info(`An act waits: ${error.message}`);
-      offline = true;
-      keep();
-      await wait(retryMs[Math.min(tries++, retryMs.length - 1)]);
-      continue;
-    }
-    const [ok, status, body] = answer;
-    if (status === 401) {
-      loggedOut();
-      await wait(retryMs.at(-1));
-      continue;
-    }
-    tries = 0;
-    offline = false;
-    const done = queue.shift();
-    if (ok) {
-      typedOn.delete(done.key);
-      if (queue.length) queue[0].seen = body.tag;
-      sessionStorage.setItem(stored, JSON.stringify(queue));
-      desk.answer(body.desk);
-      by("done").textContent = desk.fill(words.done[done.act] ?? "", done);
-    } else {
-      await refused(done, body);
-    }
-    keep();
-  }
-  sending = false;
-}
-
-addEventListener("beforeunload", (event) => { if (queue.length && offline) event.preventDefault(); });
-
-// ---- What the waiting acts will change: shown at once, and replaced by what the house answers.
-const step = (auction, price) => {
-  const ladder = auction.increment;
-  if (typeof ladder === "string") return desk.mills(ladder);
-  return desk.mills(ladder.findLast((tier) => desk.mills(tier.from) <= price)?.step ?? "0");
-};
-const paddle = (number) => (number ? `#${number}` : desk.floor);
-
-function ahead(state, one) {
-  const block = { ...state.block };
-  const lot = block.onBlock;
-  const change = (facts, more) => { block.onBlock = { ...lot, ...more, auction: { ...lot.auction, ...facts } }; };
-  if (one.act === "call" && !one.label && !lot && block.nextLots.length) {
-    const [following, ...rest] = block.nextLots;
-    const called = following.need ? { need: needs.ahead(following.need, one, desk) } : { auction: { ...following.auction, stage: "called" } };
-    Object.assign(block, { onBlock: { ...following, ...called }, nextLots: rest });
-  }
-  if (lot === null) return { ...state, block };
-  if (lot.need) {
-    const need = needs.ahead(lot.need, one, desk);
-    const off = { sell: { ...need, stage: "closed" }, skip: { ...need, stage: "waiting" } }[one.act];
-    Object.assign(block, off ? { onBlock: null, lastLot: { ...lot, need: off } } : { onBlock: { ...lot, need } });
-    return { ...state, block };
-  }
-  const { auction } = lot;
-  if (one.act === "bid") {
-    const price = desk.mills(one.amount);
-    const facts = { currentBid: one.amount, currentBidder: paddle(one.paddle), minimumBid: desk.decimal(price + step(auction, price)), stage: "called" };
-    change({ ...facts, reserveMet: lot.reservePrice ? price >= desk.mills(lot.reservePrice) : null }, { channel: one.channel ?? "floor" });
-  }
-  if (one.act === "ask") change({ minimumBid: one.amount, stage: "called" });
-  if (one.act === "name") change({ currentBidder: paddle(one.paddle) });
-  if (one.act === "warn") change({ stage: auction.stage === "called" ? "fair_warning" : "final_call" });
-  const outcome = { sell: "sold", sell_conditionally: "conditional", pass: auction.currentBid ? "reserve_not_met" : "no_bids", skip: "" }[one.act];
-  if (outcome !== undefined) Object.assign(block, { onBlock: null, lastLot: { ...lot, auction: { ...auction, outcome } } });
-  return { ...state, block };
-}
-desk.predict = (state) => queue.reduce(ahead, state);
-
-// ---- Words to the clerk.
-function tell(...sentences) {
-  const place = by("trouble");
-  place.replaceChildren(...sentences.filter(Boolean).map((text) => Object.assign(document.createElement("p"), { textContent: text })));
-  place.hidden = false;
-}
-function untell() {
-  by("trouble").hidden = true;
-  by("trouble").replaceChildren();
-}
-
-function loggedOut() {
-  tell(words.loggedOut);
-  const link = Object.assign(document.createElement("a"), { href: main.dataset.login, textContent: words.logIn });
-  by("trouble").append(link);
-  offline = true;
-  keep();
-}
-
-// Pledges do not rest on one another: those that wait go on, and a paddle that gives twice is asked for beside them.
-const slips = needs.slips((one, more) => {
-  by("repeat").hidden = one === undefined;
-  if (one) by("repeat-words").textContent = desk.fill(words.twice, { paddle: one.paddle, amount: desk.money(one.amount), more });
-}, ({ paddle: given, amount, channel }) => act("pledge", { paddle: given, amount, channel, again: true }));
-
-async function refusedPledge(one, { code, message }) {
-  const state = await present();
-  if (state) desk.answer(state);
-  if (queue.length) queue[0].seen = desk.confirmed.block.tag;
-  if (code === "pledged_already") return slips.add(one);
-  const what = one.paddle ? desk.fill(words.pledgeOf, { paddle: one.paddle, amount: desk.money(one.amount) }) : desk.fill(words.undoOf, { number: one.pledge });
-  return tell(desk.fill(words.notDone, { act: what }), message);
-}
-
-async function refused(one, { code, message }) {
-  if (["pledge", "undo_pledge"].includes(one.act)) return refusedPledge(one, { code, message });
-  const before = typedOn.get(one.key) ?? desk.confirmed;
-  typedOn.clear();
-  const followed = queue.map((each) => words.acts[each.act]).join(", ");
-  queue = [];
-  keep();
-  const state = await present();
-  if (state) desk.answer(state);
-  if (code === "below_reserve") return openDialog("below");
-  if (code === "needs_paddle") return openDialog("ask-paddle");
-  const others = ["block_changed", "ask_changed"].includes(code);
-  const news = others && state ? desk.news(before, state) : "";
-  tell(desk.fill(words.notDone, { act: words.acts[one.act] }), others ? "" : message,
-    others ? (news ? desk.fill(words.since, { news }) : words.nothingSeen) : "",
-    followed ? desk.fill(words.notSent, { acts: followed }) : "", others ? words.again : "");
-}
-
-async function present() {
-  try {
-    const answer = await fetch(`/sales/${desk.sale}/console/state`, { headers: { "X-Requested-With": "desk" }, cache: "no-store", signal: AbortSignal.timeout(5000) });
-    return answer.ok ? await answer.json() : null;
-  } catch {
-    desk.load();
-    return null;
-  }
-}
-
-// ---- The digits that were typed.
-let entry = "";
-function clearEntry() {
-  entry = "";
-  showEntry();
-}
-function showEntry() {
-  by("entry").textContent = entry;
-  by("entry-help").textContent = entry ? desk.fill(words.help, { text: entry }) : "";
-}
-function typed(character) {
-  if (character === "back") entry = entry.slice(0, -1);
-  else if (entry.length < 24) entry += character === "," ? "." : character;
-  showEntry();
-}
 function enteredPaddle() {
-  if (/^[1-9]\d{0,5}$/.test(entry)) return entry;
-  tell(desk.fill(words.noPaddle, { text: entry }));
+  if (/^[1-9]\d{0,5}$/.test(typing.entry)) return typing.entry;
+  tell(desk.fill(words.noPaddle, { text: typing.entry }));
   return null;
 }
 
@@ -203,7 +23,7 @@ function enteredPaddle() {
 function onBlock() {
   const lot = desk.shown.block.onBlock;
   if (!lot) {
-    clearEntry(); // otherwise the next Enter would not call a lot
+    typing.clearEntry(); // otherwise the next Enter would not call a lot
     tell(words.offBlock);
   }
   return lot;
@@ -211,11 +31,11 @@ function onBlock() {
 function bid(facts) {
   const lot = onBlock();
   if (lot?.need) {
-    if (facts.paddle) act("pledge", { amount: lot.need.level, ...facts });
+    if (facts.paddle) act("pledge", { label: lot.label, amount: lot.need.level, ...facts });
     else tell(words.digitsFirst);
     return;
   }
-  if (lot?.auction.minimumBid) act("bid", { amount: lot.auction.minimumBid, ...facts });
+  if (lot?.auction.minimumBid) act("bid", { label: lot.label, amount: lot.auction.minimumBid, ...facts });
 }
 function ask(amount) {
   const lot = onBlock();
@@ -260,11 +80,11 @@ function sell() {
   const lot = onBlock();
   if (!lot) return;
   if (lot.need) {
-    if (entry) tell(desk.fill(words.notTaken, { text: entry }));
+    if (typing.entry) tell(desk.fill(words.notTaken, { text: typing.entry }));
     else act("sell");
     return;
   }
-  if (entry) return named(sell);
+  if (typing.entry) return named(sell);
   const { currentBid, currentBidder, reserveMet } = lot.auction;
   if (!currentBid) tell(words.noBid);
   else if (currentBidder === desk.floor) openDialog("ask-paddle");
@@ -281,33 +101,34 @@ function undo() {
   const need = desk.shown.block.onBlock?.need;
   const last = need?.lastPledges.find((one) => !one.undone);
   if (!last) act("undo");
-  else if (last.pledge) act("undo_pledge", { pledge: last.pledge });
+  else if (last.pledge) undoRow(last.pledge);
   else tell(words.stillSent);
 }
+const undoRow = (pledge) => act("undo_pledge", { pledge, label: desk.shown.block.onBlock?.label });
 const simple = (name) => () => { if (onAuction()) act(name); };
 const acts = {
   call() {
     const lot = desk.shown.block.onBlock;
-    if (entry) acts.paddle();
+    if (typing.entry) acts.paddle();
     else if (lot) tell(desk.fill(lot.need ? words.needOnBlock : words.onBlock, { label: lot.label }));
     else act("call");
   },
   bid() { bid({}); },
   paddle() { const number = enteredPaddle(); if (number) bid({ paddle: number }); },
-  phone() { const number = entry ? enteredPaddle() : tell(words.digitsFirst); if (number) bid({ paddle: number, channel: "phone" }); },
+  phone() { const number = typing.entry ? enteredPaddle() : tell(words.digitsFirst); if (number) bid({ paddle: number, channel: "phone" }); },
   ask() {
-    if (/^\d{1,17}(\.\d{1,3})?$/.test(entry)) ask(desk.decimal(desk.mills(entry)));
-    else tell(desk.fill(words.noAmount, { text: entry }));
+    if (/^\d{1,17}(\.\d{1,3})?$/.test(typing.entry)) ask(desk.decimal(desk.mills(typing.entry)));
+    else tell(desk.fill(words.noAmount, { text: typing.entry }));
   },
-  name() { if (entry) named(); else tell(words.digitsFirst); },
+  name() { if (typing.entry) named(); else tell(words.digitsFirst); },
   sell, warn: simple("warn"), pass: simple("pass"), skip() { if (onBlock()) act("skip"); },
   undo,
   unpledge() {
-    if (/^[1-9]\d{0,4}$/.test(entry)) act("undo_pledge", { pledge: entry });
+    if (/^[1-9]\d{0,4}$/.test(typing.entry)) undoRow(typing.entry);
     else tell(words.rowFirst);
   },
-  take() { slips.settle(true); },
-  leave() { slips.settle(false); },
+  take() { queue.slips.settle(true); },
+  leave() { queue.slips.settle(false); },
   raise() { stepped(true); },
   lower() { stepped(false); },
   retract() { if (onAuction()) openDialog("retract"); },
@@ -319,46 +140,54 @@ const acts = {
 
 // ---- Keys. A key that stands on a button or in a field is that part's own.
 const keys = { Enter: "call", " ": "bid", f: "warn", h: "sell", p: "pass", s: "skip", n: "name", t: "phone", r: "retract", l: "summon", o: "reopen", c: "decide", e: "end", "+": "raise", "-": "lower", "*": "ask", u: "unpledge", y: "take", x: "leave" };
+function nameOf(key) {
+  if (/^[\d.,]$/.test(key)) return "digit";
+  if (key === "Backspace") return "back";
+  if (key === "Control+z") return "undo";
+  if (key === "=") return typing.entry ? "ask" : "raise";
+  if (key === "a" && typing.entry) return "ask";
+  const name = keys[key];
+  return document.querySelector(`[data-act="${name}"], [data-digit="${name}"]`) ? name : undefined;
+}
+// Does what a key, or the button of an act, a digit or a row, stands for.
+function use({ key, name = nameOf(key), pledge }) {
+  if (pledge) undoRow(pledge);
+  else if (name === "digit") typing.typed(key);
+  else if (!acts[name]) typing.typed(name);
+  else if (!typing.isForAnother()) acts[name]();
+}
+// While keys wait, any may be for a dialog that one of them opens.
+const isTaken = (key) => key === "Escape" || nameOf(key) !== undefined || (typing.waits && key.length === 1);
 document.addEventListener("keydown", (event) => {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (document.querySelector("dialog[open]") || event.target.closest("input, select, textarea")) return;
-  if ((event.ctrlKey || event.metaKey) && key === "z" && !event.shiftKey) {
-    event.preventDefault();
-    if (!event.repeat) acts.undo();
-    return;
+  // A browser moves the focus out of a dialog that was closed only when it draws again.
+  const at = event.target.closest("dialog:not([open])") ? document.body : event.target;
+  if (document.querySelector("dialog[open]") || at.closest("input, select, textarea")) return;
+  const isUndo = (event.ctrlKey || event.metaKey) && key === "z" && !event.shiftKey;
+  if (!isUndo) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !by("keys").checked) return;
+    if ((key === "Enter" || key === " ") && at.closest("button, a, summary")) return;
+    if (!isTaken(key)) return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || !by("keys").checked) return;
-  if ((key === "Enter" || key === " ") && event.target.closest("button, a, summary")) return;
-  let name = keys[key];
-  if (/^[\d.,]$/.test(key)) name = "digit";
-  else if (key === "Backspace") name = "back";
-  else if (key === "Escape") name = "clear";
-  else if (entry && (key === "=" || key === "a")) name = "ask";
-  else if (key === "=") name = "raise";
-  if (name === undefined || (acts[name] && !document.querySelector(`[data-act="${name}"], [data-digit="${name}"]`))) return;
   event.preventDefault();
-  if (event.repeat && !["raise", "lower", "back"].includes(name)) return;
-  if (name === "digit") typed(key);
-  else if (name === "back") typed("back");
-  else if (name === "clear") { clearEntry(); untell(); }
-  else acts[name]();
+  if (!event.repeat || ["+", "=", "-", "Backspace"].includes(key)) typing.take({ key: isUndo ? "Control+z" : key });
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-act], [data-digit], [data-pledge]");
   if (!button) return;
-  if (button.dataset.pledge) return act("undo_pledge", { pledge: button.dataset.pledge });
-  const name = button.dataset.act ?? button.dataset.digit;
-  if (acts[name]) acts[name]();
-  else typed(name);
+  const { act: name, digit, pledge } = button.dataset;
+  typing.take(pledge ? { pledge } : { name: name ?? digit });
 });
 // A pointer leaves the focus where it is: otherwise the next Space would press the same button again.
 document.addEventListener("mousedown", (event) => { if (event.target.closest("[data-act], [data-digit]")) event.preventDefault(); });
 
 // ---- Dialogs. The browser keeps the focus inside, and Escape closes them.
+let opened; // what stood when the last one was opened
 function openDialog(id) {
   const dialog = by(id);
   if (dialog.open) return;
   dialog.querySelector("form").reset();
+  opened = standing(desk.shown);
   dialog.showModal();
 }
 const dialogs = {
@@ -370,23 +199,25 @@ const dialogs = {
   decide: (members) => act("decide", members),
   end: () => act("end"),
 };
+const ON_THE_LOT = ["ask-paddle", "below", "retract"];
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
   dialog.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     const members = Object.fromEntries([...new FormData(event.target)].map(([name, value]) => [name, value.trim()]));
     dialog.close();
-    dialogs[dialog.id](members, event.submitter?.value);
+    if (ON_THE_LOT.includes(dialog.id) && !holds(opened, desk.shown)) tell(words.changedSince, words.again);
+    else dialogs[dialog.id](members, event.submitter?.value);
   });
 }
 by("below").addEventListener("keydown", (event) => {
-  const value = { c: "sell_conditionally", p: "pass" }[event.key.toLowerCase()];
-  if (value === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  const button = { c: "sell_conditionally", p: "pass" }[event.key.toLowerCase()];
+  if (button === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   event.stopPropagation(); // the dialog is closed when the key reaches the document
-  by("below").close();
-  act(value);
+  by("below").querySelector(`[value=${button}]`).click();
 });
 
-keep();
-if (queue.length) send();
+typing.start(use);
+queue.start();
+by("main").dataset.ready = ""; // keys count from here on

@@ -230,7 +230,7 @@ function follow() {
 }
 
 window.desk = {
-  sale, words, floor, fill, mills, decimal, money, bidder, lotOf, load, news, show,
+  sale, words, floor, fill, mills, decimal, money, bidder, channelOf, lotOf, load, news, show,
   get confirmed() { return confirmed; },
   get shown() { return predict(confirmed); },
   set predict(make) { predict = make; },
