@@ -37,6 +37,7 @@ def _trimmed(value: object) -> object:
 
 Number = Annotated[int, BeforeValidator(_no_truth)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_by_commas)]
+Numbers = Annotated[tuple[Number, ...], BeforeValidator(_by_commas)]
 
 
 class PlatformSettings(BaseModel):

@@ -1,4 +1,4 @@
-"""Reports, bank statements and the total of the evening in a real Chromium: the pages fit a phone."""
+"""Reports, bank statements, overdue invoices and the total of the evening in a real Chromium: the pages fit a phone."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
     banking = Banking(sqlite_house, 2)
     paddle = banking.bidder()
     banking.sell(paddle, "1000")
-    number, mark = banking.invoice(paddle), secrets.token_hex(8)
+    number, mark = banking.invoice(paddle, dueOn="2026-01-31"), secrets.token_hex(8)
     banking.send(statement(credit("20.00", f"{number} {mark}"), credit("3.00", mark)))
     desk = f"/admin/desk/{banking.gid}"
     taxes = "/admin/taxes?firstDay=2020-01-01&lastDay=2099-12-31"
-    for path in (f"{desk}/report", taxes, "/admin/bank", f"/sales/{banking.gid}/total"):
+    for path in (f"{desk}/report", taxes, "/admin/bank", "/admin/overdue", f"/sales/{banking.gid}/total"):
         page = enter(banking.cashier, locale=locale, viewport=PHONE).page
         page.goto(path)
         page.wait_for_load_state("load")

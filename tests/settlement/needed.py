@@ -88,5 +88,15 @@ _REPORT_PAGES = (
     "GET /admin/taxes/{file}",
 )
 PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("overdueInvoices", "remindAll", "remind", "forgiveStrike"), Right.SETTLE)
+PAGES |= dict.fromkeys(
+    (
+        "GET /admin/overdue",
+        "POST /admin/overdue",
+        "POST /admin/overdue/{gid}",
+        "POST /admin/overdue/{gid}/forgiveness",
+    ),
+    Right.SETTLE,
+)
 ENDPOINTS |= dict.fromkeys(("importBankStatement", "bankPayments", "decideBankPayment"), Right.SETTLE)
 PAGES |= dict.fromkeys(("GET /admin/bank", "POST /admin/bank", "POST /admin/bank/{gid}"), Right.SETTLE)

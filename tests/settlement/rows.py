@@ -28,7 +28,7 @@ from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import bank, journal, rates
+from saleroom.settlement.storage import bank, journal, rates, reminders
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -73,7 +73,7 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
 
 
 def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> None:
-    """Issue an invoice for a lot, take a line of it back, and issue the statement for the lot."""
+    """Issue an invoice for a lot, remind of it, take a line of it back, and issue the statement for the lot."""
     owner, numbers = Owner(sale_id=sale.id, user_id=buyer.id), {lot.gid: lot.id}
     line = Line(text=said, net=Decimal("10.000"), scheme=TaxScheme.NONE, lot=lot.gid, label=lot.label)
     house = Party(name=said)
@@ -87,6 +87,7 @@ def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> Non
         lines=(line, line),
     )
     made = issue(tx, draft, owner, numbers)
+    reminders.add(tx, made.id, 1, buyer.id)
     credit(tx, made.gid, [1])
     statement = structs.replace(draft, kind=DocumentKind.STATEMENT)
     issue(tx, statement, Owner(sale_id=sale.id, consignor_id=lot.entry.consignor_id), numbers)

@@ -14,8 +14,9 @@ from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service import retention
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.money_mails import MAILS
+from saleroom.settlement.service.reminding import MAILS as REMINDERS
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.settings import SettlementSettings, bank_of, house_of
+from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of
 from saleroom.settlement.storage.area_tables import TABLES
 from saleroom.settlement.web.pages import area_pages
 
@@ -26,8 +27,10 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         tokens=platform.tokens,
         cursors=platform.cursors,
         printer=DocumentPrinter(platform.database),
-        letterhead=Letterhead(house=house_of(settings), bank=bank_of(settings), currency=settings.currency),
         documents_years=settings.documents_years,
+        letterhead=Letterhead(
+            house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
+        ),
         places=decimals(settings.currency),
     )
 
@@ -40,5 +43,5 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
 
 
 SETTLEMENT: Area[SettlementSettings] = Area(
-    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open, mails=MAILS
+    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open, mails=(*MAILS, *REMINDERS)
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
 
 from saleroom.kernel.errors import Fault
-from saleroom.platform_settings import PlatformSettings
+from saleroom.platform_settings import Number, Numbers, PlatformSettings
 from saleroom.settlement.domain.documents import Bank, Party
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
+from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Calendar, days_fault
 from saleroom.settlement.domain.retention import YEARS, YEARS_MAX
 
 
@@ -31,6 +34,27 @@ class SettlementSettings(PlatformSettings):
     documents_years: int = Field(
         YEARS, ge=1, le=YEARS_MAX, description="Whole years after its own in which a document keeps name and address."
     )
+
+    invoice_due_days: Number = Field(
+        14, ge=0, le=DUE_DAYS_MAX, description="In how many days an invoice is due for which nobody names a day."
+    )
+    reminder_days: Numbers = Field(
+        (3, 14), description="How many days after that each reminder of an unpaid invoice is due, such as 3,14."
+    )
+    strike_days: Number = Field(
+        28, ge=0, le=DUE_DAYS_MAX, description="How many days after that an unpaid invoice is a strike; 0 for never."
+    )
+    strikes_max: Number = Field(
+        3, ge=0, le=100, description="How many strikes ban their user until all is paid; 0 for never."
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        calendar = calendar_of(self)
+        fault = days_fault(calendar.reminder_days, calendar.strike_day)
+        if fault is not None:
+            raise ValueError(f"reminder_days and strike_days: {fault}")
+        return self
 
     @field_validator("house_country")
     @classmethod
@@ -88,6 +112,16 @@ def house_of(settings: SettlementSettings) -> Party:
         country=settings.house_country or "",
         vat_id=settings.house_vat_id or "",
         tax_number=settings.house_tax_number or "",
+    )
+
+
+def calendar_of(settings: SettlementSettings) -> Calendar:
+    """Return what the house does about invoices that are not paid."""
+    return Calendar(
+        due_days=settings.invoice_due_days,
+        reminder_days=settings.reminder_days,
+        strike_day=settings.strike_days or None,
+        strikes_max=settings.strikes_max,
     )
 
 

@@ -21,9 +21,9 @@ class Banking(Settling):
         assert isinstance(answer, httpx.Response)
         return answer
 
-    def invoice(self, paddle: int) -> str:
+    def invoice(self, paddle: int, **more: str) -> str:
         """Issue the invoice of a buyer, and return its number."""
-        order = {"documentKind": "invoice", "paddle": paddle}
+        order = {"documentKind": "invoice", "paddle": paddle, **more}
         return str(self.cashier.json("POST", f"/sales/{self.gid}/documents", json=order)["documentNumber"])
 
     def waiting(self, text: str) -> Any:

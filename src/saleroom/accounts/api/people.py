@@ -13,7 +13,7 @@ from saleroom.accounts.domain.accounts import USERNAME_PATTERN, Account
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX
 from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, RoleAboveOwn, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
-from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.domain.sanctions import BARS, Sanction
 from saleroom.accounts.service import accounts, people, roles_of_users
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.people import Which
@@ -32,7 +32,6 @@ USER = PathIdentifier(
     schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
     about="The user.",
 )
-BARS = (Sanction.SUSPENSION, Sanction.BAN)
 REASON = Field(
     name="reason",
     to="reason",

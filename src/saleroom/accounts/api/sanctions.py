@@ -9,7 +9,7 @@ from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.api.people import USER, PersonView, person_view
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX
 from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, NotBarred, NotOneself, UnknownUser
-from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.domain.sanctions import IMPOSED, Sanction
 from saleroom.accounts.service import sanctions
 from saleroom.accounts.service.sanctions import Standing
 from saleroom.accounts.services import AccountServices
@@ -36,8 +36,8 @@ _SANCTION = Form(
         Field(
             name="kind",
             to="kind",
-            parse=one_of(tuple(Sanction)),
-            schema={"enum": list(Sanction)},
+            parse=one_of(IMPOSED),
+            schema={"enum": list(IMPOSED)},
             required=True,
             about="A suspension needs `until`, a ban may have it, a warning has none.",
         ),

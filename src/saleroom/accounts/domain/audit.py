@@ -42,6 +42,8 @@ class Act(StrEnum):
     USER_SUSPENDED = "user.suspended"
     USER_BANNED = "user.banned"
     BAR_LIFTED = "bar.lifted"
+    USER_STRUCK = "user.struck"
+    STRIKE_FORGIVEN = "strike.forgiven"
     SESSIONS_ENDED = "sessions.ended"
     WORDS_SENT_AGAIN = "words.sent_again"
     INVITATION_MADE = "invitation.made"
@@ -85,6 +87,7 @@ class Act(StrEnum):
     BANK_PAYMENT_SET_ASIDE = "bank.set_aside"
     SALE_CORRECTED = "sale.corrected"
     MONEY_NETTED = "money.netted"
+    REMINDER_SENT = "reminder.sent"
 
 
 ACTS: Mapping[Act, str] = {
@@ -103,6 +106,8 @@ ACTS: Mapping[Act, str] = {
     Act.USER_SUSPENDED: "suspended a user",
     Act.USER_BANNED: "banned a user",
     Act.BAR_LIFTED: "lifted the suspension or the ban of a user",
+    Act.USER_STRUCK: "gave a user a strike for an invoice that is not paid",
+    Act.STRIKE_FORGIVEN: "forgave a strike of a user",
     Act.SESSIONS_ENDED: "logged a user out everywhere",
     Act.WORDS_SENT_AGAIN: "had mails sent again",
     Act.INVITATION_MADE: "invited somebody to a role",
@@ -146,6 +151,7 @@ ACTS: Mapping[Act, str] = {
     Act.BANK_PAYMENT_SET_ASIDE: "set a payment from the bank aside",
     Act.SALE_CORRECTED: "corrected the sale of a lot",
     Act.MONEY_NETTED: "set off what a buyer owes against what they get",
+    Act.REMINDER_SENT: "sent a reminder of an invoice",
 }
 """Each act in words that go after who did it."""
 

@@ -14,11 +14,20 @@ from saleroom.kernel.instants import instant
 
 
 class Sanction(StrEnum):
-    """What staff does about a user who breaks the rules of the house. A suspension has an end; a ban may have none."""
+    """What staff does about a user who breaks the rules of the house. A suspension has an end; a ban may have none.
+
+    A strike is for an invoice that the user did not pay, and bars them from nothing by itself.
+    """
 
     WARNING = "warning"
     SUSPENSION = "suspension"
     BAN = "ban"
+    STRIKE = "strike"
+
+
+IMPOSED = (Sanction.WARNING, Sanction.SUSPENSION, Sanction.BAN)
+"""What staff imposes on anybody, with a reason of their own."""
+BARS = (Sanction.SUSPENSION, Sanction.BAN)
 
 
 BARRED_RIGHTS = frozenset({Right.ASK, Right.BID, Right.SELL}) | STAFF_RIGHTS

@@ -27,6 +27,8 @@ from saleroom.storage.database import Transaction
 
 HISTORY_MAX = 200
 """The most sanctions of one user that are shown."""
+STRIKES = "strikes"
+"""The subject of a ban for strikes."""
 _ACTS = {Sanction.WARNING: Act.USER_WARNED, Sanction.SUSPENSION: Act.USER_SUSPENDED, Sanction.BAN: Act.USER_BANNED}
 
 
@@ -76,6 +78,46 @@ def lift(tx: Transaction, token: str, username: str, reason: str) -> Standing:
 def pardon(tx: Transaction, username: str, reason: str) -> Standing:
     """Lift a suspension or ban by the command line of the house. Raises UnknownUser or NotBarred."""
     return _lift(tx, _locked(tx, None, username), reason)
+
+
+def strike(tx: Transaction, user_id: int, subject: str, reason: str, most: int, by: Account | None) -> bool:
+    """Give a user a strike, and ban them if they have `most` now (0 for never); return whether that was so.
+
+    `subject` is what they did not pay. The caller has refused those without the right. Staff are not banned by it, nor anyone
+    who is barred already.
+    """
+    accounts.lock_user(tx, user_id)
+    user, now = accounts.find(tx, user_id), tx.now()
+    by_id = None if by is None else by.id
+    rows.strike(tx, user_id, reason, subject, by_id, now)
+    note(tx, by, Act.USER_STRUCK, user_id, {}, {"subject": subject}, reason)
+    count = len(rows.struck(tx, user_id))
+    if not most or count < most or user.bar is not None or user.role is not Role.MEMBER:
+        return False
+    rows.bar(tx, user_id, Sanction.BAN, reason, by_id, now, None, STRIKES)
+    note(tx, by, Act.USER_BANNED, user_id, _facts(None), _facts(Bar(Sanction.BAN, reason)), reason)
+    account_mails.tell(tx, user_id, "sanction", {"sanction": Sanction.BAN.value, "reason": reason, "until": None})
+    return True
+
+
+def forgive(tx: Transaction, by: Account, user_id: int, subject: str, reason: str) -> bool:
+    """Forgive a strike; False if there is none. The caller has refused those without the right."""
+    accounts.lock_user(tx, user_id)
+    if not rows.forgive(tx, user_id, subject, by.id, tx.now(), reason):
+        return False
+    note(tx, by, Act.STRIKE_FORGIVEN, user_id, {"subject": subject}, {}, reason)
+    return True
+
+
+def lift_for_strikes(tx: Transaction, user_id: int, by: Account | None, reason: str) -> bool:
+    """Lift the ban of a user for strikes, as nothing is owed any more; False if they are not banned for that."""
+    accounts.lock_user(tx, user_id)
+    if not rows.is_barred_for(tx, user_id, STRIKES):
+        return False
+    rows.lift(tx, user_id, None if by is None else by.id, tx.now(), reason)
+    note(tx, by, Act.BAR_LIFTED, user_id, _facts(Bar(Sanction.BAN, reason)), _facts(None), reason)
+    account_mails.tell(tx, user_id, "bar_lifted", {"sanction": Sanction.BAN.value, "reason": reason})
+    return True
 
 
 def end_sessions(tx: Transaction, token: str, username: str, reason: str = "") -> None:

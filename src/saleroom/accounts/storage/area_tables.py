@@ -31,6 +31,7 @@ from saleroom.accounts.storage.tables import (
     users,
 )
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.identifiers import GID
 from saleroom.kernel.mail import FORMAT, folded_address, parse_mail_address
 from saleroom.storage.areas import AreaTables
 
@@ -73,6 +74,10 @@ def _mail_address_fault(value: str) -> Fault | None:
     return None if parse_mail_address(value) == value else FORMAT
 
 
+def _subject_fault(value: str) -> Fault | None:
+    return None if GID.fullmatch(value) else Fault("subject", "must be the gid of an invoice, or strikes")
+
+
 def _sanction_fault(value: str) -> Fault | None:
     return None if value in [*Sanction] else Fault("sanction", f"must be one of {', '.join(Sanction)}")
 
@@ -111,6 +116,7 @@ TABLES = AreaTables(
         users.c.warning: _reason_fault,
         sanctions.c.kind: _sanction_fault,
         sanctions.c.reason: _reason_fault,
+        sanctions.c.subject: _subject_fault,
         sanctions.c.ended_reason: _reason_fault,
         audit.c.before: _facts_fault,
         audit.c.after: _facts_fault,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 
-from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.domain.sanctions import BARS, Sanction
 from saleroom.accounts.storage.tables import sanctions, users
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 NONE = {"barred": None, "barred_until": None, "barred_reason": None}
@@ -43,13 +45,62 @@ def read_warnings(tx: Transaction, user_id: int, now: datetime) -> None:
 
 
 def bar(
-    tx: Transaction, user_id: int, kind: Sanction, reason: str, by_id: int | None, now: datetime, until: datetime | None
+    tx: Transaction,
+    user_id: int,
+    kind: Sanction,
+    reason: str,
+    by_id: int | None,
+    now: datetime,
+    until: datetime | None,
+    subject: str | None = None,
 ) -> int:
     """Suspend or ban a user, in place of what is in force; return the number of the sanction."""
     _end(tx, user_id, by_id, now, None)
     values = {"barred": kind.value, "barred_until": until, "barred_reason": reason}
     tx.execute(update(users).where(users.c.id == user_id).values(values))
-    return _add(tx, user_id, kind, reason, by_id, now, until)
+    return _add(tx, user_id, kind, reason, by_id, now, until, subject)
+
+
+def strike(tx: Transaction, user_id: int, reason: str, subject: str, by_id: int | None, now: datetime) -> None:
+    """Store a strike, for the `subject` that was not paid."""
+    _add(tx, user_id, Sanction.STRIKE, reason, by_id, now, None, subject)
+
+
+def struck(tx: Transaction, user_id: int) -> list[str]:
+    """Return the subjects of the strikes of a user that were not forgiven."""
+    mine = (sanctions.c.user_id == user_id, *_STANDS)
+    return [*tx.execute(select(sanctions.c.subject).where(*mine).order_by(sanctions.c.id)).scalars()]
+
+
+def strikes(tx: Transaction, user_ids: Collection[int]) -> dict[int, int]:
+    """Return how many strikes these users have that were not forgiven; those without one are left out."""
+    found = select(sanctions.c.user_id, func.count().label("found")).where(
+        bulk.among(tx, sanctions.c.user_id, user_ids), *_STANDS
+    )
+    return {row.user_id: int(row.found) for row in tx.execute(found.group_by(sanctions.c.user_id))}
+
+
+def forgive(tx: Transaction, user_id: int, subject: str, by_id: int, now: datetime, reason: str) -> bool:
+    """Forgive the strike of a user for a subject; False if there is none."""
+    mine = update(sanctions).where(sanctions.c.user_id == user_id, sanctions.c.subject == subject, *_STANDS)
+    return tx.execute(mine.values(ended_at=now, ended_by_id=by_id, ended_reason=reason)).rowcount > 0
+
+
+def is_barred_for(tx: Transaction, user_id: int, subject: str) -> bool:
+    """Return whether what bars a user now was imposed for a subject."""
+    which = (sanctions.c.kind.in_(BARS), sanctions.c.ended_at.is_(None), sanctions.c.subject == subject)
+    found = select(sanctions.c.id).where(sanctions.c.user_id == user_id, *which)
+    return tx.execute(found.limit(1)).first() is not None
+
+
+def barred_for(tx: Transaction, subject: str) -> list[int]:
+    """Return the numbers of the users who are barred for a subject."""
+    which = (sanctions.c.kind.in_(BARS), sanctions.c.ended_at.is_(None), sanctions.c.subject == subject)
+    return [*tx.execute(select(sanctions.c.user_id).where(*which).distinct().order_by(sanctions.c.user_id)).scalars()]
+
+
+_STANDS = (sanctions.c.kind == Sanction.STRIKE.value, sanctions.c.ended_at.is_(None))
+"""Strikes that were not forgiven."""
 
 
 def lift(tx: Transaction, user_id: int, by_id: int | None, now: datetime, reason: str) -> None:
@@ -74,7 +125,7 @@ def history(tx: Transaction, user_id: int, limit: int) -> list[Record]:
 
 def _end(tx: Transaction, user_id: int, by_id: int | None, now: datetime, reason: str | None) -> None:
     """End what bars a user before its time, if anything does."""
-    barring = (sanctions.c.kind != Sanction.WARNING.value, sanctions.c.ended_at.is_(None))
+    barring = (sanctions.c.kind.in_(BARS), sanctions.c.ended_at.is_(None))
     open_ended = (sanctions.c.until.is_(None)) | (sanctions.c.until > now)
     mine = update(sanctions).where(sanctions.c.user_id == user_id, *barring, open_ended)
     tx.execute(mine.values(ended_at=now, ended_by_id=by_id, ended_reason=reason))
@@ -88,8 +139,12 @@ def _add(
     by_id: int | None,
     now: datetime,
     until: datetime | None,
+    subject: str | None = None,
 ) -> int:
-    row = {"user_id": user_id, "kind": kind.value, "reason": reason, "by_id": by_id, "at": now, "until": until}
+    row = {
+        "user_id": user_id, "kind": kind.value, "reason": reason, "by_id": by_id, "at": now, "until": until,
+        "subject": subject,
+    }  # fmt: skip
     number: int = tx.execute(insert(sanctions).returning(sanctions.c.id), row).scalar_one()
     return number
 

@@ -214,9 +214,11 @@ sanctions = Table(
     Column("ended_at", Instant),
     Column("ended_by_id", BigInteger, ForeignKey("users.id")),
     Column("ended_reason", Text),
+    Column("subject", String),
 )
-"""The warnings, suspensions and bans of users; by a user, or by the command line of the house for null. `ended_at` is when a
-warning was read, and when a suspension or a ban was lifted or another one took its place."""
+"""The warnings, suspensions, bans and strikes of users; by a user, or by the house itself for null. `ended_at` is when a
+warning was read, a strike forgiven, and when a suspension or a ban was lifted or another one took its place. `subject` is what
+a strike is for, the gid of an invoice; a ban for strikes has it too."""
 
 
 idempotency = Table(

@@ -24,6 +24,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.USER_SUSPENDED: N_("suspended a user"),
     Act.USER_BANNED: N_("banned a user"),
     Act.BAR_LIFTED: N_("lifted the suspension or the ban of a user"),
+    Act.USER_STRUCK: N_("gave a user a strike for an invoice that is not paid"),
+    Act.STRIKE_FORGIVEN: N_("forgave a strike of a user"),
     Act.SESSIONS_ENDED: N_("logged a user out everywhere"),
     Act.WORDS_SENT_AGAIN: N_("had mails sent again"),
     Act.INVITATION_MADE: N_("invited somebody to a role"),
@@ -66,6 +68,7 @@ ACTS_SAID: Mapping[str, str] = {
     Act.BANK_STATEMENT_IMPORTED: N_("imported a bank statement"),
     Act.BANK_PAYMENT_SET_ASIDE: N_("set a payment from the bank aside"),
     Act.SALE_CORRECTED: N_("corrected the sale of a lot"),
+    Act.REMINDER_SENT: N_("sent a reminder of an invoice"),
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right, Role
-from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.domain.sanctions import BARS, Sanction
 from saleroom.accounts.service import people
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.people import Which
@@ -19,7 +19,6 @@ from saleroom.site.site import Section, Site
 
 PEOPLE = Section("/admin/people", N_("People"), Right.READ_PEOPLE)
 QUERY_MAX = 32
-BARS = (Sanction.SUSPENSION, Sanction.BAN)
 
 
 class PeoplePages:

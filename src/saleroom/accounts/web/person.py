@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX, parse_reason
 from saleroom.accounts.domain.errors import LotsRunning, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role, rank
-from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.accounts.domain.sanctions import IMPOSED, Sanction
 from saleroom.accounts.service import erasures, roles_of_users, sanctions
 from saleroom.accounts.service.sanctions import Standing
 from saleroom.accounts.services import AccountServices
@@ -52,8 +52,8 @@ class PersonPages:
 
         async def act(token: str, name: str, sent: Sent, reason: str) -> None:
             kind, days = sent.get("kind", ""), sent.get("days", "")
-            if kind not in [*Sanction] or days not in LASTS:
-                raise Invalid.one("kind" if kind not in [*Sanction] else "days", "not_a_choice", "must be a choice")
+            if kind not in IMPOSED or days not in LASTS:
+                raise Invalid.one("kind" if kind not in IMPOSED else "days", "not_a_choice", "must be a choice")
             lasts = timedelta(days=int(days)) if days and kind != Sanction.WARNING else None
             write = self._services.tokens.write
             await write(sanctions.sanction, token, name, Sanction(kind), _given(reason), lasts=lasts)

@@ -102,7 +102,10 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="reopened", holds=_is_open),
         Kind(name="question_asked", gathers=True),
         Kind(name="question_answered", gathers=True),
-        *(Kind(name=name, about_lot=False) for name in ("invoice", "credit_note", "paid", "statement", "paid_out")),
+        *(
+            Kind(name=name, about_lot=False)
+            for name in ("invoice", "credit_note", "overdue", "paid", "statement", "paid_out")
+        ),
     )
 }
 """Every kind of word that people choose among, in the order in which they do."""

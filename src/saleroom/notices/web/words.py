@@ -182,6 +182,7 @@ TITLES: Mapping[str, str] = {
     **{kind: phrase.title for kind, phrase in PHRASES.items()},
     "invoice": N_("There is an invoice for me"),
     "credit_note": N_("Lines of an invoice or a statement of mine are taken back"),
+    "overdue": N_("An invoice of mine is overdue"),
     "paid": N_("The house has my payment"),
     "statement": N_("There is a statement of what my lots have come to"),
     "paid_out": N_("The house has paid me out"),

@@ -220,7 +220,7 @@ def said_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _view(known: Known) -> ParticipantView:
-    return participant_view(known.participant, known.exposure)
+    return participant_view(known.participant, known.exposure, known.strikes)
 
 
 def _staff(known: Known) -> Response:

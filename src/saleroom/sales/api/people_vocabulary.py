@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import PADDLE_MAX
-from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.errors import PaddleFixed, PaddleTaken, TooManyParticipants
 from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.participants import Standing
@@ -28,6 +28,7 @@ PEOPLE = Vocabulary(
         "stands": ({}, "Whether it was neither taken back nor voided."),
         "bidsBy": ({"enum": list(Channel)}, "How they bid."),
         "checkedInAt": (INSTANT, "When they were checked in at the door; null if they were not."),
+        "strikes": (COUNT, "Their strikes for invoices that they did not pay, of all sales."),
         "declinedFor": ({}, "Why they were declined; null if they were not."),
         "exposure": (MONEY, "The hammer prices that they have won, and the maxima by which they lead, in the sale."),
         "guest": ({}, "Whether they have no account; nobody can log in as them."),

@@ -12,7 +12,8 @@ from saleroom.sales.domain.participants import Exposure, Participant
 class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A participant for staff. `exposure` is what they owe and may come to owe in the sale.
 
-    `guest`: somebody without an account. `person_name` and `contact` are what staff or they themselves have noted.
+    `guest`: somebody without an account. `person_name` and `contact` are what staff or they themselves have noted. `strikes`
+    are those for invoices that they did not pay, of all sales.
     """
 
     participant: str
@@ -25,6 +26,7 @@ class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
     declined_for: str | None
     bid_limit: str | None
     exposure: str
+    strikes: int
     bids_by: str
     checked_in_at: str | None
     registered_at: str
@@ -44,7 +46,7 @@ class RegistrationView(Struct, frozen=True, kw_only=True, rename="camel"):
     registered_at: str
 
 
-def participant_view(one: Participant, exposure: Exposure) -> ParticipantView:
+def participant_view(one: Participant, exposure: Exposure, strikes: int) -> ParticipantView:
     """Return a participant as staff see them."""
     return ParticipantView(
         participant=one.gid,
@@ -57,6 +59,7 @@ def participant_view(one: Participant, exposure: Exposure) -> ParticipantView:
         declined_for=one.reason or None,
         bid_limit=None if one.limit is None else str(one.limit),
         exposure=str(exposure.total),
+        strikes=strikes,
         bids_by=one.channel.value,
         checked_in_at=maybe_instant(one.checked_in_at),
         registered_at=instant(one.registered_at),

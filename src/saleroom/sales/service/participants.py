@@ -19,7 +19,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.idempotency import once
-from saleroom.accounts.storage import accounts, people
+from saleroom.accounts.storage import accounts, people, sanctions
 from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
 from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.domain.paddles import name_of
@@ -53,10 +53,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Known(Struct, frozen=True):
-    """A participant with what they owe and may come to owe in the sale."""
+    """A participant with what they owe and may come to owe in the sale, and their strikes for unpaid invoices."""
 
     participant: Participant
     exposure: Exposure
+    strikes: int = 0
 
     @property
     def left(self) -> Decimal | None:
@@ -114,7 +115,10 @@ def listed(
     sale = _any(tx, gid)
     found = participants.page(tx, sale.id, text, limit + 1, before)
     owed = participants.commitments(tx, [sale.id], [one.user.id for one in found]) if found else {}
-    rows = [Known(one, Exposure(owed.get((sale.id, one.user.id), {}))) for one in found[:limit]]
+    struck = sanctions.strikes(tx, [one.user.id for one in found])
+    rows = [
+        Known(one, Exposure(owed.get((sale.id, one.user.id), {})), struck.get(one.user.id, 0)) for one in found[:limit]
+    ]
     return rows, rows[-1].participant.id if len(found) > limit else None
 
 
@@ -173,7 +177,7 @@ def admit_once(tx: Transaction, token: str, gid: str, newcomer: Newcomer, asked:
 
     def act() -> bytes:
         known = admit(tx, token, gid, newcomer)
-        return _encode(participant_view(known.participant, known.exposure))
+        return _encode(participant_view(known.participant, known.exposure, known.strikes))
 
     return once(tx, by, asked, act)
 
@@ -370,7 +374,8 @@ def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Part
 
 def _known(tx: Transaction, one: Participant) -> Known:
     owed = participants.commitments(tx, [one.sale_id], [one.user.id])
-    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})))
+    struck = sanctions.strikes(tx, [one.user.id]).get(one.user.id, 0)
+    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})), struck)
 
 
 def _facts(sale: Sale, one: Participant) -> Facts:

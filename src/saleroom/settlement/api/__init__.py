@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import bank, desk, documents, rates, reports
+from saleroom.settlement.api import bank, desk, documents, rates, reminders, reports
 
-ENDPOINTS = (*rates.ENDPOINTS, *desk.ENDPOINTS, *documents.ENDPOINTS, *reports.ENDPOINTS, *bank.ENDPOINTS)
+ENDPOINTS = (
+    *rates.ENDPOINTS,
+    *desk.ENDPOINTS,
+    *documents.ENDPOINTS,
+    *reports.ENDPOINTS,
+    *bank.ENDPOINTS,
+    *reminders.ENDPOINTS,
+)

@@ -15,6 +15,7 @@ from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.errors import CreditedAlready, NotToCredit
+from saleroom.settlement.domain.reminding import Calendar
 from saleroom.settlement.domain.scales import part, rounded
 
 LINES_MAX = 5_000
@@ -70,11 +71,12 @@ class Bank(Struct, frozen=True, kw_only=True):
 
 
 class Letterhead(Struct, frozen=True, kw_only=True):
-    """What all documents of the house say of it. `bank` is None if they ask for no transfer."""
+    """What all documents of the house say of it. `bank` is None without transfers; `calendar` says when they are due."""
 
     house: Party
     bank: Bank | None
     currency: str
+    calendar: Calendar = Calendar()
 
 
 class Line(Struct, frozen=True, kw_only=True):

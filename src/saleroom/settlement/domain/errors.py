@@ -89,6 +89,24 @@ class NothingToNet(Conflict):
     code = "nothing_to_net"
 
 
+class NotOverdue(Conflict):
+    """The document is no invoice that is overdue: it is paid, or its day has not passed."""
+
+    code = "not_overdue"
+
+
+class ReminderNotDue(Conflict):
+    """The calendar of the house has no step about this invoice yet; `on` is the day of the next one, null after the last."""
+
+    code = "reminder_not_due"
+
+
+class NoStrike(Conflict):
+    """There is no strike for this invoice."""
+
+    code = "no_strike"
+
+
 class UnknownBankPayment(Unknown):
     """There is no such payment from the bank."""
 

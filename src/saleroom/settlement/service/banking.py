@@ -8,6 +8,7 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 
+from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
@@ -34,6 +35,7 @@ from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency,
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.desk import balance, begin, find_buyer
+from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import bank, journal
 from saleroom.settlement.storage.bank import Received
 from saleroom.settlement.storage.documents import Issued
@@ -94,7 +96,7 @@ def _take_sure(tx: Transaction, token: str, new: Sequence[tuple[int, Payment]], 
             buyer = known[0].owner.user_id
             assert buyer is not None, "an invoice is for a user"
             if verdict(one, [_open(tx, sale, known[0], buyer)]) is Verdict.SURE:
-                entry = _post(tx, sale, buyer, one.amount, staff.id)
+                entry = _post(tx, sale, buyer, one.amount, staff)
                 bank.settle(tx, number, entry_id=entry)
                 facts = {"sale": sale.gid, "bank": str(one.amount)}
                 audit.note(tx, staff, Act.MONEY_TAKEN, buyer, {}, facts)
@@ -108,9 +110,10 @@ def _open(tx: Transaction, sale: Sale, invoice: Issued, buyer: int) -> Open:
     return Open(number=document.number, currency=document.currency, due=document.due, owed=owed)
 
 
-def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by_id: int) -> int:
+def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -> int:
     postings = of_money(Account(Book.BUYERS, buyer), Method.BANK, amount)
-    entry = journal.add(tx, sale.id, Kind.PAYMENT, postings, by_id)
+    entry = journal.add(tx, sale.id, Kind.PAYMENT, postings, by.id)
+    lift_if_paid(tx, buyer, by)
     money_mails.tell_of_payment(tx, sale, buyer, entry, str(amount))
     return entry
 
@@ -155,7 +158,7 @@ def take(
             raise Contradiction.one(
                 "sale", "set_aside", f"cannot get more than {places} decimals: set the payment aside"
             )
-        entry = _post(tx, sale, buyer.id, found.amount, staff.id)
+        entry = _post(tx, sale, buyer.id, found.amount, staff)
         bank.settle(tx, found.id, entry_id=entry)
         audit.note(tx, staff, Act.MONEY_TAKEN, buyer.id, {}, {"sale": sale_gid, "bank": str(found.amount)})
         return _encode(_view(msgspec.structs.replace(found, entry_id=entry, sale=sale_gid), []))

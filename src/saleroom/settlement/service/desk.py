@@ -54,7 +54,7 @@ from saleroom.settlement.domain.journal import (
     split,
     way,
 )
-from saleroom.settlement.service import document_money, pledging, receipts
+from saleroom.settlement.service import document_money, overdue, pledging, receipts
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
 from saleroom.settlement.storage import journal
@@ -122,6 +122,7 @@ def pay(
         for one in paid:
             journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
         receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
+        overdue.lift_if_paid(tx, buyer.id, staff)
         facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
         return _encode(desk_view(tx, sale, buyer, book, paper.currency, change, receipt))
@@ -203,6 +204,7 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
                 netted += amount
         if not netted:
             raise NothingToNet
+        overdue.lift_if_paid(tx, buyer.id, staff)
         audit.note(tx, staff, audit_words.Act.MONEY_NETTED, buyer.id, {}, {"sale": gid, "amount": str(netted)})
         return _encode(desk_view(tx, sale, buyer, book, paper.currency))
 

@@ -29,11 +29,13 @@ from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.paying import before
+from saleroom.settlement.domain.reminding import due_on
 from saleroom.settlement.service import crediting, documents
 from saleroom.settlement.service.billing import billed, decided
 from saleroom.settlement.service.desk import begin, find_buyer
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
 from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage.documents import Owner
@@ -102,7 +104,9 @@ def issue(
             sale=sale.terms.title,
             account=known.account,
             supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
-            due_on=order.due_on,
+            due_on=order.due_on
+            if order.kind is Kind.STATEMENT
+            else due_on(order.due_on, tx.now().date(), head.calendar),
             bank=head.bank if order.kind is Kind.INVOICE else None,
             lines=said,
         )
@@ -133,6 +137,8 @@ def credit(
     def do() -> bytes:
         made = crediting.credit(tx, staff, sale, book, found, places)
         before = {"number": made.document.credits.number} if made.document.credits is not None else {}
+        if made.owner.user_id is not None:
+            lift_if_paid(tx, made.owner.user_id, staff)
         audit.note(tx, staff, Act.DOCUMENT_CREDITED, gid, before, {"number": made.document.number}, reason)
         return _encode(view_of(tx, made))
 

@@ -33,8 +33,8 @@ def tell_of_document(tx: Transaction, one: Issued) -> None:
     """Post the word that a document was issued: that there is an invoice, or by a receipt that money has moved."""
     if one.owner.user_id is None:
         return
-    kind = _ISSUED.get(one.document.kind) or ("paid" if one.document.paid > ZERO else "paid_out")
-    post(tx, kind, one.gid, one.owner.user_id, {"document": one.gid})
+    said = _ISSUED.get(one.document.kind) or ("paid" if one.document.paid > ZERO else "paid_out")
+    post(tx, said, one.gid, one.owner.user_id, {"document": one.gid})
 
 
 def tell_of_payment(tx: Transaction, sale: Sale, user_id: int, entry_id: int, amount: str) -> None:
@@ -87,13 +87,14 @@ def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | Non
     return {"amount": f"{amount:.3f}", "sale": sale.terms.title, "path": MINE}
 
 
-def _kind(name: str, context: Any) -> MailKind:
+def kind(name: str, context: Any) -> MailKind:
+    """Return a kind of mail about money, by the name of its template."""
     folder = Path(__file__).parent.parent / "web"
     return MailKind(name=name, folder=folder, template=f"mail/{name}.html", context=context)
 
 
 MAILS = (
-    *(_kind(name, _document) for name in ("invoice", "credit_note", "statement")),
-    *(_kind(name, _payment) for name in ("paid", "paid_out")),
+    *(kind(name, _document) for name in ("invoice", "credit_note", "statement")),
+    *(kind(name, _payment) for name in ("paid", "paid_out")),
 )
 """The mails about money. Their receivers choose among them by kind, with the words about lots."""

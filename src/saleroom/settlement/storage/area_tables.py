@@ -19,6 +19,7 @@ from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.rates import decode_card
+from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import (
     journal_entries,
     journal_postings,
@@ -143,6 +144,7 @@ TABLES = AreaTables(
         journal_entries,
         journal_postings,
         bank_payments,
+        reminders,
     ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(
@@ -151,6 +153,7 @@ TABLES = AreaTables(
         documents.c.user_id,
         journal_entries.c.by_id,
         bank_payments.c.by_id,
+        reminders.c.by_id,
         journal_postings.c.user_id,
     ),
     text_rules=_TEXT_RULES,

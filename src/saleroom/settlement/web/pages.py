@@ -11,6 +11,7 @@ from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.rates import RATES, RatePages
+from saleroom.settlement.web.reminders import OVERDUE, ReminderPages
 from saleroom.settlement.web.reports import TAXES, ReportPages
 from saleroom.settlement.web.words import WORDS
 from saleroom.site.site import Address, AreaPages, Site
@@ -23,16 +24,24 @@ def area_pages(services: SettlementServices) -> AreaPages:
         routes=lambda site: _routes(site, services),
         words=WORDS,
         paths=frozenset({MINE}),
-        below=(f"{RATES.path}/", f"{DESK.path}/", f"{ADMIN}/", f"{TAXES.path}/", f"{BANK.path}/", f"{MINE}/"),
+        below=(
+            f"{RATES.path}/",
+            f"{DESK.path}/",
+            f"{ADMIN}/",
+            f"{TAXES.path}/",
+            f"{BANK.path}/",
+            f"{OVERDUE.path}/",
+            f"{MINE}/",
+        ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
-        sections=(DESK, BANK, TAXES, RATES),
+        sections=(DESK, OVERDUE, BANK, TAXES, RATES),
     )
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
-    documents, bank = DocumentPages(site, services), BankPages(site, services)
+    documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -54,6 +63,9 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),
         Route(f"{DESK.path}/{{gid}}/report", Address(GET=reports.sale)),
         Route(f"{DESK.path}/{{gid}}/report/{{file}}", Address(GET=reports.sale_file)),
+        Route(OVERDUE.path, Address(GET=reminders.show, POST=reminders.remind_all)),
+        Route(f"{OVERDUE.path}/{{gid}}", Address(POST=reminders.remind)),
+        Route(f"{OVERDUE.path}/{{gid}}/forgiveness", Address(POST=reminders.forgive)),
         Route(BANK.path, Address(GET=bank.show, POST=bank.send)),
         Route(f"{BANK.path}/{{gid}}", Address(POST=bank.decide)),
         Route(TAXES.path, Address(GET=reports.taxes)),

@@ -1,0 +1,77 @@
+"""Reminders: when an invoice is overdue, and what the house does about it (docs/rules.md, "After the hammer")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+
+DUE_DAYS_MAX = 365
+STEPS_MAX = 10
+
+
+class Calendar(Struct, frozen=True, kw_only=True):
+    """What the house does about invoices that are not paid.
+
+    An invoice without a day of its own is due `due_days` after it was issued. A reminder goes out on each of the days after
+    that, `reminder_days`, and a strike is given on the last, `strike_day`; None for no strikes. Whoever has `strikes_max`
+    strikes is banned; 0 bans nobody.
+    """
+
+    due_days: int = 14
+    reminder_days: tuple[int, ...] = (3, 14)
+    strike_day: int | None = 28
+    strikes_max: int = 3
+
+
+class StepKind(StrEnum):
+    """What a step of the calendar is."""
+
+    REMINDER = "reminder"
+    STRIKE = "strike"
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A step about an invoice: the first reminder is of level 1. It is due from the day `on`."""
+
+    kind: StepKind
+    level: int
+    on: date
+
+
+def due_on(stated: date | None, issued_on: date, calendar: Calendar) -> date:
+    """Return the day by which an invoice is to be paid: that which it states, otherwise one by the setting of the house."""
+    return stated or issued_on + timedelta(days=calendar.due_days)
+
+
+def days_overdue(due: date, today: date) -> int:
+    """Return for how many days an invoice is overdue; 0 until its day has passed."""
+    return max((today - due).days, 0)
+
+
+def next_step(due: date, done: Sequence[date], calendar: Calendar) -> Step | None:
+    """Return the step after those that were done, by their days; None after the last one.
+
+    A step that was late puts off those after it, so that there is always as much time between two as the calendar says.
+    """
+    days = [*calendar.reminder_days, *([] if calendar.strike_day is None else [calendar.strike_day])]
+    level = len(done)
+    if level >= len(days):
+        return None
+    on = due + timedelta(days=days[level])
+    if done:
+        on = max(on, done[-1] + timedelta(days=days[level] - days[level - 1]))
+    kind = StepKind.REMINDER if level < len(calendar.reminder_days) else StepKind.STRIKE
+    return Step(kind=kind, level=level + 1, on=on)
+
+
+def days_fault(reminder_days: Sequence[int], strike_day: int | None) -> str | None:
+    """Return what is wrong with the days of a calendar; None if nothing is."""
+    days = [*reminder_days, *([] if strike_day is None else [strike_day])]
+    if len(reminder_days) > STEPS_MAX:
+        return f"there are at most {STEPS_MAX} reminders"
+    if any(not 0 < day <= DUE_DAYS_MAX for day in days):
+        return f"each must be from 1 to {DUE_DAYS_MAX} days"
+    return None if days == sorted(set(days)) else "each must be later than the one before, and the strike the last"

@@ -1,0 +1,71 @@
+"""Invoices that are overdue, summed from the journal each time; and the end of bans of those who have paid."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, date
+from decimal import Decimal
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account as Staff
+from saleroom.accounts.service import sanctions
+from saleroom.accounts.storage import sanctions as sanction_rows
+from saleroom.kernel.money import ZERO
+from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.journal import Account, Book
+from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
+from saleroom.settlement.service.document_money import progress_of
+from saleroom.settlement.storage import documents, reminders
+from saleroom.settlement.storage.documents import Issued
+from saleroom.storage.database import Transaction
+
+Pair = tuple[int, int]
+"""A buyer of a sale, by the numbers of the sale and the user."""
+ALL_PAID = "All is paid. (Alles ist bezahlt.)"
+"""Why a ban for strikes is lifted; in both languages, as the reason of a sanction is one text."""
+
+
+class Overdue(Struct, frozen=True, kw_only=True):
+    """An invoice whose day has passed, with what is open of it, and what was done about it."""
+
+    issued: Issued
+    user_id: int
+    open: Decimal
+    due: date
+    done: tuple[date, ...]
+    step: Step | None
+
+    def is_due(self, today: date) -> bool:
+        """Return whether the day of the next step has come."""
+        return self.step is not None and self.step.on <= today
+
+
+def overdue(tx: Transaction, pairs: Collection[Pair], calendar: Calendar, *, past: bool = True) -> list[Overdue]:
+    """Return the open invoices of buyers of sales, by default those whose day has passed, the earliest day first."""
+    today = tx.now().date()
+    issued = [one for one in documents.of_parties(tx, [*pairs], []) if one.document.kind is Kind.INVOICE]
+    known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs])
+    done = reminders.done(tx, [one.id for one in issued])
+    found = []
+    for one in issued:
+        user_id = one.owner.user_id
+        assert user_id is not None, "an invoice is for a user"
+        left = known[one.owner.sale_id, Account(Book.BUYERS, user_id)][one.id].open
+        due = due_on(one.document.due_on, one.document.issued_on, calendar)
+        if left > ZERO and (not past or days_overdue(due, today)):
+            days = tuple(at.astimezone(UTC).date() for at in done.get(one.id, []))
+            step = next_step(due, days, calendar)
+            found.append(Overdue(issued=one, user_id=user_id, open=left, due=due, done=days, step=step))
+    return sorted(found, key=lambda one: (one.due, one.issued.id))
+
+
+def lift_if_paid(tx: Transaction, user_id: int, by: Staff | None) -> None:
+    """Lift the ban of a user for strikes once nothing of the invoices that they have strikes for is open."""
+    if not sanction_rows.is_barred_for(tx, user_id, sanctions.STRIKES):
+        return
+    struck = [documents.find(tx, gid) for gid in sanction_rows.struck(tx, user_id)]
+    pairs = {(one.owner.sale_id, user_id) for one in struck if one is not None}
+    gids = {one.gid for one in struck if one is not None}
+    if not any(one.issued.gid in gids for one in overdue(tx, pairs, Calendar(), past=False)):
+        sanctions.lift_for_strikes(tx, user_id, by, ALL_PAID)
