@@ -84,6 +84,26 @@ def test_a_lot_is_taken_back_and_refunded(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+def test_a_lot_is_corrected_after_the_sale_has_ended(settling: Settling) -> None:
+    """The mistake is found when the buyer pays, days later: the lot goes to the right paddle, or comes back."""
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first)
+    settling.sell(first)
+    settling.sale.act("end")
+    settling.pay(first, ("card", "29.76"))
+    assert correct(settling, paddle=second, method="card").is_success
+    assert ("14.880", ["1"]) == (
+        settling.desk(second)["owed"],
+        [lot["label"] for lot in settling.desk(second)["settledLots"]],
+    )
+    assert correct(settling, "2", method="cash").is_success
+    assert ("0.000", []) == (settling.desk(first)["owed"], settling.desk(first)["settledLots"])
+    found = settling.accounts()
+    assert (1, 1) == (found["soldLots"], found["unsoldLots"])
+    assert "closed" == settling.cashier.json("GET", f"/sales/{settling.gid}")["status"]
+    assert [] == settling.faults()
+
+
 def test_before_the_payment_nothing_is_paid_back(settling: Settling) -> None:
     """The balance follows the lot; a way to pay back is no fault when nothing is owed."""
     first, second = settling.bidder(), settling.bidder()

@@ -121,6 +121,12 @@ def refuse_unless_live(sale: Sale) -> None:
         raise StandsStill
 
 
+def refuse_to_correct(sale: Sale) -> None:
+    """Raise as `refuse_unless_live` unless the result of a lot can be corrected: also once the sale has closed."""
+    if sale.is_timed or sale.status is not SaleStatus.CLOSED:
+        refuse_unless_live(sale)
+
+
 def called(sale: Sale, last: Called | None, lot: Lot, now: datetime) -> list[SaleEvent]:
     """Return what the call of a lot means for the sale: the first one begins it. Raises LotOnBlock."""
     if last is not None and last.block is not None:

@@ -163,10 +163,12 @@ def take_back(tx: Transaction, token: str, gid: str, line: Line, key: Idempotenc
 def hand_over(tx: Transaction, staff: Holder, sale: Sale, label: str, paddle: int | None, reason: str) -> Sale:
     """Give a sold lot of a locked sale to another paddle at its price, or pass it without one; return the sale after that.
 
-    The caller has refused those without the right, and notes the act. Raises UnknownLot, UnknownPaddle, LotOnBlock, as
-    `block.refuse_unless_live`, `domain.results.take_back` and `decide` do, and the reasons why the bidder may not.
+    The sale may have closed. The caller has refused those without the right, and notes the act. Raises UnknownLot,
+    UnknownPaddle, LotOnBlock, as `block.refuse_to_correct`, `domain.results.take_back` and `decide` do, and the reasons why
+    the bidder may not.
     """
-    _refuse_unless_free(tx, sale)
+    block.refuse_to_correct(sale)
+    _refuse_if_on_block(tx, sale)
     found = _lots(tx, sale, [label])
     [auction] = lots.lock_auctions(tx, found).values()
     price = None if paddle is None else auction.current_bid
@@ -264,6 +266,10 @@ def _after(sale: Sale, events: Sequence[SaleEvent]) -> Sale:
 def _refuse_unless_free(tx: Transaction, sale: Sale) -> None:
     """Raise as `block.refuse_unless_live`, or LotOnBlock while a clerk sells a lot: the block is one at a time."""
     block.refuse_unless_live(sale)
+    _refuse_if_on_block(tx, sale)
+
+
+def _refuse_if_on_block(tx: Transaction, sale: Sale) -> None:
     last = None if sale.block is None else auctions.get(tx, sale.block) or lots.by_gid(tx, sale.id, sale.block)
     if last is not None and last.block is not None:
         raise LotOnBlock(lot=last.gid)
