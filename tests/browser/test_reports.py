@@ -6,12 +6,14 @@ import secrets
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 from tests.settlement.api.test_bank import Banking
 from tests.settlement.camt import credit, statement
 
+LATE_MS = 60_000
 PHONE = {"width": 360, "height": 740}
 
 
@@ -25,9 +27,29 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
     banking.send(statement(credit("20.00", f"{number} {mark}"), credit("3.00", mark)))
     desk = f"/admin/desk/{banking.gid}"
     taxes = "/admin/taxes?firstDay=2020-01-01&lastDay=2099-12-31"
-    for path in (f"{desk}/report", taxes, "/admin/bank", "/admin/overdue", f"/sales/{banking.gid}/total"):
+    for path in (
+        f"{desk}/report",
+        taxes,
+        "/admin/bank",
+        "/admin/overdue",
+        f"{desk}/pickup",
+        f"/sales/{banking.gid}/total",
+    ):
         page = enter(banking.cashier, locale=locale, viewport=PHONE).page
         page.goto(path)
         page.wait_for_load_state("load")
         assert {} == broken_rules(page), path
         assert 360 == page.evaluate("document.documentElement.scrollWidth"), path
+
+
+def test_the_total_says_when_the_net_is_cut(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """Old figures are said to be old, until the house answers again."""
+    banking = Banking(sqlite_house, 1)
+    page = enter(banking.cashier).page
+    page.goto(f"/sales/{banking.gid}/total")
+    expect(page.locator("#offline")).to_be_hidden()
+    page.context.set_offline(True)
+    expect(page.locator("#offline")).to_be_visible(timeout=LATE_MS)
+    expect(page.locator("#offline")).to_contain_text("The connection was lost.")
+    page.context.set_offline(False)
+    expect(page.locator("#offline")).to_be_hidden(timeout=LATE_MS)

@@ -44,6 +44,19 @@ setInterval(() => {
   live._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
 }, 5000);
 
+// A page that asks the house again and again shows old figures once the answers stay away, whatever the reason.
+const asking = document.querySelector("[data-refresh]");
+if (asking) {
+  const lateMs = 3000 * asking.dataset.refresh;
+  let answered = Date.now();
+  const tellAge = () => {
+    offline.hidden = Date.now() - answered < lateMs;
+    offline.textContent = offline.hidden ? "" : offline.dataset.words;
+  };
+  document.addEventListener("htmx:after:swap", () => { answered = Date.now(); tellAge(); });
+  setInterval(() => { if (!document.hidden) tellAge(); }, 1000);
+}
+
 const whole = document.getElementById("whole");
 if (whole && document.fullscreenEnabled) {
   whole.hidden = false;
