@@ -18,6 +18,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/questions": {"text": "Does it run?"},
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
     "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
+    "POST /admin/desk/{gid}/pickup/out": {"lot": "1", "key": "k" * 24},
+    "POST /admin/desk/{gid}/pickup/undo": {"lot": "1", "key": "k" * 24},
     "POST /admin/overdue": {"key": "k" * 24},
     "POST /admin/overdue/{gid}": {"key": "k" * 24},
     "POST /admin/overdue/{gid}/forgiveness": {"reason": "The bank was late.", "key": "k" * 24},

@@ -88,6 +88,11 @@ _REPORT_PAGES = (
     "GET /admin/taxes/{file}",
 )
 PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("pickups", "handOut", "undoHandOut"), Right.SETTLE)
+PAGES |= dict.fromkeys(
+    ("GET /admin/desk/{gid}/pickup", "POST /admin/desk/{gid}/pickup/out", "POST /admin/desk/{gid}/pickup/undo"),
+    Right.SETTLE,
+)
 ENDPOINTS |= dict.fromkeys(("overdueInvoices", "remindAll", "remind", "forgiveStrike"), Right.SETTLE)
 PAGES |= dict.fromkeys(
     (

@@ -28,7 +28,7 @@ from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import bank, journal, rates, reminders
+from saleroom.settlement.storage import bank, journal, pickups, rates, reminders
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -51,6 +51,7 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     rates.choose(tx, None, rate_choices.c.lot_id, lot.id, staff.id)
     rates.choose(tx, card, rate_choices.c.consignor_id, lot.entry.consignor_id, staff.id)
     _issue(tx, sale, lot, staff, said)
+    pickups.add(tx, lot.id, staff.id, said, staff.id, said)
     result = Result(
         buyer=staff.id, price=Decimal("10.000"), at=tx.now(), consignor=lot.entry.consignor_id, scheme=None, version=1
     )

@@ -88,6 +88,8 @@ class Act(StrEnum):
     SALE_CORRECTED = "sale.corrected"
     MONEY_NETTED = "money.netted"
     REMINDER_SENT = "reminder.sent"
+    LOT_HANDED_OUT = "lot.handed_out"
+    PICKUP_UNDONE = "pickup.undone"
 
 
 ACTS: Mapping[Act, str] = {
@@ -152,6 +154,8 @@ ACTS: Mapping[Act, str] = {
     Act.SALE_CORRECTED: "corrected the sale of a lot",
     Act.MONEY_NETTED: "set off what a buyer owes against what they get",
     Act.REMINDER_SENT: "sent a reminder of an invoice",
+    Act.LOT_HANDED_OUT: "handed a lot out",
+    Act.PICKUP_UNDONE: "took back that a lot was handed out",
 }
 """Each act in words that go after who did it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import bank, desk, documents, rates, reminders, reports
+from saleroom.settlement.api import bank, desk, documents, pickups, rates, reminders, reports
 
 ENDPOINTS = (
     *rates.ENDPOINTS,
@@ -11,4 +11,5 @@ ENDPOINTS = (
     *reports.ENDPOINTS,
     *bank.ENDPOINTS,
     *reminders.ENDPOINTS,
+    *pickups.ENDPOINTS,
 )

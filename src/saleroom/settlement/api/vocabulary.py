@@ -5,7 +5,13 @@ from __future__ import annotations
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.api import bank_vocabulary, document_vocabulary, reminder_vocabulary, report_vocabulary
+from saleroom.settlement.api import (
+    bank_vocabulary,
+    document_vocabulary,
+    pickup_vocabulary,
+    reminder_vocabulary,
+    report_vocabulary,
+)
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import WAYS, Book
 from saleroom.settlement.domain.rates import Item, Payer
@@ -20,6 +26,7 @@ VOCABULARY = Vocabulary(
         **report_vocabulary.MEMBERS,
         **bank_vocabulary.MEMBERS,
         **reminder_vocabulary.MEMBERS,
+        **pickup_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
         "balance": (SIGNED, "The balance: what is positive is there, or owed to the house."),
@@ -98,6 +105,7 @@ VOCABULARY = Vocabulary(
     },
     facts={
         **reminder_vocabulary.FACTS,
+        **pickup_vocabulary.FACTS,
         Overpaid: {"owed": {**MONEY, "description": "What is left to pay."}},
         NotOwedByHouse: {"owed": {**MONEY, "description": "What the house owes."}},
     },

@@ -89,6 +89,24 @@ class NothingToNet(Conflict):
     code = "nothing_to_net"
 
 
+class NotPaid(Conflict):
+    """The lot is not paid; a manager can hand it out with a reason. `owed` is what its buyer has left to pay."""
+
+    code = "not_paid"
+
+
+class HandedOut(Conflict):
+    """The lot is handed out already."""
+
+    code = "handed_out"
+
+
+class NotHandedOut(Conflict):
+    """The lot is not handed out."""
+
+    code = "not_handed_out"
+
+
 class NotOverdue(Conflict):
     """The document is no invoice that is overdue: it is paid, or its day has not passed."""
 

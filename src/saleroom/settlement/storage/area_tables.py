@@ -18,6 +18,7 @@ from saleroom.settlement.domain.journal import Book, Kind
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
+from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.rates import decode_card
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import (
@@ -145,6 +146,7 @@ TABLES = AreaTables(
         journal_postings,
         bank_payments,
         reminders,
+        pickups,
     ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(
@@ -154,6 +156,9 @@ TABLES = AreaTables(
         journal_entries.c.by_id,
         bank_payments.c.by_id,
         reminders.c.by_id,
+        pickups.c.user_id,
+        pickups.c.by_id,
+        pickups.c.undone_by_id,
         journal_postings.c.user_id,
     ),
     text_rules=_TEXT_RULES,

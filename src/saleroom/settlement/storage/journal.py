@@ -178,7 +178,7 @@ def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list
 def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     """Return the other sides of what moved on an account beside its lots, the oldest first: how money moved."""
     paid = select(journal_postings.c.entry_id).where(*_is(account))
-    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(_OF_LOTS))
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(OF_LOTS))
     return _moved(
         tx, _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book != account.book.value)
     )
@@ -205,7 +205,7 @@ def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict
         moved = select(journal_postings, journal_entries.c.sale_id).join_from(
             journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id
         )
-        of_book = (journal_postings.c.book == book.value, journal_entries.c.kind.not_in(_OF_LOTS))
+        of_book = (journal_postings.c.book == book.value, journal_entries.c.kind.not_in(OF_LOTS))
         theirs = bulk.among_pairs(tx, (journal_entries.c.sale_id, party), pairs)
         for row in tx.execute(moved.where(*of_book, theirs)):
             posting = _posting(row)
@@ -252,7 +252,8 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
 
 _PARTIES = {Book.BUYERS: journal_postings.c.user_id, Book.CONSIGNORS: journal_postings.c.consignor_id}
 """The columns of those whom accounts of these books are of."""
-_OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value, Kind.CREDIT.value)
+OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value, Kind.CREDIT.value)
+"""The entries that say what lots and pledges cost; all others move money."""
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
     .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)

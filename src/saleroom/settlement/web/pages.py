@@ -10,6 +10,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
+from saleroom.settlement.web.pickups import PickupPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.reminders import OVERDUE, ReminderPages
 from saleroom.settlement.web.reports import TAXES, ReportPages
@@ -42,6 +43,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
+    pickups = PickupPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -61,6 +63,9 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}/accounts", Address(GET=desk.accounts)),
         Route(f"{DESK.path}/{{gid}}/accounts.csv", Address(GET=desk.export)),
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),
+        Route(f"{DESK.path}/{{gid}}/pickup", Address(GET=pickups.show)),
+        Route(f"{DESK.path}/{{gid}}/pickup/out", Address(POST=pickups.hand_out)),
+        Route(f"{DESK.path}/{{gid}}/pickup/undo", Address(POST=pickups.undo)),
         Route(f"{DESK.path}/{{gid}}/report", Address(GET=reports.sale)),
         Route(f"{DESK.path}/{{gid}}/report/{{file}}", Address(GET=reports.sale_file)),
         Route(OVERDUE.path, Address(GET=reminders.show, POST=reminders.remind_all)),

@@ -32,6 +32,12 @@ WORDS = Words(
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
+        "not_paid": (
+            N_("This lot is not paid: %(owed)s is left to pay. A manager can hand it out with a reason."),
+            N_("This lot is not paid. A manager can hand it out with a reason."),
+        ),
+        "handed_out": (N_("This lot is handed out already."),),
+        "not_handed_out": (N_("This lot is not handed out."),),
         "not_overdue": (N_("This invoice is not overdue: it was paid meanwhile, or its day has not passed."),),
         "reminder_not_due": (N_("The next step about this invoice is not due yet, or there is none any more."),),
         "no_strike": (N_("There is no strike for this invoice."),),
