@@ -158,7 +158,7 @@ def test_all_columns_that_an_event_changes_are_written(event: Event, bids: int) 
         auction = auction.after(bid(ONE, after(1)))
     later, _ = enter(auction.after(event), event)
     before, row = row_of(auction), row_of(later)
-    written = columns_after(later, {type(event)})
+    written = columns_after({type(event)})(later)
     assert written.items() <= row.items()
     assert {name for name in row if row[name] != before[name]} <= set(written)
 

@@ -239,8 +239,10 @@ def _lift(auction: Auction, price: Decimal, limit: Decimal) -> Decimal:
 def soft_close(auction: Auction, now: datetime) -> list[Event]:
     """Rule 6. It applies to each recorded bid, as each changes the price or the leader, and to each voided one."""
     rule, end = auction.soft_close, auction.ends_at
+    if rule is None or end is None:
+        return []
     shown = auction.clock(now)
-    if rule is None or end is None or end - shown > timedelta(seconds=rule.window):
+    if end - shown > timedelta(seconds=rule.window):
         return []
     later = shown + timedelta(seconds=rule.extension)
     if rule.cap is not None:

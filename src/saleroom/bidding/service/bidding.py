@@ -66,9 +66,10 @@ def place_bids(tx: Transaction, commands: Sequence[BidCommand], key: SigningKey 
     outcomes: list[AcceptedRequest | _AcceptedBid | Refusal] = []
     taken: list[Step] = []
     accepted: list[_AcceptedBid] = []
+    right = Right.BID  # to look up a member of an enumeration takes a thousand instructions
     for digest, command in zip(digests, commands, strict=True):
         try:
-            bidder = holder_with(bidders.get(digest), Right.BID).party
+            bidder = holder_with(bidders.get(digest), right).party
             asked = command.once
             before = None if asked is None else earlier.get((bidder.id, asked.key))
             if asked is not None and before is not None:

@@ -46,7 +46,8 @@ class Desk:
         self._waiting: dict[str, deque[OpenQuestion[BidCommand, bytes]]] = {}
         """By auction, in the order of their turns."""
         self._count = 0
-        self._by_token: Counter[str] = Counter()
+        self._by_token: dict[str, int] = {}
+        """How many bids of each token wait."""
         self._at_door: deque[tuple[BidCommand, asyncio.Future[bytes]]] = deque()
         self._batches = Batches("bids", self._take, self._decide)
         self._looking: asyncio.Task[None] | None = None
@@ -90,7 +91,7 @@ class Desk:
         if (
             self._count >= WAITING_MAX
             and (0 if line is None else len(line)) >= WAITING_MAX // (len(self._waiting) + 1)
-            and self._by_token[command.token] >= WAITING_MAX // (len(self._by_token) + 1)
+            and self._by_token.get(command.token, 0) >= WAITING_MAX // (len(self._by_token) + 1)
         ):
             raise Busy(_TOO_MANY)
         if not self._count:
@@ -99,7 +100,7 @@ class Desk:
             line = self._waiting[command.gid] = deque()
         line.append((command, (answer,)))
         self._count += 1
-        self._by_token[command.token] += 1
+        self._by_token[command.token] = self._by_token.get(command.token, 0) + 1
         self._batches.start()
 
     async def _look(self) -> None:

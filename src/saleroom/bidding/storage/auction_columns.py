@@ -41,6 +41,9 @@ OVER_RANK = 1 << 62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+Columns = Callable[[Auction], dict[str, Any]]
+"""From an auction to some of its columns, by name."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -54,7 +57,7 @@ def ending_rank(auction: Auction) -> int:
 def row_of(auction: Auction) -> dict[str, Any]:
     """Return every column of an auction that its ledger covers, but its number, by name."""
     return {
-        **columns_after(auction, EVENTS.values()),
+        **_after_any(auction),
         "gid": auction.gid,
         "author_id": auction.author.id,
         "increment": _encode(auction.ladder.tiers).decode(),
@@ -63,17 +66,21 @@ def row_of(auction: Auction) -> dict[str, Any]:
     }
 
 
-def columns_after(auction: Auction, events: Iterable[type[Event]]) -> dict[str, Any]:
-    """Return the columns that events of the kinds `events` may have changed, by name."""
-    columns = {
-        "version": auction.version,
-        "position": auction.position,
-        "head": auction.chain.head,
-        "hidden": auction.chain.hidden,
-    }
-    for part, kinds in _PARTS:
-        if not kinds.isdisjoint(events):
-            columns |= part(auction)
+def columns_after(events: Iterable[type[Event]]) -> Columns:
+    """Return what gives the columns of an auction that events of the kinds `events` may have changed, by name."""
+    parts = [part for part, kinds in _PARTS if not kinds.isdisjoint(events)]
+
+    def columns(auction: Auction) -> dict[str, Any]:
+        changed = {
+            "version": auction.version,
+            "position": auction.position,
+            "head": auction.chain.head,
+            "hidden": auction.chain.hidden,
+        }
+        for part in parts:
+            changed |= part(auction)
+        return changed
+
     return columns
 
 
@@ -127,7 +134,7 @@ def _terms(auction: Auction) -> dict[str, Any]:
     }
 
 
-_PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event]]]] = (
+_PARTS: Sequence[tuple[Columns, frozenset[type[Event]]]] = (
     (
         _price,
         frozenset(
@@ -156,3 +163,5 @@ _PARTS: Sequence[tuple[Callable[[Auction], dict[str, Any]], frozenset[type[Event
     (_moderated, frozenset({AuctionHidden, AuctionShown, AuctionCancelled})),
 )
 """The columns of an auction by the kinds of events that change them. All events change its version, position and chain."""
+
+_after_any = columns_after(EVENTS.values())

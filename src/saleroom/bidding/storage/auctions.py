@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -137,7 +138,8 @@ def save(tx: Transaction, changed: Iterable[Auction], events: Collection[type[Ev
     Only the columns that they change are written: SQLite writes each index of a column in the statement, changed or not.
     """
     last = {auction.id: auction for auction in changed}
-    bulk.update(tx, auctions, [{"id": a.id, **columns_after(a, events)} for a in last.values()])
+    columns = columns_after(events)
+    bulk.update(tx, auctions, [{"id": a.id} | columns(a) for a in last.values()])
     if AuctionAmended in events:
         for auction in last.values():
             search_index.put(tx, auction.id, auction.name, auction.description)
@@ -218,48 +220,56 @@ def _resolve(tx: Transaction, marks: Iterable[ChainMark]) -> list[Auction]:
         else:
             news.append(number)
     if news:
-        read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news)))]
+        read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news))).all()]
         tx.keep(AUCTIONS, {auction.id: auction for auction in read})
         found.extend(read)
     return found
 
 
-def _auction(row: Row[Any]) -> Auction:
-    leader = row.current_bidder_id
+@lru_cache(256)
+def _ladder(increment: str) -> Ladder:
+    """Return the ladder in its column. Most auctions of a house share a few."""
+    return Ladder(_decode_tiers(increment))
+
+
+def _auction(values: Row[Any]) -> Auction:
+    # A row finds each column by its name anew, which takes as long as all the rest.
+    row = dict(zip(_NAMES, values, strict=True))
+    leader = row["current_bidder_id"]
     return Auction(
-        id=row.id,
-        gid=row.gid,
-        name=row.name,
-        description=row.description,
-        author=Party(row.author_id, row.author_name),
-        starting_price=row.starting_price,
-        reserve_price=row.reserve_price,
-        buy_now_price=row.buy_now_price,
-        ladder=Ladder(_decode_tiers(row.increment)),
-        soft_close=None if row.soft_close is None else _decode_soft_close(row.soft_close),
-        starts_at=row.starts_at,
-        ends_at=row.ends_at,
-        created_at=row.created_at,
-        changed_at=row.changed_at or row.created_at,
-        status=Status(row.status),
-        outcome=None if row.outcome is None else Outcome(row.outcome),
-        current_bid=row.current_bid,
-        leader=None if leader is None else Party(leader, row.leader_name),
-        current_bid_at=row.current_bid_at,
-        maximum=row.maximum,
-        bid_count=row.bid_count,
-        version=row.version,
-        terms_version=row.terms_version,
-        position=row.position,
-        chain=Chain(row.seed, row.head, row.hidden),
-        category=row.category,
-        taken_down=row.taken_down if row.withheld is None else row.withheld,
-        cancelled_for=row.cancelled_for,
-        renamed=row.renamed,
-        withheld=row.withheld is not None,
-        sale_id=row.sale_id,
-        paused_at=row.paused_at,
-        block=None if row.block is None else _decode_block(row.block),
+        id=row["id"],
+        gid=row["gid"],
+        name=row["name"],
+        description=row["description"],
+        author=Party(row["author_id"], row["author_name"]),
+        starting_price=row["starting_price"],
+        reserve_price=row["reserve_price"],
+        buy_now_price=row["buy_now_price"],
+        ladder=_ladder(row["increment"]),
+        soft_close=None if row["soft_close"] is None else _decode_soft_close(row["soft_close"]),
+        starts_at=row["starts_at"],
+        ends_at=row["ends_at"],
+        created_at=row["created_at"],
+        changed_at=row["changed_at"] or row["created_at"],
+        status=Status(row["status"]),
+        outcome=None if row["outcome"] is None else Outcome(row["outcome"]),
+        current_bid=row["current_bid"],
+        leader=None if leader is None else Party(leader, row["leader_name"]),
+        current_bid_at=row["current_bid_at"],
+        maximum=row["maximum"],
+        bid_count=row["bid_count"],
+        version=row["version"],
+        terms_version=row["terms_version"],
+        position=row["position"],
+        chain=Chain(row["seed"], row["head"], row["hidden"]),
+        category=row["category"],
+        taken_down=row["taken_down"] if row["withheld"] is None else row["withheld"],
+        cancelled_for=row["cancelled_for"],
+        renamed=row["renamed"],
+        withheld=row["withheld"] is not None,
+        sale_id=row["sale_id"],
+        paused_at=row["paused_at"],
+        block=None if row["block"] is None else _decode_block(row["block"]),
     )
 
 
@@ -283,6 +293,7 @@ _ROWS = (
     # `saleroom verify --database` reports a log that lacks its last event.
     .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
 )
+_NAMES = tuple(_ROWS.selected_columns.keys())
 _CHAIN_MARKS = select(*CHAIN_MARK)
 _BY_GID = BulkLookup(_CHAIN_MARKS, auctions.c.gid)
 _BY_ID = BulkLookup(_CHAIN_MARKS, auctions.c.id)
