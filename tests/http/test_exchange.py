@@ -51,7 +51,7 @@ class Trial:
     def begin(self) -> asyncio.Task[None]:
         """Have the application answer."""
         running: set[asyncio.Task[None]] = set()
-        return asyncio.get_running_loop().create_task(self.exchange.run(self._application, running))
+        return self.exchange.start(asyncio.get_running_loop(), self._application, running)
 
     async def run(self, *pieces: bytes) -> bytes:
         """Let a request with a body in `pieces` arrive; return all that is written."""

@@ -21,7 +21,7 @@ from saleroom.http.cursors import Cursors, CursorText
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
-from saleroom.http.requests import bearer_token, header, joined_header, media_type, read_body
+from saleroom.http.requests import arrived_body, bearer_token, header, joined_header, media_type, read_body
 from saleroom.kernel.errors import Barred, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
@@ -50,7 +50,8 @@ class Call(Struct, Generic[S], frozen=True):
     """
 
     services: S
-    request: Request
+    scope: Scope
+    receive: Receive
     token: str
     identifier: str
     values: dict[str, Any]
@@ -59,6 +60,11 @@ class Call(Struct, Generic[S], frozen=True):
     tags: frozenset[str] | None = None
     part: str = ""
     """The identifier of a part of what `identifier` names."""
+
+    @property
+    def request(self) -> Request:
+        """The request itself, made when it is asked for: a bid needs none."""
+        return Request(self.scope, self.receive)
 
     @property
     def viewer(self) -> str | None:
@@ -185,7 +191,7 @@ class Resource(Generic[S]):
         try:
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
-            call = await self._read(endpoint, Request(scope, receive))
+            call = await self._read(endpoint, scope, receive)
             return await endpoint.handler(call)
         except Refusal as refused:
             explain = self._explanations.get(type(refused))
@@ -193,37 +199,36 @@ class Resource(Generic[S]):
                 refused = await explain(call, refused)
             return answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
 
-    async def _read(self, endpoint: Endpoint[S], request: Request) -> Call[S]:
+    async def _read(self, endpoint: Endpoint[S], scope: Scope, receive: Receive) -> Call[S]:
         """Return the call.
 
         Raises the refusal of the identifier, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
         parts of the request.
         """
-        identifier = _identifier(endpoint.identifier, request)
-        part = _identifier(endpoint.part, request)
-        token = bearer_token(request.scope)
-        access = endpoint.access
-        if (token == "" and access is not Access.OPEN) or (token is None and access is Access.TOKEN):
+        identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
+        part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
+        token = bearer_token(scope)
+        if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
             raise Unauthenticated
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
         query: dict[str, Any] = {}
         if endpoint.form is not None:
-            body = await self._body(endpoint, request)
+            body = await self._body(endpoint, scope, receive)
             try:
                 values = endpoint.form.read(body)
             except Invalid as invalid:
                 faults |= invalid.faults
-        if endpoint.query or request.scope["query_string"]:
+        if endpoint.query or scope["query_string"]:
             try:
-                query = self._places(_query(endpoint, request))
+                query = self._places(_query(endpoint, scope))
             except Invalid as invalid:
                 faults |= invalid.faults
-        key = header(request.scope, KEY_HEADER) if endpoint.once else None
+        key = header(scope, KEY_HEADER) if endpoint.once else None
         if key is not None and not 1 <= len(key) <= KEY_LENGTH_MAX:
             faults["Idempotency-Key"] = [Fault("key_length", f"must have 1 to {KEY_LENGTH_MAX} characters")]
         tags = None
-        if endpoint.match is not None and (sent := joined_header(request.scope, MATCH_HEADER)) is not None:
+        if endpoint.match is not None and (sent := joined_header(scope, MATCH_HEADER)) is not None:
             tags = matching(sent)
             if isinstance(tags, Fault):
                 faults["If-Match"] = [tags]
@@ -231,7 +236,7 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         named = f"{identifier} {part}" if part else identifier
         once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
-        return Call(self._services, request, token or "", identifier, values, query, once, tags, part)
+        return Call(self._services, scope, receive, token or "", identifier, values, query, once, tags, part)
 
     def _places(self, query: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
@@ -243,11 +248,13 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         return read
 
-    async def _body(self, endpoint: Endpoint[S], request: Request) -> bytes:
-        kind = media_type(request.scope)
+    async def _body(self, endpoint: Endpoint[S], scope: Scope, receive: Receive) -> bytes:
+        kind = media_type(scope)
         if kind not in JSON_TYPES and not endpoint.body_optional:
             raise NotJson
-        body = await read_body(request, self._body_bytes_max)
+        body = arrived_body(scope, self._body_bytes_max)
+        if body is None:
+            body = await read_body(Request(scope, receive), self._body_bytes_max)
         if not body and endpoint.body_optional:
             return b"{}"
         if kind not in JSON_TYPES:
@@ -280,20 +287,18 @@ class Rows(Struct, Generic[S], frozen=True):
         ]
 
 
-def _identifier(named: PathIdentifier | None, request: Request) -> str:
+def _identifier(named: PathIdentifier, scope: Scope) -> str:
     """Return a parameter of the path. Raises its refusal."""
-    if named is None:
-        return ""
-    identifier: str = request.path_params[named.name]
+    identifier: str = scope["path_params"][named.name]
     if named.pattern.fullmatch(identifier) is None:
         raise named.unknown
     return identifier
 
 
-def _query(endpoint: Endpoint[Any], request: Request) -> dict[str, Any]:
+def _query(endpoint: Endpoint[Any], scope: Scope) -> dict[str, Any]:
     """Return the parameters of the query. Raises Invalid, also for a parameter that is repeated or unknown."""
     try:
-        pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise Invalid.one("query", "not_text", "must be valid UTF-8") from None
     sent: dict[str, bytes] = {}

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import cast
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -114,8 +113,18 @@ class Exchange:
 
     # The application's side.
 
-    async def run(self, application: Application, running: set[asyncio.Task[None]]) -> None:
-        """Have the application answer, as one of the tasks in `running`. The connection ends if the answer breaks off."""
+    def start(
+        self, loop: asyncio.AbstractEventLoop, application: Application, running: set[asyncio.Task[None]]
+    ) -> asyncio.Task[None]:
+        """Have the application answer, and return the task of it, which is in `running` until it ends.
+
+        The connection ends if the answer breaks off.
+        """
+        self._task = task = loop.create_task(self._run(application, running))
+        running.add(task)
+        return task
+
+    async def _run(self, application: Application, running: set[asyncio.Task[None]]) -> None:
         try:
             response = await application.respond(self.scope, self.receive)
             if type(response).__call__ is Response.__call__ and response.background is None:
@@ -128,7 +137,7 @@ class Exchange:
             application.report(self.scope, error)
         finally:
             self._on_answered = _nothing
-            running.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+            running.discard(self._task)
             if not self.answered and not self.disconnected:
                 self._transport.close()
 

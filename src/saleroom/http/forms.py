@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -46,7 +47,7 @@ class Field(Struct, frozen=True, kw_only=True):
     about: str = ""
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class Form(Struct, frozen=True, kw_only=True, dict=True):
     """A JSON object: its fields, whether other members are refused, and a check of the fields together.
 
     `example` is a body to start from. `members_min` is how many members a body must have, as far as a schema can say it.
@@ -59,6 +60,11 @@ class Form(Struct, frozen=True, kw_only=True):
     strict: bool = True
     check: Callable[[dict[str, Value]], Mapping[str, list[Fault]]] | None = None
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names of its fields."""
+        return frozenset(field.name for field in self.fields)
+
     def read(self, body: bytes) -> dict[str, Value]:
         """Return the members that were sent, by their domain names. Raises Invalid with every fault."""
         try:
@@ -69,9 +75,8 @@ class Form(Struct, frozen=True, kw_only=True):
             raise Invalid.one("body", "not_an_object", "must be a JSON object") from None
         except ValueError as error:
             raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
-        known = {field.name for field in self.fields}
         # Unknown members are refused by their names; there may be thousands.
-        sent = {name: bytes(raw) if name in known else b"" for name, raw in members.items()}
+        sent = {name: bytes(raw) if name in self.known else b"" for name, raw in members.items()}
         values = read_fields(self.fields, sent, strict=self.strict)
         if self.check is not None and (faults := self.check(values)):
             raise Invalid(faults)
@@ -91,12 +96,14 @@ def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict:
     """Return the values of `sent` by their domain names. Raises Invalid with every fault of every field."""
     values: dict[str, Value] = {}
     faults: dict[str, list[Fault]] = {}
+    found = 0
     for field in fields:
         raw = sent.get(field.name)
         if raw is None:
             if field.required:
                 faults[field.name] = [REQUIRED]
             continue
+        found += 1
         if raw == b"null" and field.nullable:
             values[field.to] = None
             continue
@@ -107,7 +114,7 @@ def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict:
             faults[field.name] = _first(value)
         else:
             values[field.to] = value
-    if strict:
+    if strict and found < len(sent):
         names = {field.name for field in fields}
         known = ", ".join(sorted(names)) or "none"
         unknown = [name for name in sent if name not in names]

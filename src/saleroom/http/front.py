@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 import structlog
@@ -80,7 +80,8 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Return the answer. Raises ClientDisconnect or HangUp if nobody waits for it any more."""
         try:
-            receive = await self._guard.check(scope, receive)
+            if not self._guard.passes(scope):
+                receive = await self._guard.prove(scope, receive)
             ASKER.set(RequestAsker(scope, self._whose))
             if scope["method"] not in SAFE_METHODS and not scope["path"].endswith(self._urgent):
                 await self._pace.begin()
@@ -128,7 +129,7 @@ class Routes:
         }
         self._routes = [*pages, *resources]
 
-    async def __call__(self, scope: Scope, receive: Receive) -> Response:
+    def __call__(self, scope: Scope, receive: Receive) -> Awaitable[Response]:
         """Pass the request on. Raises NotFound."""
         path: str = scope["path"]
         if path.endswith("\n"):  # which the patterns overlook
@@ -136,19 +137,19 @@ class Routes:
         parts = path.split("/", 3)
         if (respond := self._fixed.get(path)) is not None:
             scope[ROUTE] = path
-            return await respond(scope, receive)
+            return respond(scope, receive)
         if len(parts) > 2 and (gid := parts[2]):
             parts[2] = "{gid}"
             if (respond := self._by_gid.get(pattern := "/".join(parts))) is not None:
                 scope["path_params"] = {"gid": gid}
                 scope[ROUTE] = pattern
-                return await respond(scope, receive)
+                return respond(scope, receive)
         for route in self._routes:
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope.update(found)
                 scope[ROUTE] = route.path
-                return await _respond(route)(scope, receive)
+                return _respond(route)(scope, receive)
         raise NotFound
 
 

@@ -94,19 +94,21 @@ class Guard:
         self._proven = proven
         self._https = https
 
-    async def check(self, scope: Scope, receive: Receive) -> Receive:
-        """Return the `receive` to go on with. Raises HeadersTooLarge, ForgeryRefusal, or as `read_body` does."""
+    def passes(self, scope: Scope) -> bool:
+        """Return whether a request may go on; one that does not must `prove` itself. Raises HeadersTooLarge."""
         scope[HTTPS] = self._https
         scope[SECRET] = self._secret
         size = len(scope["raw_path"]) + len(scope["query_string"])
         if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
-        if (
+        return (
             scope["method"] in SAFE_METHODS
             or header(scope, b"x-requested-with") is not None
             or scope["path"] in self._proven
-        ):
-            return receive
+        )
+
+    async def prove(self, scope: Scope, receive: Receive) -> Receive:
+        """Check the token of a form; return the `receive` to go on with. Raises ForgeryRefusal, or as `read_body` does."""
         bound = forgery_cookie(scope)
         if bound is None:
             raise ForgeryRefusal

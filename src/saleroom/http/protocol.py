@@ -305,8 +305,7 @@ class Http(asyncio.BufferedProtocol):
             keep_alive=not is_old and self._parser.should_keep_alive(),
             awaits_continue=expects,
         )
-        running = self._server.tasks
-        running.add(self._loop.create_task(exchange.run(self._application, running)))
+        exchange.start(self._loop, self._application, self._server.tasks)
 
     def _answered(self) -> None:
         """Go on with the bytes that wait."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
@@ -42,7 +43,12 @@ def joined_header(scope: Scope, name: bytes) -> str | None:
 
 def media_type(scope: Scope) -> str:
     """Return the media type of the body without its parameters; an empty string if the header is missing."""
-    return (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    return _media_type(header(scope, b"content-type") or "")
+
+
+@lru_cache(64)
+def _media_type(value: str) -> str:
+    return value.partition(";")[0].strip().lower()
 
 
 def bearer_token(scope: Scope) -> str | None:
@@ -86,12 +92,18 @@ def client_address(request: HTTPConnection) -> str:
     return "unknown" if request.client is None else request.client.host
 
 
+def arrived_body(scope: Scope, bytes_max: int) -> bytes | None:
+    """Return the body if all of it had arrived before any of it was read, as that of a bid has. Raises BodyTooLarge."""
+    body: bytes | None = scope.get(BODY)
+    if body is not None and len(body) > bytes_max:
+        raise BodyTooLarge(limit=bytes_max)
+    return body
+
+
 async def read_body(request: Request, bytes_max: int, seconds_max: float | None = None) -> bytes:
     """Return the body. Raises BodyTooLarge (and reads no further), BodyTimeout, or ClientDisconnect."""
-    body: bytes | None = request.scope.get(BODY)
+    body = arrived_body(request.scope, bytes_max)
     if body is not None:
-        if len(body) > bytes_max:
-            raise BodyTooLarge(limit=bytes_max)
         return body
     refuse_declared(request.scope, bytes_max)
     try:
