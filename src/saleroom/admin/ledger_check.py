@@ -31,6 +31,8 @@ from saleroom.bidding.storage import auction_columns, bidder_names, event_log
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
+from saleroom.sales.domain.book_log import line_faults
+from saleroom.sales.storage import book
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.storage.database import Transaction
 from saleroom.storage.transfer import Heads
@@ -123,6 +125,8 @@ def _auction_faults(tx: Transaction, stored: _StoredRows, result: CheckResult, r
     yield from (f"its row: {each}" for each in stored.differences(row, expected))
     yield from _bid_faults(tx, stored, result, row["id"], placed, marks)
     yield from _name_faults(tx, log, row["sale_id"])
+    if row["sale_id"] is not None:
+        yield from line_faults(log, book.of_lot(tx, row["id"]))
     yield from picture_faults(tx, row["id"], auction.author.id, log)
 
 

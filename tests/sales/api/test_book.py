@@ -1,11 +1,17 @@
 """The book over HTTP: staff enter absentee bids for paddles, change them, and take them back before the call."""
 
+from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import delete, select, update
 
 from saleroom.accounts.domain.rights import Role
+from saleroom.admin.ledger_check import faults_of
+from saleroom.bidding.storage.tables import auctions
+from saleroom.sales.storage.tables import book_lines
+from saleroom.storage.database import Transaction
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, User
 from tests.sales.live_sale import LiveSale
@@ -209,3 +215,28 @@ def test_a_draft_and_bad_lines_are_refused(house: House, live: LiveSale) -> None
         [line["label"] for line in rest["book"]],
         rest["next"],
     )
+
+
+def test_a_changed_line_is_found(house: House, live: LiveSale) -> None:
+    """`saleroom verify --database` finds a line with another maximum or of another bid, and one that is gone."""
+    for paddle in (31, 32):
+        guest(live, paddle)
+    for paddle, maximum in ((31, "50"), (32, "80"), (32, "90"), (31, "40")):
+        assert sent(live.staff, live, paddle, "1", maximum).is_success
+    faults: list[list[str]] = []
+
+    def tampered(tx: Transaction) -> None:
+        lot = select(auctions.c.id).where(auctions.c.gid == live.lots[0]).scalar_subquery()
+        mine = (book_lines.c.number == 1, book_lines.c.auction_id == lot)
+        other = (update(book_lines).values(maximum=Decimal("51.000")), update(book_lines).values(number=9))
+        for change in (None, *other, delete(book_lines)):
+            with tx.connection.begin_nested() as undone:
+                if change is not None:
+                    tx.execute(change.where(*mine))
+                faults.append([one.split(": ", 1)[1] for one in faults_of(tx) if live.lots[0] in one])
+                undone.rollback()
+
+    house.write(tampered)
+    never = "the book has bid 1 with a maximum that it never had"
+    gone = "bid 1 is an absentee bid, and the book has no line of it"
+    assert [[], [never], ["the book has a line of bid 9, which nobody has placed", gone], [gone]] == faults

@@ -15,6 +15,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.storage.tables import bidder_names, bids
 from saleroom.storage import bulk
+from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
 STANDS = bids.c.voided.is_(None)
@@ -84,6 +85,13 @@ def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int 
     if before is not None:
         statement = statement.where(bids.c.auction_id < before)
     return list(tx.execute(statement.order_by(bids.c.auction_id.desc()).limit(limit)).scalars())
+
+
+def bidders(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:
+    """Return which of these users have a bid that stands on which of these auctions, by the numbers of both."""
+    rows = select(bids.c.auction_id, bids.c.bidder_id).distinct().where(STANDS)
+    chosen = rows.where(among(tx, bids.c.auction_id, auction_ids), among(tx, bids.c.bidder_id, user_ids))
+    return {(row.auction_id, row.bidder_id) for row in tx.execute(chosen)}
 
 
 def void(tx: Transaction, auction_id: int, numbers: Collection[int], reason: str) -> None:

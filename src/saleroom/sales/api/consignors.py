@@ -12,7 +12,7 @@ from saleroom.http.forms import Field, Form, checked
 from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import CODE_FIELD, CONSIGNOR, words_field
 from saleroom.sales.domain.consignors import CONTACT_MAX, NAME_MAX
-from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
+from saleroom.sales.domain.errors import CodeTaken, ConsignorBids, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
 from saleroom.sales.service import consigning
 from saleroom.sales.services import SaleServices
@@ -105,7 +105,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         access=Access.TOKEN,
         form=CHANGE,
         answer=ConsignorView,
-        errors=(UnknownConsignor, UnknownUser),
+        errors=(UnknownConsignor, UnknownUser, ConsignorBids),
         about="Needs the right `catalogue`. The audit log notes it.",
     ),
 )

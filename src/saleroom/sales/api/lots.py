@@ -21,6 +21,7 @@ from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, ORDER
 from saleroom.sales.domain.errors import (
     BegunAlready,
     BidOnLots,
+    ConsignorBids,
     LabelTaken,
     NeedClosed,
     OfNeeds,
@@ -179,6 +180,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         errors=(
             *_CHANGED,
             UnknownLot,
+            ConsignorBids,
             WithdrawnAlready,
             BegunAlready,
             HasBids,

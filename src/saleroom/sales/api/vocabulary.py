@@ -14,6 +14,7 @@ from saleroom.sales.domain.errors import (
     BidOnLots,
     BidsUncalled,
     BlockChanged,
+    ConsignorBids,
     LabelTaken,
     LevelChanged,
     LotOnBlock,
@@ -177,6 +178,9 @@ VOCABULARY = Vocabulary(
         PriceBelowReserve: _WHICH | {"reservePrice": {**MONEY, "description": "The reserve."}},
         ResultChanged: _WHICH,
         UnusualPrice: _WHICH | {"limit": {**MONEY, "description": "The price from which on you are asked."}},
+        ConsignorBids: {
+            "lots": {"type": "string", "description": "The numbers of the lots with a bid of the consignor."}
+        },
         BidsUncalled: {"lots": {"type": "string", "description": "The numbers of these lots."}},
         UnknownPaddle: {"paddle": {"type": "integer", "minimum": 1, "description": "The paddle."}},
         LevelChanged: {"level": {**MONEY, "description": "The present level."}},

@@ -275,6 +275,12 @@ class AbsenteeBidStands(Conflict):
     code = "absentee_bid_stands"
 
 
+class ConsignorBids(Conflict):
+    """The account of the consignor has bid on the lot, and nobody bids on a lot that they have consigned; choose another."""
+
+    code = "consignor_bids"
+
+
 class CodeTaken(Conflict):
     """Another consignor has this code; choose another."""
 

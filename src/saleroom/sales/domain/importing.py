@@ -95,11 +95,18 @@ class House(Struct, frozen=True):
 
 
 class Present(Struct, frozen=True):
-    """A lot as it is. `locked` is the fault of a change to its terms, if they are fixed; `fixed` that of any change."""
+    """A lot as it is. `locked` is the fault of a change to its terms, if they are fixed; `fixed` that of any change.
+
+    `bidders` are the codes of the consignors who have bid on it.
+    """
 
     values: Values
     locked: Fault | None = None
     fixed: Fault | None = None
+    bidders: Collection[str] = ()
+
+
+_BIDS = Fault("consignor_bids", "has bid on the lot, and nobody bids on a lot that they have consigned")
 
 
 def plan(
@@ -225,6 +232,8 @@ class _Reader:
         found = []
         for change in changes:
             fault = was.fixed or (was.locked if change.column in TERMS or change.column is Column.LEVELS else None)
+            if change.column is Column.CONSIGNOR and change.now in was.bidders:
+                fault = fault or _BIDS
             found += [] if fault is None else [self._fault(change.column, fault)]
         return found
 

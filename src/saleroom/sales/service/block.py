@@ -35,7 +35,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import needs
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
 from saleroom.sales.service.floor import floor
-from saleroom.sales.service.paddles import admitted, with_paddle
+from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.service.reading import shown_as
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction
@@ -172,6 +172,7 @@ def _decision(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]
     return _SIMPLE[asked.act](auction, now)
 
 
+@of_a_paddle()
 def _bid(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
     now = tx.now()
     calling.refuse_off_block(auction, now)
@@ -184,6 +185,7 @@ def _bid(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
     return made
 
 
+@of_a_paddle()
 def _name(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
     calling.refuse_off_block(auction, tx.now())
     of_lot, party = admitted(tx, auction, asked.paddle or 0)

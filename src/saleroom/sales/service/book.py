@@ -26,7 +26,7 @@ from saleroom.sales.domain.book_views import line_view
 from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
-from saleroom.sales.service.paddles import admitted, with_paddle
+from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.storage import book, lots
 from saleroom.storage.database import Transaction
 
@@ -96,6 +96,7 @@ def _change(tx: Transaction, staff: Account, auction: Auction, user: Party, line
         audit.note(tx, staff, audit_words.Act.ABSENTEE_BID_ENTERED, auction.gid, {}, facts)
 
 
+@of_a_paddle()
 def _place(tx: Transaction, staff: Account, auction: Auction, paddle: int, maximum: Decimal) -> None:
     # What was taken back is written by now, so that the exposure of the bidder no longer counts it.
     of_lot, party = admitted(tx, auction, paddle)

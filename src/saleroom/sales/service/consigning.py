@@ -15,6 +15,7 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.kernel.instants import instant
 from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
+from saleroom.sales.service.own_lots import refuse_account
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.storage.database import Transaction
@@ -34,12 +35,17 @@ def add(tx: Transaction, token: str, code: str, name: str, contact: str, usernam
 
 
 def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> ConsignorView:
-    """Change what is said of a consignor. Raises Unauthenticated, MissingRight, UnknownConsignor or UnknownUser."""
+    """Change what is said of a consignor.
+
+    Raises Unauthenticated, MissingRight, UnknownConsignor, UnknownUser or ConsignorBids.
+    """
     staff = authenticate(tx, token, Right.CATALOGUE)
     found = _known(tx, code)
     said = {name: value for name, value in changes.items() if name != "username"}
     if "username" in changes:
         said["user_id"] = _user(tx, changes["username"])
+        if said["user_id"] != found.user_id:
+            refuse_account(tx, found.id, said["user_id"])
     consignors.change(tx, found.id, said)
     audit.note(tx, staff, Act.CONSIGNOR_CHANGED, f"consignor {code}", {}, {})
     return _view(_known(tx, code))

@@ -31,7 +31,8 @@ from saleroom.sales.domain.publication import refuse_contradictory_lot
 from saleroom.sales.domain.sale import LOTS_MAX, Sale, refuse_if_over
 from saleroom.sales.service import import_writing as writing
 from saleroom.sales.service.import_writing import Catalogue, entry_of, need_of, terms_of, values_of
-from saleroom.sales.storage import importing, lots, sales
+from saleroom.sales.service.own_lots import bidding_consignors
+from saleroom.sales.storage import consignors, importing, lots, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.sales.storage.pledges import tallies
 from saleroom.storage.database import Transaction
@@ -151,7 +152,8 @@ def run(tx: Transaction, token: str, gid: str, sent: Sent, rules: HouseRules) ->
     catalogue = _catalogue(tx, _open_sale(sales.lock(tx, gid)))
     report = _decided(tx, catalogue, sent, rules)
     if not catalogue.sale.is_draft:
-        # Only auctions that change are locked: bids on the others do not wait.
+        # Only auctions that change are locked: bids on the others do not wait. Consignors go first, as everywhere.
+        consignors.lock(tx, _consignors(catalogue, report))
         auctions = lots.lock_auctions(tx, [catalogue.by_label[label].lot for label in _touched(catalogue, report)])
         catalogue = _with_auctions(catalogue, auctions)
         locked, report = _touched(catalogue, report), _decided(tx, catalogue, sent, rules)
@@ -197,6 +199,12 @@ def _touched(found: Catalogue, report: Report) -> set[str]:
     return (rows | {plan.label for plan in report.photos if plan.changes}) & set(found.by_label)
 
 
+def _consignors(found: Catalogue, report: Report) -> set[int]:
+    """Return the numbers of the consignors whom lots get."""
+    changes = [one for row in report.rows for one in row.changes if one.column is Column.CONSIGNOR]
+    return {found.consignors[one.now] for one in changes if isinstance(one.now, str)}
+
+
 def _with_auctions(found: Catalogue, auctions: Mapping[str, Auction]) -> Catalogue:
     by_label = {
         label: structs.replace(one, auction=auctions.get(one.lot.gid, one.auction))
@@ -216,7 +224,8 @@ def _report(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) ->
     now = tx.now()
     standing = tallies(tx, [one.lot.id for one in found.by_label.values() if one.lot.need is not None])
     pledged = {number for number, tally in standing.items() if tally.count}
-    present = {label: _present(one, codes, now, pledged) for label, one in found.by_label.items()}
+    own = bidding_consignors(tx, found.by_label.values())
+    present = {label: _present(one, codes, now, pledged, own.get(label, ())) for label, one in found.by_label.items()}
     house = House(partial(_check, found.sale, now), rules.currency, rules.categories, found.consignors)
     rows = [] if sent.headings is None else plan(sent.rows, sent.headings, present, house)
     new = [row.label for row in rows if row.effect is Effect.NEW]
@@ -228,9 +237,11 @@ def _report(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) ->
     return Report(rows, photos, faults, () if sent.headings is None else sent.headings.ignored)
 
 
-def _present(one: OfferedLot, codes: Mapping[int, str], now: datetime, pledged: Collection[int]) -> Present:
+def _present(
+    one: OfferedLot, codes: Mapping[int, str], now: datetime, pledged: Collection[int], bidders: Collection[str]
+) -> Present:
     locked = _PLEDGED if one.lot.id in pledged else _lock(one.auction)
-    return Present(values_of(one, codes), locked=locked, fixed=_fixed(one.lot, one.auction, now))
+    return Present(values_of(one, codes), locked=locked, fixed=_fixed(one.lot, one.auction, now), bidders=bidders)
 
 
 _PLEDGED = Fault("has_pledges", "cannot change any more, as pledges stand on the lot; leave it as it is")

@@ -50,6 +50,7 @@ from saleroom.sales.domain.views import LotView, lot_view
 from saleroom.sales.service.access import get_lot, lock_one
 from saleroom.sales.service.managing import put_up
 from saleroom.sales.service.needs import given
+from saleroom.sales.service.own_lots import refuse_consignor
 from saleroom.sales.storage import consignors, lots, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
@@ -144,8 +145,8 @@ def change(
 ) -> bytes:
     """Change a lot of a sale and return its JSON; `changes` are fields of the form, by their names in the domain.
 
-    The terms of a lot with an auction can be changed before the first bid. Raises as `add`, UnknownLot, WithdrawnAlready, and
-    as `selling.amend` and `photos.put_on`.
+    The terms of a lot with an auction can be changed before the first bid. Raises as `add`, UnknownLot, WithdrawnAlready,
+    ConsignorBids, and as `selling.amend` and `photos.put_on`.
     """
     staff = authenticate(tx, token, Right.CATALOGUE)
     sale = lock_one(tx, gid)
@@ -164,7 +165,7 @@ def change_lot(
     refuse_if_withdrawn(lot)
     own = {name: value for name, value in changes.items() if name in _ENTRY}
     if "consignor" in changes:
-        own["consignor_id"] = _consignor(tx, changes["consignor"])
+        own["consignor_id"] = _consignor_of(tx, lot, changes["consignor"])
     entry = structs.replace(lot.entry, **own)
     refuse_contradictory_estimate(entry)
     if entry.label != lot.label:
@@ -285,6 +286,14 @@ def _offer(tx: Transaction, sale: Sale, added: Sequence[Lot]) -> list[Lot]:
 
 def _locked(tx: Transaction, lot: Lot) -> Auction:
     return lots.lock_auctions(tx, [lot])[lot.gid]
+
+
+def _consignor_of(tx: Transaction, lot: Lot, code: str | None) -> int | None:
+    """Return the number of the consignor whom a lot is to get. Raises UnknownConsignor or ConsignorBids."""
+    found = _consignor(tx, code)
+    if found != lot.entry.consignor_id:
+        refuse_consignor(tx, lot, found)
+    return found
 
 
 def _consignor(tx: Transaction, code: str | None) -> int | None:

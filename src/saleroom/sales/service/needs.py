@@ -31,6 +31,7 @@ from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond, r
 from saleroom.sales.domain.sale import Names, Sale
 from saleroom.sales.domain.views import Given, PledgeView, pledge_view
 from saleroom.sales.service.access import get_lot, get_one, lock_one
+from saleroom.sales.service.paddles import of_a_paddle
 from saleroom.sales.storage import lots, participants, pledges, sales
 from saleroom.storage.database import Transaction
 
@@ -109,7 +110,8 @@ def act(tx: Transaction, sale: Sale, lot: Lot, asked: BlockAct) -> Sale:
         found = participants.with_paddle(tx, sale.id, asked.paddle or 0)
         if found is None:
             raise UnknownPaddle(paddle=asked.paddle)
-        said = _pledge(tx, sale, lot, found.user, asked.amount, asked.channel, again=asked.again)[1]
+        with of_a_paddle():
+            said = _pledge(tx, sale, lot, found.user, asked.amount, asked.channel, again=asked.again)[1]
         return sales.record(tx, sale, [said])
     if asked.act is Act.UNDO_PLEDGE:
         return sales.record(tx, sale, [_undo_pledge(tx, lot, asked.pledge or 0)])

@@ -38,7 +38,7 @@ from saleroom.sales.domain.results import Below, Result
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one, lock_one
 from saleroom.sales.service.lots import NewLot, put_in
-from saleroom.sales.service.paddles import with_paddle
+from saleroom.sales.service.paddles import of_a_paddle, with_paddle
 from saleroom.sales.storage import lots, participants, sales
 from saleroom.storage.database import Transaction
 
@@ -199,7 +199,7 @@ def _decided(
     admission = _Admission(tx, [locked[lot.gid] for lot in due], result.bidder)
     for lot in due:
         auction = locked[lot.gid]
-        with _named(lot):
+        with _named(lot), of_a_paddle():
             one = msgspec.structs.replace(result, bidder=admission.known_as(auction))
             log = event_log.read(tx, auction.id)
             # A lot that the line makes is called in the instant in which it is made: by that it is known later.

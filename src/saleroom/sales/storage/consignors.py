@@ -37,10 +37,23 @@ def add(tx: Transaction, gid: str, code: str, name: str, contact: str, user_id: 
     return int(tx.execute(insert(consignors).returning(consignors.c.id), row).scalar_one())
 
 
+def lock(tx: Transaction, numbers: Collection[int]) -> dict[int, int | None]:
+    """Lock these consignors in the order of their numbers, and return the user that each is, by number."""
+    chosen = select(consignors.c.id, consignors.c.user_id).where(among(tx, consignors.c.id, numbers))
+    rows = tx.execute(chosen.order_by(consignors.c.id).with_for_update())
+    return {row.id: row.user_id for row in rows}
+
+
 def change(tx: Transaction, number: int, changes: Mapping[str, str | int | None]) -> None:
     """Write these columns of a consignor, so that somebody who changes others at the same time loses nothing."""
     if changes:
         tx.execute(update(consignors).where(consignors.c.id == number).values(changes))
+
+
+def users_of(tx: Transaction) -> dict[str, int]:
+    """Return the user of each consignor who is one, by code."""
+    rows = tx.execute(select(consignors.c.code, consignors.c.user_id).where(consignors.c.user_id.is_not(None)))
+    return {row.code: row.user_id for row in rows}
 
 
 def find(tx: Transaction, code: str) -> Consignor | None:

@@ -96,6 +96,11 @@ def of_sale(tx: Transaction, sale_id: int) -> list[Lot]:
     return [_lot(row) for row in tx.execute(select(lots).where(lots.c.sale_id == sale_id).order_by(lots.c.rank))]
 
 
+def of_consignor(tx: Transaction, consignor_id: int) -> list[Lot]:
+    """Return all lots of a consignor, in all sales."""
+    return [_lot(row) for row in tx.execute(select(lots).where(lots.c.consignor_id == consignor_id))]
+
+
 def offered(tx: Transaction, sale_id: int) -> list[OfferedLot]:
     """Return all lots of a sale with their auctions, in the order of calling; nothing is locked."""
     return with_auctions(tx, of_sale(tx, sale_id))

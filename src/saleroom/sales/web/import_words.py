@@ -9,6 +9,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
         N_("This number can be read in two ways. Write it with two decimals, or without a separator."),
     ),
     "auction_over": (N_("The lot is over and cannot be changed any more."),),
+    "consignor_bids": (N_("This consignor has bid on the lot, and nobody bids on a lot that they have consigned."),),
     "damaged_file": (
         N_("%(path)s is damaged, or packed in a way that cannot be unpacked here."),
         N_("The file is damaged, or packed in a way that cannot be unpacked here."),

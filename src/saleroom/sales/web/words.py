@@ -61,6 +61,10 @@ WORDS = Words(
             N_("A sale can have %(limit)s bidders."),
             N_("The sale has as many bidders as a sale can have."),
         ),
+        "consignor_bids": (
+            N_("This consignor's account has bid on lot %(lots)s, and nobody bids on a lot that they have consigned."),
+            N_("This consignor's account has bid on the lot, and nobody bids on a lot that they have consigned."),
+        ),
         "code_taken": (N_("Another consignor has this code. Choose another one."),),
     },
     faults={
