@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import pytest
 
-PROGRAMS = {"chromium": ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")}
+_WHOLE = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = {"chromium": ("chromium-headless-shell", *_WHOLE), "chromium that shows notifications": _WHOLE}
 """Other names of a program, the preferred one first: Chromium's headless shell needs a third of the processor time."""
 MARK = "NOT TESTED HERE, as it needs "
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser as Chromium
+from playwright.sync_api import Page, expect
 
+from saleroom.outbox import hooks
+from tests.browser.conftest import ARGUMENTS
 from tests.browser.people import BrowserVisitor, broken_rules
-from tests.fixtures_house import House
+from tests.fixtures_house import House, ServeHouse
+from tests.needs import need
 from tests.notices.api.test_pushes import browsers, given
-from tests.notices.push_service import Browser
+from tests.notices.push_service import Browser, PushService, push_service
+from tests.outbox.mail_server import certificate
+from tests.process import wait_until
 
 KEPT = """async () => {
   const addresses = async (name) => (await (await caches.open(name)).keys()).map((one) => one.url);
@@ -97,3 +107,77 @@ def test_a_device_shows_messages(enter: Callable[..., BrowserVisitor], mail_hous
         (s["title"], s["body"], s["tag"]) for s in shown
     ]
     assert [f"{mail_house.base}/lots/gid"] == opened
+
+
+SHOWN = """async () => {
+  const registration = await navigator.serviceWorker.ready;
+  for (;;) {
+    const found = await registration.getNotifications();
+    if (found.length) return found.map(({ title, body, tag, lang }) => ({ title, body, tag, lang }));
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}"""
+CLICKED = """async () => {
+  const opened = [];
+  self.clients.openWindow = async (address) => opened.push(address);
+  const [notification] = await self.registration.getNotifications();
+  self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+  while (!opened.length) await new Promise((done) => setTimeout(done, 20));
+  return [opened, (await self.registration.getNotifications()).length];
+}"""
+"""A browser lets a worker open a window only after the click of a person: here the address is noted instead."""
+
+
+def deliver(page: Page, base: str, message: str) -> None:
+    """Hand a message to the service worker of an open page, as the browser does once it has decrypted it."""
+    session, known = page.context.new_cdp_session(page), list[dict[str, Any]]()
+    session.on("ServiceWorker.workerRegistrationUpdated", lambda told: known.extend(told["registrations"]))
+    session.send("ServiceWorker.enable")
+    while not known:
+        page.wait_for_timeout(20)
+    said = {"origin": base, "registrationId": known[-1]["registrationId"], "data": message}
+    session.send("ServiceWorker.deliverPushMessage", said)
+
+
+@pytest.fixture
+def whole_chromium(chromium: Chromium) -> Iterator[Chromium]:
+    """Chromium itself, as its headless shell shows no notifications."""
+    program = need("chromium that shows notifications")
+    browser = chromium.browser_type.launch(executable_path=program, args=ARGUMENTS)
+    yield browser
+    browser.close()
+
+
+def test_a_message_of_the_house_is_shown_and_leads_to_its_lot(
+    whole_chromium: Chromium, serve_house: ServeHouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a bid over the push service, encrypted, to what Chromium shows; a click closes it, and opens the lot."""
+    files = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(files[0]))
+    monkeypatch.setattr(hooks, "ssl", ssl)  # the authorities of this house, not those that houses of tests share
+    with push_service(PushService(), files) as service:
+        house = serve_house(web_push="anywhere", mail_sender="house@example.org")
+        grace, ben = house.newcomer(), house.newcomer()
+        gid = house.user("ada").auction(name="A clock <b>", increment="1")
+        visitor = BrowserVisitor(whole_chromium, house.base, locale="de", service_workers="allow")
+        page = visitor.page
+        page.context.add_cookies([{"name": "saleroom_session", "value": grace.token, "url": house.base}])
+        page.context.grant_permissions(["notifications"], origin=house.base)
+        device = service.browser("phone")
+        page.add_init_script(ALLOWED % json.dumps(given(device, endpoint=f"{service.origin}/send/phone")))
+        page.goto("/mine/notices")
+        page.get_by_role("button", name="Auf diesem Gerät Nachrichten zeigen").click()
+        expect(page.get_by_text("dieses Gerät", exact=True)).to_be_visible()
+        grace.bid(gid, amount="100")
+        ben.bid(gid, amount="200")
+        wait_until(lambda: bool(service.received))
+        deliver(page, house.base, device.read(service.received[0].body).decode())
+        [shown] = page.evaluate(SHOWN)
+        assert ("Sie wurden überboten: A clock <b>", gid, "de") == (shown["title"], shown["tag"], shown["lang"][:2])
+        assert "200,00" in shown["body"]
+        [worker] = page.context.service_workers
+        (opened,), left = worker.evaluate(CLICKED)
+        assert 0 == left
+        page.goto(opened)
+        expect(page.get_by_role("heading", level=1)).to_have_text("A clock <b>")
+        visitor.leave()
