@@ -50,6 +50,11 @@ def test_a_mail_to_try_the_server_arrives(
         f"smtp+starttls://{USER}:{quote(PASSWORD, safe='')}@localhost:{port}",
     )
     monkeypatch.setenv("SALEROOM_SMTP_CA_FILE", str(authority))
+    assert 0 == main(["notices", "test", "jürgen@example.org"])
+    assert ["jürgen@example.org"] == post.receivers
+    post.receivers.clear()
+    post.mails.clear()
+    capsys.readouterr()
     assert 0 == main(["notices", "test", "Ada@Example.org"])
     said = capsys.readouterr()
     assert f"smtp+starttls://localhost:{port} has taken a mail to Ada@example.org." in said.out

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Sequence
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
 
 from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
-from saleroom.kernel.mail import parse_mail_address
+from saleroom.kernel.mail import in_header, parse_mail_address
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.errors import UnknownWord
 from saleroom.notices.service import record
@@ -59,8 +58,8 @@ async def _send(server: SmtpServer, mail: EmailMessage, receiver: str) -> None:
 
 def _mail(house: str, sender: str, receiver: str) -> EmailMessage:
     mail = EmailMessage(policy=SMTP)
-    mail["From"] = Address(printable(house), addr_spec=sender)
-    mail["To"] = Address(addr_spec=receiver)
+    mail["From"] = in_header(sender, printable(house))
+    mail["To"] = in_header(receiver)
     mail["Subject"] = f"A test of the mails of {printable(house)}"
     mail["Date"] = formatdate()
     mail["Message-ID"] = f"<test-{secrets.token_hex(12)}@{sender.rpartition('@')[2]}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from email.headerregistry import Address
 
 import idna
 
@@ -34,6 +35,15 @@ def parse_mail_address(text: str) -> str | Fault:
     if plain is None or len(name) + 1 + len(plain) > ADDRESS_MAX:
         return FORMAT
     return f"{name}@{plain}"
+
+
+def in_header(address: str, shown: str = "") -> Address:
+    """Return a mail address for the header of a mail, with a name beside it.
+
+    It is given in its parts, as the library reads no text with letters beyond ASCII before the `@`.
+    """
+    name, _, host = address.rpartition("@")
+    return Address(shown, name, host)
 
 
 def folded_address(address: str) -> str:

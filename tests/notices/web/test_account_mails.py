@@ -95,10 +95,10 @@ def browser(mailed: Mailed, language: str, user: User | None = None) -> Visitor:
     return Visitor(mailed.house, user, **{"Accept-Language": language})
 
 
-def has_address(mailed: Mailed, language: str) -> tuple[User, str]:
-    """A user who has verified an address by the link of its mail."""
+def has_address(mailed: Mailed, language: str, before: str = "") -> tuple[User, str]:
+    """A user who has verified an address, which begins with `before`, by the link of its mail."""
     user = mailed.house.newcomer()
-    address = f"{user.name}@example.org"
+    address = f"{before}{user.name}@example.org"
     visitor = browser(mailed, language, user)
     visitor.sent(visitor.page("/mine/mail-address"), "/mine/mail-address", address=address, password=PASSWORD)
     mail = mail_to(mailed, address)
@@ -110,6 +110,12 @@ def has_address(mailed: Mailed, language: str) -> tuple[User, str]:
     assert address in stranger.sent(page, "/address/confirm", code=code).main
     assert address == user.json("GET", "/me/mail-address")["mailAddress"]
     return user, address
+
+
+def test_an_address_with_letters_beyond_ascii_gets_mails(mailed: Mailed) -> None:
+    """The house takes such addresses, so their mails can be made, and go out to a server that takes them."""
+    _, address = has_address(mailed, "de", "jürgen.")
+    assert address == str(mail_to(mailed, address)["To"])
 
 
 @each_of(

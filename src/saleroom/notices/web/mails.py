@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from saleroom.kernel.mail import in_header
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Letter
@@ -77,8 +77,8 @@ class Mails:
     ) -> EmailMessage:
         subject, text = plain_text(html)
         mail = EmailMessage(policy=SMTP)
-        mail["From"] = Address(_header(self._house), addr_spec=self._sender)
-        mail["To"] = Address(addr_spec=letter.address)
+        mail["From"] = in_header(self._sender, _header(self._house))
+        mail["To"] = in_header(letter.address)
         mail["Subject"] = _header(subject)
         mail["Date"] = format_datetime(letter.written_at)
         mail["Message-ID"] = f"<{mail_id}@{self._sender.rpartition('@')[2]}>"
