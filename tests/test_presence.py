@@ -11,6 +11,7 @@ import pytest
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.service.health import Health, Trouble, health
+from saleroom.bidding.web.health import TASKS
 from saleroom.outbox import store
 from saleroom.outbox.message import Message
 from saleroom.presence import Presence
@@ -20,7 +21,8 @@ from saleroom.storage.processes import KEPT, Process, Report, TaskReport
 from saleroom.storage.room import Room
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
-from tests.fixtures_house import House
+from tests.fixtures_house import House, ServeHouse
+from tests.process import wait_until
 from tests.site.visitor import PRESENT, Visitor
 
 PLENTY = Room("/house", 2**40)
@@ -98,6 +100,18 @@ async def test_the_health_of_a_house_with_several_processes(clocked_database: Da
     assert [Trouble.RELAY, Trouble.LATE, Trouble.ROOM] == [one for one in found.troubles if one is not Trouble.PROCESS]
     assert timedelta(seconds=found.late) >= KEPT
     assert "b" not in [one.name for one in found.gone]
+
+
+def test_each_task_says_what_it_does(serve_house: ServeHouse) -> None:
+    """A house with all that it can have runs no task of which the page of its health shows the name alone."""
+    house = serve_house(smtp_url="smtp://127.0.0.1:9", mail_sender="house@example.org", mqtt="mqtt://127.0.0.1:9")
+
+    def tasks() -> set[str]:
+        return {task.name for one in house.read(processes.all_known) for task in one.report.tasks}
+
+    wait_until(lambda: bool(tasks()))
+    assert "retention" in tasks()
+    assert set() == tasks() - TASKS.keys()
 
 
 def test_the_page(sqlite_house: House) -> None:

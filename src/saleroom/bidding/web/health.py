@@ -36,14 +36,19 @@ RELAY = {
 }
 MAILS = {State.WAITING: N_("mails waiting"), State.SENT: N_("mails sent"), State.GIVEN_UP: N_("mails given up")}
 TASKS = {
+    "blocks": N_("live pages of live sales"),
+    "clocks of sales": N_("ends of lots that follow one another"),
     "closer": N_("ends auctions"),
     "feed": N_("live pages and streams"),
+    "feed of sales": N_("live pages of sales"),
     "figures": N_("figures for Prometheus"),
     "notices": N_("word between processes"),
     "presence": N_("says that this process serves"),
+    "pushes": N_("sends messages to browsers"),
     "recovery": N_("forgotten passwords"),
     "relay": N_("events to the MQTT broker"),
     "retention": N_("deletes names from old documents"),
+    "sales": N_("opens and closes sales"),
     "secret": N_("the secret of the house"),
     "sweeper": N_("deletes what has expired"),
     "uses": N_("when logins were last used"),
