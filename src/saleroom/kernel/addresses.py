@@ -8,9 +8,8 @@ from ipaddress import IPv4Address, IPv6Address
 PRIVATE = "must be a public address: this house posts to none of its own machine or of a private network"
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 """By such addresses of IPv6, routers reach those of IPv4 (RFC 6052)."""
-_LOCAL = (ipaddress.ip_network("64:ff9b:1::/48"), ipaddress.ip_network("fec0::/10"))
-"""Translated within one network (RFC 8215), and of one site (RFC 3879). Python takes them for global."""
-_COMPATIBLE = ipaddress.ip_network("::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""The part of IPv6 that the internet uses (RFC 4291). Python takes others for global, which a network may translate."""
 _PRIVATE_ENDS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa", ".lan")
 
 
@@ -20,8 +19,8 @@ def is_public(text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return False
-    return all(one.is_global and not one.is_multicast for one in _meant(address)) and not any(
-        address in network for network in _LOCAL
+    return all(
+        one.is_global and not one.is_multicast and (one.version == 4 or one in _UNICAST) for one in _meant(address)
     )
 
 
@@ -30,7 +29,7 @@ def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address
     if isinstance(address, IPv4Address):
         return [address]
     inner: list[IPv4Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-    if address in _TRANSLATED or address in _COMPATIBLE:
+    if address in _TRANSLATED:
         inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
     found: list[IPv4Address | IPv6Address] = [one for one in inner if one is not None]
     mapped = address.ipv4_mapped is not None or address in _TRANSLATED

@@ -88,6 +88,7 @@ def test_the_secret_is_that_of_the_signatures(house: House) -> None:
                 "example.org",
                 "https://[::1",
                 URL + "#a",
+                "https://example.org:0/",
             )
         ),
         *(

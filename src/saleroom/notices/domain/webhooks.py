@@ -118,10 +118,10 @@ def parse_url(text: str, *, private: bool) -> str | Fault:
         return wrong
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
+        host, port = parts.hostname, parts.port
     except ValueError:
         return wrong
-    if not host or parts.scheme not in (("https", "http") if private else ("https",)):
+    if not host or port == 0 or parts.scheme not in (("https", "http") if private else ("https",)):
         return wrong
     if parts.username is not None or parts.password is not None or parts.fragment:
         return Fault("webhook_url", "must have no user, no password and no fragment")
