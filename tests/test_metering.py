@@ -77,6 +77,8 @@ def test_the_figures_are_those_of_the_house(measured: ServeProcess, visit: Visit
     wait_until(published)
     samples = read(url)
     assert 6 == total(samples, "saleroom_bids_total", outcome="accepted")
+    failed = [one.value for one in samples if one.name == "saleroom_bids_total" and one.labels["outcome"] == "failed"]
+    assert [0] == failed, "an alert hears of the first failure only if its counter begins at 0"
     refused = total(samples, "saleroom_bids_total") - 6
     assert 6 == refused
     assert 12 == total(samples, "saleroom_bid_batch_size_sum") == total(samples, "saleroom_bid_batch_size_count")
@@ -120,11 +122,11 @@ def test_acts_on_the_block_are_counted(
     anyone.close()
     wait_until(lambda: total(read(url), "saleroom_block_acts_total") == 4)
     samples = read(url)
-    found = {
-        (one.labels["act"], one.labels["outcome"]): one.value
-        for one in samples
-        if one.name == "saleroom_block_acts_total"
-    }
+    counted = [one for one in samples if one.name == "saleroom_block_acts_total"]
+    found = {(one.labels["act"], one.labels["outcome"]): one.value for one in counted if one.value}
+    assert {"call", "bid", "end"} <= {one.labels["act"] for one in counted if one.labels["outcome"] == "failed"}, (
+        "an alert hears of the first failure only if its counter begins at 0"
+    )
     assert {
         ("call", "done"): 1, ("call", "block_changed"): 1, ("bid", "ask_changed"): 1, ("pass", "block_changed"): 1,
     } == found  # fmt: skip

@@ -61,6 +61,7 @@ class Desk:
     def figures(self) -> Sequence[Figure]:
         """Return what the desk has counted."""
         outcomes: dict[tuple[str, ...], float] = {(outcome,): number for outcome, number in self._outcomes.items()}
+        outcomes.setdefault(("failed",), 0)  # a counter that begins above 0 has not grown for Prometheus: no alert
         return (
             counters("saleroom_bids", "Decided bids, by outcome: accepted, or why not.", ("outcome",), outcomes),
             self._sizes.figure("saleroom_bid_batch_size", "Bids that share a transaction."),

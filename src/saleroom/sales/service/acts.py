@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.figures import Distribution, Figure, counters
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.sales.domain.block import BlockAct
+from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.service import block
 from saleroom.storage.tokens import Tokens
 
@@ -22,7 +22,8 @@ class Acts:
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
-        self._outcomes: Counter[tuple[str, ...]] = Counter()
+        # A counter that begins above 0 has not grown for Prometheus: the first failure would be no alert.
+        self._outcomes: Counter[tuple[str, ...]] = Counter({(act.value, FAILED): 0 for act in Act})
         self._times = Distribution(_SECONDS)
 
     async def do(self, token: str, gid: str, asked: BlockAct, key: IdempotencyKey | None) -> bytes:
