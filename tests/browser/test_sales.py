@@ -55,3 +55,16 @@ def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_h
         page.wait_for_load_state("load")
         assert {} == broken_rules(page), path
         assert 360 == page.evaluate("document.documentElement.scrollWidth"), path
+
+
+def test_the_start_of_a_sale_has_seconds_only_if_it_needs_them(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House
+) -> None:
+    """In the reader's own zone, as without scripts."""
+    page = enter(None, locale="de", timezone_id="Europe/Berlin").page
+    for starts, shown in (("12:00:00", "14:00 MESZ"), ("12:00:30", "14:00:30 MESZ")):
+        staff = sqlite_house.staff(Role.AUCTIONEER)
+        gid = with_lots(staff, 1, startsAt=f"2099-05-01T{starts}Z")
+        staff.json("POST", f"/sales/{gid}/publish")
+        page.goto(f"/catalogues/{gid}")
+        expect(page.locator("time[data-planned]").first).to_have_text(f"01.05.2099, {shown}")

@@ -265,6 +265,19 @@ def test_instants_and_durations_are_the_languages_own(tag: str, when: str, durat
     assert durations == [reader.duration(seconds) for seconds in (90, 120, 3600, 86400)]
 
 
+@pytest.mark.parametrize(
+    ("tag", "even", "odd"),
+    [
+        ("en-US", "Nov 21, 2026, 6:05\u202fPM UTC", "Nov 21, 2026, 6:05:30\u202fPM UTC"),
+        ("de", "21.11.2026, 18:05 UTC", "21.11.2026, 18:05:30 UTC"),
+    ],
+)
+def test_a_planned_instant_has_seconds_only_if_it_is_not_on_the_minute(tag: str, even: str, odd: str) -> None:
+    """The start of a sale reads as people have set it."""
+    reader = language(tag)
+    assert [even, odd] == [" ".join(reader.planned(f"2026-11-21T18:05:{second}Z")) for second in ("00", "30")]
+
+
 def test_a_page_is_in_the_browsers_language(house: House) -> None:
     """A page names its language, and varies by Accept-Language and by a cookie."""
     response = httpx.get(f"{house.base}/login", headers={"Accept-Language": "de-AT"})

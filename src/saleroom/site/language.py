@@ -139,6 +139,10 @@ class Language:
         """Return the date and the time of an instant (or its text on the wire) in UTC, to the second, with the zone."""
         return _when(self, datetime.fromisoformat(at) if isinstance(at, str) else at)
 
+    def planned(self, at: datetime | str) -> tuple[str, ...]:
+        """Return an instant that people have chosen, as `when` does, but with seconds only if they are not zero."""
+        return _when(self, datetime.fromisoformat(at) if isinstance(at, str) else at, planned=True)
+
     def day(self, on: str) -> str:
         """Return a day, from its text on the wire."""
         return format_date(date.fromisoformat(on), "medium", locale=self.locale)
@@ -218,8 +222,11 @@ def _money(language: Language, amount: Decimal) -> str:
 
 
 @lru_cache(WRITTEN_MAX)
-def _when(language: Language, at: datetime) -> tuple[str, ...]:
-    time = format_time(at, "long", tzinfo=UTC, locale=language.locale)
+def _when(language: Language, at: datetime, *, planned: bool = False) -> tuple[str, ...]:
+    if planned and not at.second:
+        time = f"{format_time(at, 'short', tzinfo=UTC, locale=language.locale)} UTC"
+    else:
+        time = format_time(at, "long", tzinfo=UTC, locale=language.locale)
     day = format_date(at.astimezone(UTC), "medium", locale=language.locale)
     order = str(language.locale.datetime_formats["medium"]).replace("'", "")
     return tuple(part.format(time, day) for part in order.split())

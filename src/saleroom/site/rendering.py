@@ -126,6 +126,7 @@ def _environment(
         "instant": lambda _, at: instant(at),
         "money": Language.money,
         "number": Language.number,
+        "planned": Language.planned,
         "when": Language.when,
     }
     environment.filters |= {name: _filter(write) for name, write in (own | dict(filters)).items()}

@@ -192,3 +192,12 @@ def test_the_page_of_a_lot_says_what_the_block_took_back(house: House) -> None:
     assert "Your bid was taken back." in page
     assert "Ihr Gebot wurde zurückgenommen." in german
     assert "retracted" not in page + german
+
+
+@pytest.mark.parametrize(("language", "says"), [("en", "as paddle 100."), ("de", "als Bieternummer 100.")])
+def test_a_bidder_is_told_their_paddle_by_its_name(house: House, language: str, says: str) -> None:
+    """The bidder's page says "paddle", as it does of others, and not `#100`."""
+    sale = LiveSale(house)
+    cookies = {"saleroom_session": sale.bidder().token}
+    page = httpx.get(f"{house.base}/sales/{sale.gid}/live", cookies=cookies, headers={"Accept-Language": language}).text
+    assert says in text_of(page)

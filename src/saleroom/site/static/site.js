@@ -1,6 +1,7 @@
 // For every page: instants in the reader's own time zone, countdowns by the server's clock, and the zone in forms.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const language = document.documentElement.lang;
+const minutes = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const whole = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
 const named = new Intl.DateTimeFormat(language, { timeZoneName: "short", hour: "2-digit" });
 const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
@@ -17,7 +18,8 @@ function localize(root) {
     const at = new Date(time.dateTime);
     time.dataset.local = "";
     const brief = at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear;
-    time.textContent = time.dataset.brief === undefined ? `${whole.format(at)} ${nameOfZone(at)}` : brief.format(at);
+    const full = time.dataset.planned !== undefined && at.getSeconds() === 0 ? minutes : whole;
+    time.textContent = time.dataset.brief === undefined ? `${full.format(at)} ${nameOfZone(at)}` : brief.format(at);
     time.title = zone;
   }
   for (const field of root.querySelectorAll("input[data-zone]")) field.value = zone;
