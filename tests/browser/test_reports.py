@@ -23,6 +23,8 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
     banking = Banking(sqlite_house, 2)
     paddle = banking.bidder()
     banking.sell(paddle, "1000")
+    banking.sale.act("call")
+    banking.sale.act("pass")
     number, mark = banking.invoice(paddle, dueOn="2026-01-31"), secrets.token_hex(8)
     banking.send(statement(credit("20.00", f"{number} {mark}"), credit("3.00", mark)))
     desk = f"/admin/desk/{banking.gid}"
@@ -33,9 +35,11 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
         "/admin/bank",
         "/admin/overdue",
         f"{desk}/pickup",
+        f"{desk}/offers",
+        "/mine/offers",
         f"/sales/{banking.gid}/total",
     ):
-        page = enter(banking.cashier, locale=locale, viewport=PHONE).page
+        page = enter(banking.manager, locale=locale, viewport=PHONE).page
         page.goto(path)
         page.wait_for_load_state("load")
         assert {} == broken_rules(page), path

@@ -88,6 +88,17 @@ _REPORT_PAGES = (
     "GET /admin/taxes/{file}",
 )
 PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("offersOfSale", "offerLot", "withdrawOffer"), Right.MANAGE_SALES)
+ENDPOINTS |= {"myOffers": Right.READ, "answerOffer": Right.BID}
+PAGES |= dict.fromkeys(
+    (
+        "GET /admin/desk/{gid}/offers",
+        "POST /admin/desk/{gid}/offers/new",
+        "POST /admin/desk/{gid}/offers/withdrawal",
+    ),
+    Right.MANAGE_SALES,
+)
+PAGES |= {"GET /mine/offers": Right.READ, "POST /mine/offers/{gid}": Right.BID}
 ENDPOINTS |= dict.fromkeys(("pickups", "handOut", "undoHandOut"), Right.SETTLE)
 PAGES |= dict.fromkeys(
     ("GET /admin/desk/{gid}/pickup", "POST /admin/desk/{gid}/pickup/out", "POST /admin/desk/{gid}/pickup/undo"),

@@ -24,11 +24,12 @@ from saleroom.settlement.domain.journal import (
     of_money,
     reversed_,
 )
+from saleroom.settlement.domain.offers import Offer
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import bank, journal, pickups, rates, reminders
+from saleroom.settlement.storage import bank, journal, offers, pickups, rates, reminders
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -52,6 +53,9 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     rates.choose(tx, card, rate_choices.c.consignor_id, lot.entry.consignor_id, staff.id)
     _issue(tx, sale, lot, staff, said)
     pickups.add(tx, lot.id, staff.id, said, staff.id, said)
+    now = tx.now()
+    offer = Offer(id=0, gid="offer", lot_id=lot.id, user_id=staff.id, price=Decimal("9.000"), offered_at=now, until=now)
+    offers.add(tx, offer, staff.id)
     result = Result(
         buyer=staff.id, price=Decimal("10.000"), at=tx.now(), consignor=lot.entry.consignor_id, scheme=None, version=1
     )

@@ -14,6 +14,7 @@ from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service import retention
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.money_mails import MAILS
+from saleroom.settlement.service.offering import MAILS as OFFERS
 from saleroom.settlement.service.reminding import MAILS as REMINDERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of
@@ -43,5 +44,10 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
 
 
 SETTLEMENT: Area[SettlementSettings] = Area(
-    tables=TABLES, endpoints=api.ENDPOINTS, vocabulary=VOCABULARY, operations={}, open=_open, mails=(*MAILS, *REMINDERS)
+    tables=TABLES,
+    endpoints=api.ENDPOINTS,
+    vocabulary=VOCABULARY,
+    operations={},
+    open=_open,
+    mails=(*MAILS, *REMINDERS, *OFFERS),
 )

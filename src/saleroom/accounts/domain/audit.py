@@ -88,6 +88,8 @@ class Act(StrEnum):
     SALE_CORRECTED = "sale.corrected"
     MONEY_NETTED = "money.netted"
     REMINDER_SENT = "reminder.sent"
+    OFFER_MADE = "offer.made"
+    OFFER_WITHDRAWN = "offer.withdrawn"
     LOT_HANDED_OUT = "lot.handed_out"
     PICKUP_UNDONE = "pickup.undone"
 
@@ -154,6 +156,8 @@ ACTS: Mapping[Act, str] = {
     Act.SALE_CORRECTED: "corrected the sale of a lot",
     Act.MONEY_NETTED: "set off what a buyer owes against what they get",
     Act.REMINDER_SENT: "sent a reminder of an invoice",
+    Act.OFFER_MADE: "offered a lot that was not sold",
+    Act.OFFER_WITHDRAWN: "withdrew the offer of a lot",
     Act.LOT_HANDED_OUT: "handed a lot out",
     Act.PICKUP_UNDONE: "took back that a lot was handed out",
 }

@@ -69,6 +69,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.BANK_PAYMENT_SET_ASIDE: N_("set a payment from the bank aside"),
     Act.SALE_CORRECTED: N_("corrected the sale of a lot"),
     Act.REMINDER_SENT: N_("sent a reminder of an invoice"),
+    Act.OFFER_MADE: N_("offered a lot that was not sold"),
+    Act.OFFER_WITHDRAWN: N_("withdrew the offer of a lot"),
     Act.LOT_HANDED_OUT: N_("handed a lot out"),
     Act.PICKUP_UNDONE: N_("took back that a lot was handed out"),
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),

@@ -186,6 +186,7 @@ TITLES: Mapping[str, str] = {
     "paid": N_("The house has my payment"),
     "statement": N_("There is a statement of what my lots have come to"),
     "paid_out": N_("The house has paid me out"),
+    "offer": N_("The house offers me a lot that was not sold"),
 }
 """Each kind of word where people choose: also those about money, which are mails of their own."""
 NEXT_BID = N_("The price is %(price)s now; the next bid is %(minimum)s or more.")

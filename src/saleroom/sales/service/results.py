@@ -160,8 +160,18 @@ def take_back(tx: Transaction, token: str, gid: str, line: Line, key: Idempotenc
     return once(tx, staff, key, do)
 
 
-def hand_over(tx: Transaction, staff: Holder, sale: Sale, label: str, paddle: int | None, reason: str) -> Sale:
+def hand_over(
+    tx: Transaction,
+    by: Holder,
+    sale: Sale,
+    label: str,
+    paddle: int | None,
+    reason: str,
+    offered: Decimal | None = None,
+) -> Sale:
     """Give a sold lot of a locked sale to another paddle at its price, or pass it without one; return the sale after that.
+
+    A lot that was not sold goes to a paddle at a price `offered`, whatever was bid below it.
 
     The sale may have closed. The caller has refused those without the right, and notes the act. Raises UnknownLot,
     UnknownPaddle, LotOnBlock, as `block.refuse_to_correct`, `domain.results.take_back` and `decide` do, and the reasons why
@@ -171,9 +181,27 @@ def hand_over(tx: Transaction, staff: Holder, sale: Sale, label: str, paddle: in
     _refuse_if_on_block(tx, sale)
     found = _lots(tx, sale, [label])
     [auction] = lots.lock_auctions(tx, found).values()
-    price = None if paddle is None else auction.current_bid
-    line = Line(labels=[label], price=price, paddle=paddle, is_sure=True, seen=[auction.tag], reason=reason)
-    return _decided(tx, staff, sale, found, line, is_allowed=True)[0]
+    price = offered if offered is not None else None if paddle is None else auction.current_bid
+    against = None if offered is None else auction.maximum
+    line = Line(
+        labels=[label], price=price, paddle=paddle, is_sure=True, against=against, seen=[auction.tag], reason=reason
+    )
+    return _decided(tx, by, sale, found, line, is_allowed=True)[0]
+
+
+def refuse_to_sell_after(tx: Transaction, sale: Sale, label: str, paddle: int, price: Decimal) -> None:
+    """Raise why a lot of a locked sale that was not sold could not go to a paddle at a price, as `hand_over` would."""
+    block.refuse_to_correct(sale)
+    _refuse_if_on_block(tx, sale)
+    [lot] = _lots(tx, sale, [label])
+    [auction] = lots.lock_auctions(tx, [lot]).values()
+    log, now = event_log.read(tx, auction.id), tx.now()
+    with _named(lot):
+        back = rules.take_back(auction, log, now)
+        opened = auction.after_all(back)
+        bidder = with_paddle(tx, auction, paddle)
+        result = Result(price=price, bidder=bidder, is_sure=True, against=opened.maximum)
+        rules.decide(lot, opened, [*log, *back], result, now)
 
 
 def _decided(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import bank, desk, documents, pickups, rates, reminders, reports
+from saleroom.settlement.api import bank, desk, documents, offers, pickups, rates, reminders, reports
 
 ENDPOINTS = (
     *rates.ENDPOINTS,
@@ -12,4 +12,5 @@ ENDPOINTS = (
     *bank.ENDPOINTS,
     *reminders.ENDPOINTS,
     *pickups.ENDPOINTS,
+    *offers.ENDPOINTS,
 )

@@ -8,6 +8,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.api import (
     bank_vocabulary,
     document_vocabulary,
+    offer_vocabulary,
     pickup_vocabulary,
     reminder_vocabulary,
     report_vocabulary,
@@ -27,6 +28,7 @@ VOCABULARY = Vocabulary(
         **bank_vocabulary.MEMBERS,
         **reminder_vocabulary.MEMBERS,
         **pickup_vocabulary.MEMBERS,
+        **offer_vocabulary.MEMBERS,
         "above": (MONEY, "The tier is for prices above this one."),
         "buyerLines": ({}, "What the buyer pays, line by line; empty if the lot is not sold."),
         "balance": (SIGNED, "The balance: what is positive is there, or owed to the house."),
@@ -106,6 +108,7 @@ VOCABULARY = Vocabulary(
     facts={
         **reminder_vocabulary.FACTS,
         **pickup_vocabulary.FACTS,
+        **offer_vocabulary.FACTS,
         Overpaid: {"owed": {**MONEY, "description": "What is left to pay."}},
         NotOwedByHouse: {"owed": {**MONEY, "description": "What the house owes."}},
     },

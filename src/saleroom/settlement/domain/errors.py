@@ -89,6 +89,30 @@ class NothingToNet(Conflict):
     code = "nothing_to_net"
 
 
+class UnknownOffer(Unknown):
+    """There is no such offer."""
+
+    code = "unknown_offer"
+
+
+class LotSold(Conflict):
+    """The lot is sold, withdrawn or not over, so it cannot be offered."""
+
+    code = "lot_sold"
+
+
+class LotOffered(Conflict):
+    """The lot is offered to somebody already; withdraw that offer first."""
+
+    code = "lot_offered"
+
+
+class OfferEnded(Conflict):
+    """The offer was answered, withdrawn, or has expired: `state` says which."""
+
+    code = "offer_ended"
+
+
 class NotPaid(Conflict):
     """The lot is not paid; a manager can hand it out with a reason. `owed` is what its buyer has left to pay."""
 

@@ -15,9 +15,11 @@ from saleroom.kernel.identifiers import GID
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import decoded, number_of
 from saleroom.settlement.domain.journal import Book, Kind
+from saleroom.settlement.domain.offers import OfferState
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
+from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.rates import decode_card
 from saleroom.settlement.storage.reminder_tables import reminders
@@ -123,6 +125,8 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     journal_entries.c.kind: _one_of(*Kind),
     journal_postings.c.book: _one_of(*Book),
     bank_payments.c.gid: _gid_fault,
+    offers.c.gid: _gid_fault,
+    offers.c.settled: _one_of(*OfferState),
     bank_payments.c.digest: _digest_fault,
     bank_payments.c.booked_on: _day_fault,
     bank_payments.c.currency: _currency_fault,
@@ -147,6 +151,7 @@ TABLES = AreaTables(
         bank_payments,
         reminders,
         pickups,
+        offers,
     ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(
@@ -159,6 +164,8 @@ TABLES = AreaTables(
         pickups.c.user_id,
         pickups.c.by_id,
         pickups.c.undone_by_id,
+        offers.c.user_id,
+        offers.c.by_id,
         journal_postings.c.user_id,
     ),
     text_rules=_TEXT_RULES,

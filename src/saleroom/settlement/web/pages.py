@@ -6,10 +6,12 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.settlement.service.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
+from saleroom.settlement.web.offers import OfferPages
 from saleroom.settlement.web.pickups import PickupPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.reminders import OVERDUE, ReminderPages
@@ -24,7 +26,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({MINE}),
+        paths=frozenset({MINE, MY_OFFERS}),
         below=(
             f"{RATES.path}/",
             f"{DESK.path}/",
@@ -33,6 +35,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
             f"{BANK.path}/",
             f"{OVERDUE.path}/",
             f"{MINE}/",
+            f"{MY_OFFERS}/",
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
@@ -43,7 +46,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
-    pickups = PickupPages(site, services)
+    pickups, offers = PickupPages(site, services), OfferPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -63,6 +66,11 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{DESK.path}/{{gid}}/accounts", Address(GET=desk.accounts)),
         Route(f"{DESK.path}/{{gid}}/accounts.csv", Address(GET=desk.export)),
         Route(f"{DESK.path}/{{gid}}/statements/{{code}}", Address(GET=desk.statement, POST=desk.pay_out)),
+        Route(MY_OFFERS, Address(GET=offers.mine)),
+        Route(f"{MY_OFFERS}/{{gid}}", Address(POST=offers.answer)),
+        Route(f"{DESK.path}/{{gid}}/offers", Address(GET=offers.show)),
+        Route(f"{DESK.path}/{{gid}}/offers/new", Address(POST=offers.make)),
+        Route(f"{DESK.path}/{{gid}}/offers/withdrawal", Address(POST=offers.withdraw)),
         Route(f"{DESK.path}/{{gid}}/pickup", Address(GET=pickups.show)),
         Route(f"{DESK.path}/{{gid}}/pickup/out", Address(POST=pickups.hand_out)),
         Route(f"{DESK.path}/{{gid}}/pickup/undo", Address(POST=pickups.undo)),

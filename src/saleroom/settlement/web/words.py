@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
+from saleroom.settlement.domain.offers import OfferState
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.site.language import N_
@@ -32,6 +33,10 @@ WORDS = Words(
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
+        "unknown_offer": (N_("There is no such offer."),),
+        "lot_sold": (N_("This lot is sold, withdrawn or not over, so it cannot be offered."),),
+        "lot_offered": (N_("This lot is offered to somebody already. Withdraw that offer first."),),
+        "offer_ended": (N_("This offer has ended: it was answered, withdrawn, or its time is over."),),
         "not_paid": (
             N_("This lot is not paid: %(owed)s is left to pay. A manager can hand it out with a reason."),
             N_("This lot is not paid. A manager can hand it out with a reason."),
@@ -65,6 +70,7 @@ WORDS = Words(
         "sale_or_reason": (N_("Choose a sale and a buyer, or say why it is for none."),),
         "unknown_sale": (N_("There is no such sale."),),
         "buyer": (N_("Enter a paddle or a username."),),
+        "offer_too_long": (N_("An offer lasts from 1 to 60 days."),),
         "one_party": (N_("A document is for one: name a buyer or a consignor, and only one of them."),),
         "payments_length": (N_("Take up to ten payments at once."),),
         "country": (N_("Enter a country by its two letters, such as DE."),),
@@ -100,6 +106,13 @@ LACKS: Mapping[str, str] = {
     "house vat": N_("the VAT number of the house is not set"),
     "vat": N_("the VAT number of the buyer is not known"),
     "words": N_("the rate card names no country, whose law has words for its tax"),
+}
+OFFER_STATES: Mapping[OfferState, str] = {
+    OfferState.OPEN: N_("open"),
+    OfferState.ACCEPTED: N_("accepted"),
+    OfferState.DECLINED: N_("declined"),
+    OfferState.WITHDRAWN: N_("withdrawn"),
+    OfferState.EXPIRED: N_("expired"),
 }
 METHODS: Mapping[Method, str] = {
     Method.CASH: N_("Cash"),

@@ -1,0 +1,22 @@
+"""The words of the API's document that are about after-sale offers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
+from saleroom.settlement.domain.errors import OfferEnded
+from saleroom.settlement.domain.offers import OfferState
+
+_STATES: Schema = {"enum": list(OfferState)}
+MEMBERS: dict[str, tuple[Schema, str]] = {
+    "offer": ({"pattern": GID_PATTERN}, "The offer."),
+    "offers": ({}, "The offers, the latest first."),
+    "lotsToOffer": ({}, "The lots that were not sold and are offered to nobody now."),
+    "highestBid": (MONEY, "What was bid at most; null if nobody bid."),
+    "offerPrice": (MONEY, "For how much the lot is offered, as a hammer price."),
+    "offeredAt": (INSTANT, "When it was offered."),
+    "offerUntil": (INSTANT, "The end of the offer."),
+    "offerState": (_STATES, "What has become of the offer."),
+}
+FACTS: dict[Any, dict[str, Schema]] = {OfferEnded: {"state": {**_STATES, "description": "What has become of it."}}}

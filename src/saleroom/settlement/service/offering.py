@@ -1,0 +1,250 @@
+"""After-sale offers: staff offer a lot that was not sold to somebody, who accepts or declines within a time.
+
+A lot that is accepted is sold as by a result that staff enter: in the log of the lot, and then in the journal.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from saleroom.accounts.domain.accounts import Account as User
+from saleroom.accounts.domain.audit import Act, Facts
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
+from saleroom.kernel.instants import instant
+from saleroom.outbox.kinds import MailKind, Sign
+from saleroom.outbox.message import Word
+from saleroom.sales.domain.errors import UnknownPaddle
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service import results
+from saleroom.sales.service.access import get_lot, get_one, lock_one
+from saleroom.sales.storage import lots, participants, sales
+from saleroom.sales.storage.lots import OfferedLot
+from saleroom.settlement.domain.errors import LotOffered, LotSold, OfferEnded, UnknownOffer
+from saleroom.settlement.domain.offer_views import OffersView, OfferView, OwnOffersView, UnsoldLotView
+from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
+from saleroom.settlement.service import money_mails
+from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.storage import offers
+from saleroom.storage.database import Transaction
+
+MINE = "/mine/offers"
+"""The page of a person's own offers, to which mails lead."""
+_ACCEPTED = "The offer after the sale was accepted."
+_encode = msgspec.json.Encoder().encode
+
+
+def listed(tx: Transaction, token: str | None, gid: str) -> OffersView:
+    """Return the lots of a sale that can be offered, and its offers. Raises Unauthenticated, MissingRight or UnknownSale."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.MANAGE_SALES)
+    return _view(tx, get_one(tx, gid, staff=True))
+
+
+def offer(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    label: str,
+    paddle: int,
+    price: Decimal,
+    until: datetime,
+    key: IdempotencyKey | None = None,
+) -> bytes:
+    """Offer a lot that was not sold to a paddle at a price, and return the JSON of all offers of the sale.
+
+    Nothing is offered that could not be accepted now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale,
+    UnknownLot, LotSold, LotOffered, Contradiction, and as `results.hand_over` does.
+    """
+    authenticate(tx, token, Right.MANAGE_SALES)
+    sale = lock_one(tx, gid)
+    staff = authenticate(tx, token, Right.MANAGE_SALES)
+
+    def do() -> bytes:
+        now = tx.now()
+        refuse_end(until, now)
+        lot = get_lot(tx, sale, label)
+        _refuse_sold(lots.with_auctions(tx, [lot])[0])
+        if any(one.lot_id == lot.id and one.state(now) is OfferState.OPEN for one in offers.of_sale(tx, sale.id)):
+            raise LotOffered
+        results.refuse_to_sell_after(tx, sale, label, paddle, price)
+        participant = participants.with_paddle(tx, sale.id, paddle)
+        if participant is None:
+            raise UnknownPaddle(paddle=paddle)
+        made = Offer(
+            id=0,
+            gid=secrets.token_urlsafe(GID_BYTES),
+            lot_id=lot.id,
+            user_id=participant.user.id,
+            price=price,
+            offered_at=now,
+            until=until,
+        )
+        offers.add(tx, made, staff.id)
+        money_mails.post(tx, "offer", made.gid, made.user_id, {"offer": made.gid})
+        facts: Facts = {"lot": label, "price": str(price), "until": instant(until), "user": made.user_id}
+        audit.note(tx, staff, Act.OFFER_MADE, gid, {}, facts)
+        return _encode(_view(tx, sale))
+
+    return once(tx, staff, key, do)
+
+
+def withdraw(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None = None) -> bytes:
+    """Take an offer back that nobody has answered, and return the JSON of all offers of the sale.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownOffer or OfferEnded.
+    """
+    staff = authenticate(tx, token, Right.MANAGE_SALES)
+    sale, _ = _locked(tx, gid)
+
+    def do() -> bytes:
+        found = _open(tx, gid)
+        offers.settle(tx, found.id, OfferState.WITHDRAWN)
+        audit.note(tx, staff, Act.OFFER_WITHDRAWN, sale.gid, {"offer": gid, "user": found.user_id}, {})
+        return _encode(_view(tx, sale))
+
+    return once(tx, staff, key, do)
+
+
+def mine(tx: Transaction, token: str | None) -> OwnOffersView:
+    """Return the offers to the caller, the latest first. Raises Unauthenticated."""
+    viewer = authenticate(tx, token, Right.READ)
+    return _own(tx, viewer)
+
+
+def answer(
+    tx: Transaction, token: str, gid: str, accepted: bool, places: int, key: IdempotencyKey | None = None
+) -> bytes:
+    """Accept or decline an offer, and return the JSON of the caller's own offers. A lot that is accepted is theirs.
+
+    Raises Unauthenticated, MissingRight, Barred, IdempotencyMismatch, UnknownOffer for one of somebody else, OfferEnded, and as
+    `results.hand_over` does.
+    """
+    viewer = authenticate(tx, token, Right.BID)
+    sale, known = _locked(tx, gid)
+    if known.user_id != viewer.id:
+        raise UnknownOffer
+
+    def do() -> bytes:
+        found = _open(tx, gid)
+        if not accepted:
+            offers.settle(tx, found.id, OfferState.DECLINED)
+            return _encode(_own(tx, viewer))
+        one = next(one for one in lots.offered(tx, sale.id) if one.lot.id == found.lot_id)
+        _refuse_sold(one)
+        participant = participants.find(tx, sale.id, viewer.id)
+        paddle = None if participant is None else participant.paddle
+        if paddle is None:
+            raise OfferEnded(state=OfferState.EXPIRED.value)
+        results.hand_over(tx, viewer, sale, one.lot.label, paddle, _ACCEPTED, found.price)
+        offers.settle(tx, found.id, OfferState.ACCEPTED)
+        bring_up_to_date(tx, sale, viewer.id, places)
+        return _encode(_own(tx, viewer))
+
+    return once(tx, viewer, key, do)
+
+
+def _locked(tx: Transaction, gid: str) -> tuple[Sale, Offer]:
+    """Lock the sale of an offer. Raises UnknownOffer."""
+    found = offers.find(tx, gid)
+    if found is None:
+        raise UnknownOffer
+    return lock_one(tx, sales.by_id(tx, found[0]).gid), found[1]
+
+
+def _open(tx: Transaction, gid: str) -> Offer:
+    """Return an offer of a locked sale. Raises OfferEnded unless it is open."""
+    found = offers.find(tx, gid)
+    assert found is not None, "offers are not deleted"
+    state = found[1].state(tx.now())
+    if state is not OfferState.OPEN:
+        raise OfferEnded(state=state.value)
+    return found[1]
+
+
+def _refuse_sold(one: OfferedLot) -> None:
+    """Raise LotSold unless a lot is over and was not sold."""
+    if one.auction is None or not one.auction.over or not one.auction.unsold or one.lot.is_withdrawn:
+        raise LotSold
+
+
+def _view(tx: Transaction, sale: Sale) -> OffersView:
+    offered, now = lots.offered(tx, sale.id), tx.now()
+    paddles = {one.user.id: one.paddle for one in participants.with_paddles(tx, sale.id)}
+    found = offers.of_sale(tx, sale.id)
+    taken = {one.lot_id for one in found if one.state(now) is OfferState.OPEN}
+    unsold = [
+        UnsoldLotView(
+            label=one.lot.label,
+            lot_name=auction.name,
+            highest_bid=None if auction.current_bid is None else f"{auction.current_bid:.3f}",
+            paddle=None if auction.leader is None else paddles.get(auction.leader.id),
+        )
+        for one in offered
+        if (auction := one.auction) is not None
+        and auction.over
+        and auction.unsold
+        and not one.lot.is_withdrawn
+        and one.lot.id not in taken
+    ]
+    by_lot = {one.lot.id: one for one in offered}
+    views = [offer_view(tx, sale, by_lot[one.lot_id], one, now) for one in found]
+    return OffersView(sale=sale.gid, lots_to_offer=unsold, offers=views)
+
+
+def _own(tx: Transaction, viewer: User) -> OwnOffersView:
+    found, now = offers.of_user(tx, viewer.id), tx.now()
+    of_sales = sales.by_ids(tx, {sale_id for sale_id, _ in found})
+    by_lot = {one.lot.id: one for sale_id in of_sales for one in lots.offered(tx, sale_id)}
+    return OwnOffersView(
+        offers=[offer_view(tx, of_sales[sale_id], by_lot[one.lot_id], one, now) for sale_id, one in found]
+    )
+
+
+def offer_view(tx: Transaction, sale: Sale, lot: OfferedLot, one: Offer, now: datetime) -> OfferView:
+    """Return an offer as JSON has it."""
+    person = participants.find(tx, sale.id, one.user_id)
+    return OfferView(
+        offer=one.gid,
+        sale=sale.gid,
+        sale_title=sale.terms.title,
+        label=lot.lot.label,
+        lot_name="" if lot.auction is None else lot.auction.name,
+        lot_gid=lot.lot.gid if lot.auction is None else lot.auction.gid,
+        paddle=None if person is None else person.paddle,
+        person_name="" if person is None else person.name or person.user.name,
+        offer_price=f"{one.price:.3f}",
+        offered_at=instant(one.offered_at),
+        offer_until=instant(one.until),
+        offer_state=one.state(now).value,
+    )
+
+
+def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    """Return what the mail about an offer says; None once it has ended."""
+    gid = str(word.facts.get("offer"))
+    found = offers.find(tx, gid) if GID.fullmatch(gid) is not None else None
+    if found is None or found[1].user_id != word.receiver or found[1].state(tx.now()) is not OfferState.OPEN:
+        return None
+    sale_id, one = found
+    sale = sales.by_id(tx, sale_id)
+    [lot] = [lot for lot in lots.offered(tx, sale_id) if lot.lot.id == one.lot_id]
+    view = offer_view(tx, sale, lot, one, tx.now())
+    return {
+        "lot": view.lot_name,
+        "sale": view.sale_title,
+        "price": view.offer_price,
+        "until": view.offer_until,
+        "path": MINE,
+    }
+
+
+MAILS: tuple[MailKind, ...] = (money_mails.kind("offer", _said),)

@@ -1,0 +1,161 @@
+"""After-sale offers on pages: staff offer lots that were not sold, and people answer the offers to them."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.bidding.domain.paddles import PADDLE_MAX
+from saleroom.http.requests import session_token
+from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.sales.domain.errors import UnknownLot, UnknownSale
+from saleroom.sales.domain.labels import parse_label
+from saleroom.settlement.domain.errors import UnknownOffer
+from saleroom.settlement.domain.offers import LASTS_MAX
+from saleroom.settlement.service import offering
+from saleroom.settlement.service.offering import MINE
+from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.desk import DESK
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
+from saleroom.settlement.web.words import OFFER_STATES
+from saleroom.site.site import Site, fields, go_to
+from saleroom.storage.database import Transaction
+
+DAYS = 7
+"""For how many days a lot is offered unless staff say otherwise."""
+ACCEPT, DECLINE = "accept", "decline"
+
+
+class OfferPages:
+    """The pages of offers, and their forms."""
+
+    def __init__(self, site: Site, services: SettlementServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def show(self, request: Request) -> Response:
+        """GET /admin/desk/{gid}/offers: the lots of a sale that can be offered, and its offers."""
+        return await self._page(request)
+
+    async def make(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/offers/new: offer a lot to a paddle."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        label = parse_label(sent.get("lot", ""))
+        if isinstance(label, Fault):
+            raise UnknownLot
+        try:
+            values = self._read(request, sent)
+            said = {name: str(value) for name, value in values.items()}
+            key = once_of(sent, "/admin/desk/{gid}/offers/new", gid, {"lot": label, **said})
+            until = await self._services.database.read(_in_days, values["days"])
+            given = (gid, label, values["paddle"], values["price"], until, key)
+            await self._services.tokens.write(offering.offer, session_token(request) or "", *given)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
+        except (MissingRight, UnknownSale):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused, label, sent)
+        return go_to(f"{DESK.path}/{gid}/offers?done=1")
+
+    async def withdraw(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/offers/withdrawal: withdraw an offer."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        offer = sent.get("offer", "")
+        try:
+            key = once_of(sent, "/admin/desk/{gid}/offers/withdrawal", gid, {"offer": offer})
+            await self._services.tokens.write(offering.withdraw, session_token(request) or "", offer, key)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
+        except (MissingRight, UnknownOffer):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused)
+        return go_to(f"{DESK.path}/{gid}/offers?done=1")
+
+    async def mine(self, request: Request) -> Response:
+        """GET /mine/offers: the offers to the reader."""
+        return await self._mine(request)
+
+    async def answer(self, request: Request) -> Response:
+        """POST /mine/offers/{gid}: accept or decline an offer."""
+        sent, gid = await fields(request), page_gid(request, UnknownOffer)
+        do = sent.get("do")
+        if do not in (ACCEPT, DECLINE):
+            raise Invalid({"do": [Fault("malformed", f"must be {ACCEPT} or {DECLINE}")]})
+        try:
+            key = once_of(sent, "/mine/offers/{gid}", gid, {"do": do})
+            given = (gid, do == ACCEPT, self._services.places, key)
+            await self._services.tokens.write(offering.answer, session_token(request) or "", *given)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=MINE)
+        except (MissingRight, UnknownOffer):
+            raise
+        except Refusal as refused:
+            return await self._mine(request, refused)
+        return go_to(f"{MINE}?done={do}")
+
+    def _read(self, request: Request, sent: Sent) -> dict[str, Any]:
+        """Return the paddle, the price and the days of a form. Raises Invalid."""
+        faults: dict[str, list[Fault]] = {}
+        paddle, days = whole(sent.get("paddle", "").strip().removeprefix("#")), whole(sent.get("days", "").strip())
+        price = self._site.language(request).parse_money(sent.get("offerPrice", ""))
+        if paddle is None or not 1 <= paddle <= PADDLE_MAX:
+            faults["paddle"] = [Fault("buyer", "must be a paddle")]
+        if days is None or not 1 <= days <= LASTS_MAX.days:
+            faults["days"] = [Fault("offer_too_long", f"must be from 1 to {LASTS_MAX.days} days", most=LASTS_MAX.days)]
+        if isinstance(price, Fault):
+            faults["offerPrice"] = [price]
+        elif not price:
+            faults["offerPrice"] = [Fault("not_positive", "must be above 0")]
+        if faults:
+            raise Invalid(faults)
+        return {"paddle": paddle, "price": price, "days": days}
+
+    async def _page(
+        self, request: Request, refused: Refusal | None = None, of: str = "", sent: Sent | None = None
+    ) -> Response:
+        gid = page_gid(request, UnknownSale)
+        try:
+            viewer, found = await self._site.read(request, offering.listed, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {
+            "gid": gid,
+            "found": found,
+            "of": of,
+            "sent": sent or {},
+            "days": DAYS,
+            **self._said(request, refused),
+        }
+        return self._site.page(request, "offers.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def _mine(self, request: Request, refused: Refusal | None = None) -> Response:
+        try:
+            viewer, found = await self._site.read(request, offering.mine)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused)}
+        return self._site.page(request, "mine_offers.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    def _said(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
+        language, words = self._site.language(request), self._site.words
+        faults = words.field_faults(language, refused)
+        return {
+            "faults": faults,
+            "message": None if refused is None or faults else words.refusal(language, refused),
+            "done": None if refused else request.query_params.get("done"),
+            "states": {str(one): language.gettext(said) for one, said in OFFER_STATES.items()},
+            "key": secrets.token_urlsafe(24),
+        }
+
+
+_UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _in_days(tx: Transaction, days: int) -> Any:
+    return tx.now() + timedelta(days=days)
