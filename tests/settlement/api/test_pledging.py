@@ -43,5 +43,9 @@ def test_pledges_are_owed_and_invoiced(house: House) -> None:
     staff.json("POST", f"/sales/{gid}/block", json={"act": "undo_pledge", "pledge": 2})
     assert "0.000" == desk(20)["owed"]
     assert "-5000.000" == invoice(20).json()["total"]
+    seen = staff.json("GET", f"/sales/{gid}/block")["tag"]
+    staff.json("POST", f"/sales/{gid}/block", json={"act": "level", "amount": "7.005", "seen": seen})
+    assert 200 == pledged(staff, gid, 12, "7.005").status_code
+    assert "5007.010" == desk(12)["owed"], "no balance is finer than a cent"
     said = house.write(lambda tx: [*journal_faults(tx), *document_faults(tx)])
     assert [] == said

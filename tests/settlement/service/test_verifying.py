@@ -1,5 +1,6 @@
 """`saleroom verify --database` finds each changed row of the journal and of documents, whatever column is changed."""
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,14 +11,15 @@ from sqlalchemy.exc import IntegrityError
 from saleroom.sales.storage import consignors
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.verifying import faults
+from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
-from saleroom.settlement.storage.tables import journal_entries, journal_postings
+from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.schema import Instant
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.rows import furnish
 
-TABLES = (journal_entries, journal_postings, *DOCUMENT_TABLES)
+TABLES = (journal_entries, journal_postings, journal_series, *DOCUMENT_TABLES)
 
 
 class Undone(Exception):
@@ -138,3 +140,22 @@ async def test_a_row_that_is_gone_or_new_is_found(database: Database) -> None:
         tx.execute(delete(journal_entries).where(journal_entries.c.reverses.is_not(None)))
 
     assert deleted and added and await look(database, without_reversal)
+
+
+async def test_entries_that_are_gone_from_the_end_are_found(database: Database) -> None:
+    """The last entry with its postings, all entries of a sale, and what is noted of its last one."""
+    await furnished(database)
+
+    def without(least: int) -> Any:
+        def change(tx: Transaction) -> None:
+            tx.execute(delete(bank_payments))
+            tx.execute(delete(journal_postings).where(journal_postings.c.entry_id >= least))
+            tx.execute(update(journal_entries).where(journal_entries.c.id >= least).values(reverses=None))
+            tx.execute(delete(journal_entries).where(journal_entries.c.id >= least))
+
+        return change
+
+    last = max([row["id"] for row in await database.read(rows_of, journal_entries)])
+    for change in (without(last), without(1), lambda tx: tx.execute(delete(journal_series))):
+        [said] = await look(database, change) or []
+        assert re.fullmatch(r"journal of sale \d+: its last entry is not there", said)

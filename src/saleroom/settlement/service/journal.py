@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome
-from saleroom.kernel.money import LIMIT, STEP, ZERO
+from saleroom.kernel.money import LIMIT, ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots, pledges
 from saleroom.sales.storage.lots import OfferedLot
@@ -30,6 +30,7 @@ from saleroom.settlement.domain.journal import (
     reversed_,
 )
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from saleroom.settlement.domain.scales import rounded
 from saleroom.settlement.service.billing import channel_of
 from saleroom.settlement.storage import journal, rates
 from saleroom.settlement.storage.journal import Standing
@@ -69,12 +70,15 @@ def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> Sa
         elif settled is not None:
             _post_lot(tx, sale, one.lot.id, settled, was, by_id)
             changed = True
-    too_large += _follow_pledges(tx, sale, offered, by_id)
+    too_large += _follow_pledges(tx, sale, offered, by_id, places)
     return SaleBook(offered, journal.standing(tx, sale.id) if changed else posted, tuple(too_large))
 
 
-def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_id: int) -> list[str]:
-    """Post what was given on each fund-a-need since the last time, or undone; return those of which no amount can say it."""
+def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_id: int, places: int) -> list[str]:
+    """Post what was given on each fund-a-need since the last time, or undone; return those of which no amount can say it.
+
+    What somebody gave in all is rounded once, so that no balance is finer than what can be paid.
+    """
     needs = [one.lot for one in offered if one.lot.need is not None]
     if not needs:
         return []
@@ -82,7 +86,7 @@ def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_i
     for lot in needs:
         given = pledges.given(tx, lot.id)
         for user in sorted({*given, *(user for number, user in posted if number == lot.id)}):
-            more = (given.get(user, ZERO) - posted.get((lot.id, user), ZERO)).quantize(STEP)
+            more = rounded(given.get(user, ZERO), places) - posted.get((lot.id, user), ZERO)
             if more > LIMIT:
                 too_large.append(lot.label)
             elif more:

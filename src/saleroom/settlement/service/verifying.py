@@ -20,12 +20,13 @@ from saleroom.storage.database import Transaction
 
 
 def faults(tx: Transaction) -> Iterator[str]:
-    """Yield the faults of the journal: an entry that was changed, does not balance, or does not say what it should.
+    """Yield the faults of the journal: an entry that was changed, does not balance, does not say what it should, or is gone.
 
     What an entry that was changed says is not read: nothing may be left of its form.
     """
     changed = frozenset(journal.changed(tx))
     yield from (f"journal entry {number}: it does not have its digest" for number in sorted(changed))
+    yield from (f"journal of sale {number}: its last entry is not there" for number in journal.without_end(tx))
     stored = {one.id: one for one in journal.entries(tx, changed)}
     for one in stored.values():
         if one.reverses in changed:

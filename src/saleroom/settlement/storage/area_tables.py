@@ -26,6 +26,7 @@ from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import (
     journal_entries,
     journal_postings,
+    journal_series,
     rate_card_versions,
     rate_cards,
     rate_choices,
@@ -120,7 +121,9 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     documents.c.gid: _gid_fault,
     documents.c.content: lambda value: None,  # JSON as well
     **dict.fromkeys((document_series.c.kind, documents.c.kind, document_lots.c.kind), _kind_fault),
-    **dict.fromkeys((document_series.c.digest, documents.c.digest, journal_entries.c.digest), _digest_fault),
+    **dict.fromkeys(
+        (document_series.c.digest, documents.c.digest, journal_entries.c.digest, journal_series.c.digest), _digest_fault
+    ),
     journal_entries.c.settled: lambda value: None,  # JSON too
     journal_entries.c.kind: _one_of(*Kind),
     journal_postings.c.book: _one_of(*Book),
@@ -147,6 +150,7 @@ TABLES = AreaTables(
         rate_choices,
         *DOCUMENT_TABLES,
         journal_entries,
+        journal_series,
         journal_postings,
         bank_payments,
         reminders,

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
@@ -17,7 +18,7 @@ from saleroom.settlement.domain.crediting import without
 from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
 from saleroom.settlement.domain.rates import Bill
 from saleroom.settlement.domain.reporting import Supply
-from saleroom.settlement.storage.tables import journal_entries, journal_postings
+from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -94,6 +95,9 @@ def _seal(tx: Transaction, number: int) -> None:
     ).all()
     digest = digest_of(_facts(row, moves), before)
     tx.execute(update(journal_entries).where(journal_entries.c.id == number).values(digest=digest))
+    own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(journal_series)
+    now = {"last": number, "digest": digest}
+    tx.execute(own.values(sale_id=row.sale_id, **now).on_conflict_do_update(index_elements=["sale_id"], set_=now))
 
 
 def _facts(row: Row[Any], postings: Sequence[Row[Any]]) -> str:
@@ -116,6 +120,15 @@ def changed(tx: Transaction) -> list[int]:
             found.append(row.id)
         before[row.sale_id] = row.digest
     return sorted({*found, *postings})
+
+
+def without_end(tx: Transaction) -> list[int]:
+    """Return the numbers of the sales whose last entry is not the one that was posted last: it was deleted, or more were."""
+    last = select(func.max(journal_entries.c.id)).group_by(journal_entries.c.sale_id)
+    ends = select(journal_entries).where(journal_entries.c.id.in_(last))
+    found = {row.sale_id: (row.id, row.digest) for row in tx.execute(ends)}
+    noted = {row.sale_id: (row.last, row.digest) for row in tx.execute(select(journal_series))}
+    return sorted(sale for sale in {*found, *noted} if found.get(sale) != noted.get(sale))
 
 
 def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:

@@ -71,6 +71,16 @@ journal_entries = Table(
 (`settlement/domain/journal.py`). An entry is never changed: `digest` covers its rows and the entries of the sale before it."""
 
 
+journal_series = Table(
+    "journal_series",
+    metadata,
+    Column("sale_id", BigInteger, ForeignKey(sales.c.id), primary_key=True, autoincrement=False),
+    Column("last", BigInteger, nullable=False),
+    Column("digest", String, nullable=False),
+)
+"""The last entry of each sale, by its number and its digest: without it nobody would miss the last ones."""
+
+
 journal_postings = Table(
     "journal_postings",
     metadata,
