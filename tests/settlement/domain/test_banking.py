@@ -77,6 +77,8 @@ def test_a_statement_of_another_account_is_refused() -> None:
     """Only if the house has said which account is its own; a file that names none by IBAN may be of any."""
     statement = Statement((PAYMENT,), 0)
     assert None is account_fault(statement, PAYMENT.account) is account_fault(statement, None)
+    written = " ".join((PAYMENT.account[:4].lower(), PAYMENT.account[4:]))
+    assert None is account_fault(statement, written), "blanks and small letters do not matter"
     fault = account_fault(statement, "DE02120300000000202051")
     assert fault is not None and "other_account" == fault.code
     nameless = Statement((structs.replace(PAYMENT, account=""),), 0)

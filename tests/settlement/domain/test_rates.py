@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.journal import in_cash
 from saleroom.settlement.domain.rates import Bill, Hammer, Item, Line, Payer, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import LAWS, MARGIN, Country, Goods
@@ -140,6 +141,52 @@ def test_switzerland_raised_its_rate_in_2024() -> None:
     card = RateCard(premium=flat("20"), country=Country.CH, scheme=TaxScheme.STANDARD)
     due = [sold("100", card, on=day).due for day in (date(2023, 12, 31), date(2024, 1, 1))]
     assert [Decimal("129.24"), Decimal("129.72")] == due
+
+
+def test_the_margin_scheme_as_the_swiss_tax_administration_calculates_it() -> None:
+    """An antique cupboard of 15,000 francs is sold for 17,000: 2,000 are taxed at 7.7 % (107.7 %).
+
+    The office says 143.00, as it rounds to the smallest coin; to the centime it is 142.99. Swiss Federal Tax Administration,
+    MWST-Info (publication 1007607), on margin taxation, example 1; Art. 24a MWSTG, as of 2024-01-01. Both read on 2026-11-26.
+    """
+    card = RateCard(
+        premium=Scale(minimum=Decimal(2_000)), country=Country.CH, goods=Goods.ANTIQUES, scheme=TaxScheme.MARGIN
+    )
+    found = sold("15000", card, on=date(2018, 1, 1))
+    tax = sum((line.hidden_tax for line in found.buyer), ZERO)
+    assert (Decimal(17_000), Decimal("142.99"), Decimal("143.00")) == (found.due, tax, in_cash(tax, "CHF"))
+
+
+def test_the_margin_scheme_as_the_austrian_ministry_calculates_it() -> None:
+    """What was bought for 80,000 is sold for 104,000: the turnover is 24,000 / 1.2 = 20,000, so the tax is 4,000.
+
+    Order of the Federal Ministry of Finance of 2009-09-01 (BMF-010219/0220-VI/4/2009), ARD 5988/7/2009; read on 2026-11-26.
+    """
+    card = RateCard(premium=flat("30"), country=Country.AT, goods=Goods.SECOND_HAND, scheme=TaxScheme.MARGIN)
+    found = sold("80000", card)
+    assert (Decimal(104_000), Decimal(4_000)) == (found.due, sum((line.hidden_tax for line in found.buyer), ZERO))
+
+
+@pytest.mark.parametrize(
+    ("price", "share"),
+    [
+        ("2499.99", "0"),
+        ("2500", "100"),
+        ("50000", "2000"),
+        ("200000", "6500"),
+        ("350000", "8000"),
+        ("500000", "8750"),
+        ("2000000", "12500"),
+        ("9000000", "12500"),
+    ],
+)
+def test_the_resale_right_of_austria(price: str, share: str) -> None:
+    """From 2,500 euros on: 4 % of the first 50,000, 3, 1 and 0.5 % of 150,000 more each, 0.25 % of the rest; 12,500 at most.
+
+    § 16b (1) and (2) UrhG, and the chamber of commerce on it ("Folgerecht", WKO); both read on 2026-11-26.
+    """
+    card = RateCard(country=Country.AT, scheme=TaxScheme.RESALE_RIGHT)
+    assert Decimal(share) == Decimal(price) - sold(price, card).proceeds
 
 
 def test_reverse_charge_leaves_the_tax_to_the_buyer() -> None:

@@ -104,9 +104,14 @@ def verdict(payment: Payment, named: Sequence[Open]) -> Verdict:
     return Verdict.SURE if fits else Verdict.DOUBTFUL
 
 
+def compact(number: str) -> str:
+    """Return the number of an account as machines write it: in capitals, without blanks and other marks."""
+    return re.sub("[^A-Z0-9]", "", number.upper())
+
+
 def account_fault(statement: Statement, iban: str | None) -> Fault | None:
     """Return the fault of a statement that is not surely of the house's account, which is None if nobody has said."""
-    others = {one.account for one in statement.payments if iban and one.account != iban}
+    others = {one.account for one in statement.payments if iban and compact(one.account) != compact(iban)}
     if "" in others:
         return Fault("no_iban", "must name its account by an IBAN, as the house has one")
     return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None

@@ -15,7 +15,7 @@ from xml.parsers import expat
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.kernel.texts import hidden_fault
-from saleroom.settlement.domain.banking import Payment, Statement
+from saleroom.settlement.domain.banking import Payment, Statement, compact
 
 FILE = "statement"
 BYTES_MAX = 4 * 1024 * 1024
@@ -110,7 +110,7 @@ def _statement(root: ET.Element) -> Statement:
     names = {"": space}
     payments, others = list[Payment](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
-        account = "".join(statement.findtext("Acct/Id/IBAN", "", names).split())
+        account = compact(statement.findtext("Acct/Id/IBAN", "", names))
         for entry in statement.iterfind("Ntry", names):
             found = list(_payments(entry, account, names))
             payments += found
