@@ -61,6 +61,19 @@ def test_a_sure_payment_is_taken_once(house: House) -> None:
     assert [] == banking.faults()
 
 
+def test_an_invoice_of_which_a_charge_was_given_up_is_paid_without_it(house: House) -> None:
+    """14.88 without the premium of 2.98 is 11.90, which pays it; the whole amount waits for a person."""
+    banking = Banking(house, 1)
+    paddle = banking.bidder()
+    banking.sell(paddle)
+    number, mark = banking.invoice(paddle), secrets.token_hex(8)
+    [invoice] = [one["document"] for one in banking.desk(paddle)["documents"]]
+    banking.cashier.json("POST", f"/documents/{invoice}/credit", json={"lines": [1], "reason": "A scratch."})
+    assert (1, 0, 1, 0, 0) == counts(banking.send(statement(credit("14.88", f"{number} {mark}"))))
+    assert (1, 1, 0, 0, 0) == counts(banking.send(statement(credit("11.90", f"{number} {mark}"))))
+    assert ("0.000", []) == (banking.desk(paddle)["owed"], banking.faults())
+
+
 def test_a_file_that_is_sent_by_many_at_once_is_one(house: House) -> None:
     """Six imports of one file at the same time take the payment once."""
     banking = Banking(house, 1)

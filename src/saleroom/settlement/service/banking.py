@@ -17,6 +17,7 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts as users
 from saleroom.kernel.errors import Contradiction, Invalid
 from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
 from saleroom.settlement.domain.bank_views import BankPaymentView, ImportedStatementView, ProposalView
@@ -36,7 +37,7 @@ from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_m
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.desk import balance, begin, find_buyer
 from saleroom.settlement.service.overdue import lift_if_paid
-from saleroom.settlement.storage import bank, journal
+from saleroom.settlement.storage import bank, documents, journal
 from saleroom.settlement.storage.bank import Received
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
@@ -105,9 +106,11 @@ def _take_sure(tx: Transaction, token: str, new: Sequence[tuple[int, Payment]], 
 
 
 def _open(tx: Transaction, sale: Sale, invoice: Issued, buyer: int) -> Open:
-    document = invoice.document
+    """Return an invoice as a payment may be for it: without the lines that credit notes have taken back."""
+    document, credited = invoice.document, documents.credited(tx, invoice.id)
+    gone = sum((line.total for place, line in enumerate(document.lines) if place in credited), ZERO)
     owed = balance(tx, sale, Account(Book.BUYERS, buyer))
-    return Open(number=document.number, currency=document.currency, due=document.due, owed=owed)
+    return Open(number=document.number, currency=document.currency, due=document.due - gone, owed=owed)
 
 
 def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -> int:
