@@ -27,7 +27,8 @@ from tests.faults.places import TrialDatabase
 from tests.faults.trial import ON_ALL, ON_SQLITE, ON_TWO
 from tests.patience import SECONDS_MAX
 from tests.settlement.camt import credit, statement
-from tests.settlement.settled_sales import PADDLES, SettledSale, faults_of, sold
+from tests.settlement.money_checks import faults_of
+from tests.settlement.sold_sales import PADDLES, SettledSale, sold
 
 POINTS = ("entry written", "number taken", "money decided", "money committed")
 """Where the house dies in turn, beside any other place."""
