@@ -30,7 +30,7 @@ from tests.log.test_store import store
 from tests.pictures import plain
 
 FEW = on_a_database(5)
-NEWEST = "0056"
+NEWEST = "0057"
 ADDED = {
     "cleared_at",
     "agent",

@@ -1,13 +1,13 @@
 """Ends of the journal: the last entry of each sale, so that one which is deleted is missed.
 
-Revision: 0056.
+Revision: 0057.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0056"
-down_revision = "0055"
+revision = "0057"
+down_revision = "0056"
 branch_labels = None
 depends_on = None
 
