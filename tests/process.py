@@ -17,7 +17,7 @@ import httpx
 import psutil
 
 from tests.forking import Program
-from tests.patience import SECONDS_MAX
+from tests.patience import SECONDS_MAX, pause_after
 
 PASSWORD = "correct horse"
 PROGRAM = Path(sys.executable).with_name("saleroom")
@@ -38,10 +38,11 @@ def environment(**settings: str) -> dict[str, str]:
 
 def wait_until(holds: Callable[[], bool], seconds: float = SECONDS_MAX) -> None:
     """Wait until `holds()`. Fails after `seconds`, which a busy machine does not need."""
-    deadline = time.monotonic() + seconds
+    start = time.monotonic()
     while not holds():
-        assert time.monotonic() < deadline, f"it did not come to hold within {seconds} s"
-        time.sleep(0.02)
+        waited = time.monotonic() - start
+        assert waited < seconds, f"it did not come to hold within {seconds} s"
+        time.sleep(pause_after(waited))
 
 
 @contextmanager
