@@ -4,6 +4,7 @@ These imports were the larger part of a house's start, and a fifth of the proces
 catalogues and documents that each house makes of the package's files were most of the rest.
 """
 
+import asyncio
 import atexit
 import copy
 import gc
@@ -16,8 +17,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from functools import cache
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -45,7 +47,8 @@ MODULES = (
 """What the commands of `saleroom` import when they run."""
 REQUEST_BYTES_MAX = 100_000
 SPAWNS = "SALEROOM_TEST_SPAWNS"
-"""The variable by which a house of several processes starts them as it does for people, and not as forks."""
+"""The variable by which a program starts processes as it does for people, and not as forks."""
+SALEROOM = [sys.executable, "-m", "saleroom"]
 
 
 class Program:
@@ -149,14 +152,53 @@ class _Worker(ForkProcess):
         """Serve, with no file and no signal handler of the parent."""
         kwargs: dict[str, Any] = self.__dict__["_kwargs"]
         process = kwargs["target"].__self__
-        own = {0, 1, 2, process.parent_conn.fileno(), process.child_conn.fileno()}
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in {int(file.name) for file in Path("/dev/fd").iterdir()} - own:
-            os.dup2(nothing, number)
-        for number in SIGNALS:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        _leave_the_parents(process.parent_conn.fileno(), process.child_conn.fileno())
         kwargs["sockets"] = copy.deepcopy(kwargs["sockets"])
         super().run()
+
+
+class _Popen(subprocess.Popen[Any]):
+    """A process of a program; `python -m saleroom` is a fork of the program, which is where `exec` would come otherwise."""
+
+    def __init__(self, args: Any, *rest: Any, **more: Any) -> None:
+        if list(args[:3]) == SALEROOM:
+            more["preexec_fn"] = partial(_become, args[3:], more["env"], more.get("preexec_fn"))
+        super().__init__(args, *rest, **more)
+
+
+def _become(arguments: Sequence[str], environment: Mapping[str, str], first: Callable[[], None] | None) -> NoReturn:
+    """Run `saleroom` in this process, which has its folder and its standard files, and end."""
+    code: object = 1
+    try:
+        if first is not None:
+            first()
+        _leave_the_parents()
+        asyncio.events._set_running_loop(None)
+        old_files = sys.stdin, sys.stdout, sys.stderr  # if they went, they would write what the parent has in them
+        sys.stdin, sys.stdout, sys.stderr = (open(number, mode, closefd=False) for number, mode in enumerate("rww"))  # noqa: SIM115  # numbers
+        _set_environment(environment)
+        sys.argv = ["saleroom", *arguments]
+        runpy.run_module("saleroom", run_name="__main__", alter_sys=True)
+        code = 0
+        del old_files
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:  # noqa: BLE001  # as the interpreter does
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 1)
+
+
+def _leave_the_parents(*kept: int) -> None:
+    """Lose the files of the parent but the standard ones and those `kept`, and its signal handlers."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in {int(file.name) for file in Path("/dev/fd").iterdir()} - {0, 1, 2, *kept}:
+        os.dup2(nothing, number)  # closed, the number could be another file's when an object of the parent closes it
+    signal.set_wakeup_fd(-1)
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def _attend(reports: socket.socket, request: bytes, files: Sequence[int]) -> NoReturn:
@@ -179,9 +221,7 @@ def _attend(reports: socket.socket, request: bytes, files: Sequence[int]) -> NoR
 
 def _run(arguments: list[str], folder: str, environment: dict[str, str], files: Sequence[int]) -> NoReturn:
     os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    time.tzset()
+    _set_environment(environment)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for number, file in zip((1, 2, 0), files, strict=False):
         os.dup2(file, number)
@@ -189,10 +229,17 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], files: 
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
     if SPAWNS not in os.environ:
         _subprocess.__dict__["spawn"] = SimpleNamespace(Process=_Worker)
+        subprocess.__dict__["Popen"] = _Popen
     sys.argv = arguments
     sys.path[0] = str(Path(arguments[0]).parent)
     runpy.run_path(arguments[0], run_name="__main__")
     sys.exit(0)
+
+
+def _set_environment(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
 
 
 if __name__ == "__main__":

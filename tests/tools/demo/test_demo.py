@@ -1,4 +1,7 @@
-"""`saleroom demo` as users run it: a process whose house is tested from outside."""
+"""`saleroom demo` as users run it: a process whose house is tested from outside.
+
+The commands that it runs are forks of it (tests/forking.py), but in `test_a_taken_port_is_refused`.
+"""
 
 import os
 import re
@@ -233,7 +236,7 @@ def test_a_taken_port_is_refused(tmp_path: Path, demos: list[Demo]) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        demos.append(Demo(tmp_path, "--port", str(port)))
+        demos.append(Demo(tmp_path, "--port", str(port), test_spawns="yes"))
         assert 1 == demos[0].process.wait(SECONDS_MAX)
     [line] = demos[0].errors().splitlines()
     assert f"port {port}" in line
