@@ -1,5 +1,6 @@
 """Houses as separate processes, and their clients over TCP."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,8 +13,12 @@ Visit = Callable[[ServeProcess], Client]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start houses in the test's folder; MQTT is off unless the test says otherwise."""
+def start(tmp_path: Path, sqlite_template: Path) -> Iterator[Start]:
+    """Start houses in the test's folder; MQTT is off unless the test says otherwise.
+
+    The usual database is there, with its tables: making them costs as much as the rest of a start.
+    """
+    shutil.copy(sqlite_template, tmp_path / "saleroom.db")
     houses: list[ServeProcess] = []
 
     def serve(*arguments: str, **settings: str) -> ServeProcess:

@@ -35,14 +35,14 @@ Ways = dict[str, str]
 
 
 @pytest.fixture
-def ways(request: pytest.FixtureRequest, bare_database_url: str, tmp_path: Path) -> Iterator[Ways]:
+def ways(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[Ways]:
     """The settings of a configuration: so many processes, directly on the database or through a pooler."""
     processes, pooled = request.param
-    settings = {"database": bare_database_url, "workers": str(processes), "load_key": LOAD_KEY}
+    settings = {"database": database_url, "workers": str(processes), "load_key": LOAD_KEY}
     if not pooled:
         yield settings
         return
-    pooler = PgBouncer(tmp_path, bare_database_url)
+    pooler = PgBouncer(tmp_path, database_url)
     pooler.start()
     yield settings | {"database": pooler.url, "database_pooler": "transaction"}
     pooler.kill()
@@ -58,9 +58,7 @@ def ways(request: pytest.FixtureRequest, bare_database_url: str, tmp_path: Path)
     ],
     indirect=True,
 )
-def test_many_clients_on_one_auction(
-    ways: Ways, bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
-) -> None:
+def test_many_clients_on_one_auction(ways: Ways, database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
     """32 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
 
     The rows show no violation, the log alone gives the stored auction, and MQTT tells every event in order, whichever
@@ -82,10 +80,10 @@ def test_many_clients_on_one_auction(
         subscriber.close()
         broker.kill()
     check_history(history, auction, accepted, least=TURNS)
-    asyncio.run(check_replay(bare_database_url, gid, auction))
+    asyncio.run(check_replay(database_url, gid, auction))
     # Delivery is at least once: a repeat comes after its first copy.
     assert list(range(1, auction["version"] + 1)) == list(dict.fromkeys(event["sequence"] for event in told))
-    assert [] == asyncio.run(in_database(bare_database_url, violations))
+    assert [] == asyncio.run(in_database(database_url, violations))
 
 
 @pytest.mark.parametrize(
@@ -97,18 +95,18 @@ def test_many_clients_on_one_auction(
     ],
     indirect=True,
 )
-def test_all_connections_ended_in_mid_storm(ways: Ways, bare_database_url: str, start: Start, visit: Visit) -> None:
+def test_all_connections_ended_in_mid_storm(ways: Ways, database_url: str, start: Start, visit: Visit) -> None:
     """The server ends all of the house's connections, several times in a storm: nothing is doubled, nothing is lost."""
     ended: list[int] = []
 
     async def end_all(storming: StormResult) -> None:
-        connection = await asyncpg.connect(bare_database_url)
+        connection = await asyncpg.connect(database_url)
         for _ in range(KILLS):
             await storming.more()
-            ended.append(await connection.fetchval(END_ALL, bare_database_url.split("/")[3].partition("?")[0]))
+            ended.append(await connection.fetchval(END_ALL, database_url.split("/")[3].partition("?")[0]))
         await connection.close()
 
-    outcome = _weather(start, visit, ways, bare_database_url, end_all)
+    outcome = _weather(start, visit, ways, database_url, end_all)
     assert KILLS == len([number for number in ended if number > 0])
     print(f"\n{sum(ended)} connections ended, {outcome.unavailable} x 503, {len(outcome.accepted)} bids")  # noqa: T201  # for -s
 
@@ -180,11 +178,9 @@ def test_a_bid_cut_off_at_its_commit(cut: Cut, kept: int, database_url: str, sta
 
 
 @POSTGRESQL
-def test_a_pooler_that_the_settings_do_not_name(
-    bare_database_url: str, tmp_path: Path, start: Start, visit: Visit
-) -> None:
+def test_a_pooler_that_the_settings_do_not_name(database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
     """Behind PgBouncer in transaction mode the house refuses to start without the setting, and names it; with it it starts."""
-    pooler = PgBouncer(tmp_path, bare_database_url)
+    pooler = PgBouncer(tmp_path, database_url)
     pooler.start()
     try:
         refused = saleroom(tmp_path, "serve", "--port", "0", database=pooler.url, mqtt="off")

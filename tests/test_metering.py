@@ -23,10 +23,10 @@ TOKEN = "a-token-for-prometheus"
 
 
 @pytest.fixture
-def measured(start: Start, bare_database_url: str, database_kind: str) -> ServeProcess:
+def measured(start: Start, database_url: str, database_kind: str) -> ServeProcess:
     """A house that shows its figures: one process on SQLite, two on PostgreSQL."""
     several = ("--workers", "2") if database_kind == "postgresql" else ()
-    return start(*several, database=bare_database_url, metrics_port=str(free_port()), test_spawns="yes")
+    return start(*several, database=database_url, metrics_port=str(free_port()), test_spawns="yes")
 
 
 def address(house: ServeProcess) -> str:
@@ -95,15 +95,13 @@ def test_the_figures_are_those_of_the_house(measured: ServeProcess, visit: Visit
         assert 12 == total(read(url), "saleroom_bids_total")
 
 
-def test_acts_on_the_block_are_counted(
-    start: Start, bare_database_url: str, database_kind: str, tmp_path: Path
-) -> None:
+def test_acts_on_the_block_are_counted(start: Start, database_url: str, database_kind: str, tmp_path: Path) -> None:
     """By kind and outcome, of all processes together, over HTTP and from the console; and how long those done took."""
     several = ("--workers", "2") if database_kind == "postgresql" else ()
-    house = start(*several, database=bare_database_url, metrics_port=str(free_port()), test_spawns="yes")
+    house = start(*several, database=database_url, metrics_port=str(free_port()), test_spawns="yes")
     url, anyone = address(house), Client(house.url)
     clerk = anyone.enter("clerk")
-    given = saleroom(tmp_path, "users", "role", "clerk", "auctioneer", database=bare_database_url)
+    given = saleroom(tmp_path, "users", "role", "clerk", "auctioneer", database=database_url)
     assert 0 == given.returncode, given.stderr
     sale = anyone.post("/sales", clerk, {"title": "An evening", "kind": "live", "startsAt": "2100-01-01T12:00:00Z"})[
         "gid"

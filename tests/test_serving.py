@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from saleroom import serving
-from tests.fixtures_database import _postgresql_database
+from tests.fixtures_database import Template, _postgresql_database
 from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, saleroom, wait_until
 
@@ -26,9 +26,9 @@ SPAWNED = {"test_spawns": "yes"}
 
 
 @pytest.fixture(scope="module")
-def shared(postgresql_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+def shared(postgresql_template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
     """A house of two processes for tests that leave it with two, as a start costs more than they do."""
-    with contextlib.contextmanager(_postgresql_database)(postgresql_server, "template0") as url:
+    with contextlib.contextmanager(_postgresql_database)(*postgresql_template) as url:
         house = ServeProcess(tmp_path_factory.mktemp("shared"), *TWO, database=url, **SPAWNED)
         try:
             yield house
@@ -80,9 +80,9 @@ class HurtHouse(ServeProcess):
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_a_worker_that_dies_at_the_start_is_replaced(bare_database_url: str, tmp_path: Path) -> None:
+def test_a_worker_that_dies_at_the_start_is_replaced(database_url: str, tmp_path: Path) -> None:
     """A house says that it serves once every worker does, also if one of them has had to be replaced."""
-    house = HurtHouse(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
+    house = HurtHouse(tmp_path, *TWO, database=database_url, **SPAWNED)
     try:
         wait_until(lambda: len(_listening(house)) == 2)
         assert 1 == house.output.count("saleroom serves on")
@@ -137,9 +137,9 @@ def _workers(house: ServeProcess) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -> None:
+def test_workers_end_with_their_parent(database_url: str, tmp_path: Path) -> None:
     """A parent that is killed leaves no worker behind: the port is free again for the next start."""
-    house = ServeProcess(tmp_path, *TWO, database=bare_database_url, **SPAWNED)
+    house = ServeProcess(tmp_path, *TWO, database=database_url, **SPAWNED)
     workers = _workers(house)
     try:
         assert 2 == len(workers)
@@ -147,7 +147,7 @@ def test_workers_end_with_their_parent(bare_database_url: str, tmp_path: Path) -
         gone, alive = psutil.wait_procs(workers, timeout=SECONDS_MAX)
         assert (2, 0) == (len(gone), len(alive))
         port = int(house.url.rpartition(":")[2])
-        again = ServeProcess(tmp_path, "--mqtt", "off", "--port", str(port), database=bare_database_url)
+        again = ServeProcess(tmp_path, "--mqtt", "off", "--port", str(port), database=database_url)
         assert 0 == again.terminate()
     finally:
         for worker in workers:

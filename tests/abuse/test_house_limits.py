@@ -25,12 +25,12 @@ LIMITS = {
 
 
 @pytest.fixture
-def processes(database_kind: str, bare_database_url: str, tmp_path: Path) -> Iterator[list[ServeProcess]]:
+def processes(database_kind: str, database_url: str, tmp_path: Path) -> Iterator[list[ServeProcess]]:
     """Two processes on one database: workers of one house on PostgreSQL, two houses on SQLite."""
     several = ("--workers", "2") if database_kind == "postgresql" else ()
-    houses = [ServeProcess(tmp_path, *several, database=bare_database_url, test_spawns="yes", **LIMITS)]
+    houses = [ServeProcess(tmp_path, *several, database=database_url, test_spawns="yes", **LIMITS)]
     if database_kind == "sqlite":
-        houses.append(ServeProcess(tmp_path, database=bare_database_url, **LIMITS))
+        houses.append(ServeProcess(tmp_path, database=database_url, **LIMITS))
     yield houses
     for house in houses:
         house.kill()

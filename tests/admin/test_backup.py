@@ -18,7 +18,7 @@ from saleroom.cli import main
 from saleroom.storage import backup as storage
 from saleroom.storage.files import publish
 from tests.admin import furnished
-from tests.fixtures_database import _postgresql_database
+from tests.fixtures_database import Orders, _postgresql_database
 from tests.fixtures_process import Start, Visit
 from tests.needs import need
 from tests.patience import SECONDS_MAX
@@ -281,12 +281,12 @@ except DatabaseUnavailable as error:
 
 
 @POSTGRESQL
-def test_postgresql_has_its_own_tools(database_url: str, postgresql_server: str, tmp_path: Path, capfd: Say) -> None:
+def test_postgresql_has_its_own_tools(database_url: str, postgresql_orders: Orders, tmp_path: Path, capfd: Say) -> None:
     """On PostgreSQL both commands print PostgreSQL's own, without the password. Those restore the whole house."""
     gid = furnished.furnish(database_url)
     dump, heads = str(tmp_path / "house.dump"), tmp_path / "a.ndjson"
     assert 0 == main(["export", str(heads), "--database", database_url])
-    for new in _postgresql_database(postgresql_server, "template0"):
+    for new in _postgresql_database(postgresql_orders, "template0"):
         for command, url in (("backup", database_url), ("restore", new)):
             capfd.readouterr()
             assert 2 == main([command, dump, "--database", url])

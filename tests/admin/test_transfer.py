@@ -41,7 +41,7 @@ def empty(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) ->
     if database_kind == "postgresql":
         yield f"sqlite:///{tmp_path}/other.db"
     else:
-        yield from _postgresql_database(request.getfixturevalue("postgresql_server"), "template0")
+        yield from _postgresql_database(request.getfixturevalue("postgresql_orders"), "template0")
 
 
 @pytest.fixture(scope="module")

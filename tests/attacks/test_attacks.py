@@ -9,7 +9,7 @@ from tests.attacks.__main__ import ATTACKS, served
 from tests.attacks.inputs import end_during_scans
 from tests.attacks.table import Attack
 from tests.attacks.target import ON, Target, attacked
-from tests.fixtures_database import _postgresql_database
+from tests.fixtures_database import Template, _postgresql_database
 
 ON_SQLITE_ONLY = (
     "a desk full of forged bids",
@@ -29,11 +29,11 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def targets(postgresql_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
+def targets(postgresql_template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
     """A served house on each database, for all attacks."""
     folder = tmp_path_factory.mktemp("attacked")
     with (
-        contextmanager(_postgresql_database)(postgresql_server, "template0") as url,
+        contextmanager(_postgresql_database)(*postgresql_template) as url,
         served("sqlite") as sqlite,
         attacked("postgresql", url, folder) as postgresql,
     ):
