@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from saleroom.admin.person_export import archive, parts
 from saleroom.areas import TABLES
 from saleroom.compose import ENDPOINTS
 from saleroom.storage.database import Transaction
+from tests import fixtures_house
 from tests.admin.furnished import TOKENS, asked, furnish
 from tests.fixtures_house import settings_for
 from tests.page_routes import page_routes
@@ -47,10 +49,19 @@ def read(url: str, name: str) -> dict[str, Any]:
         }
 
 
-def test_a_person_gets_all_that_is_theirs(database_url: str) -> None:
+@pytest.fixture(scope="module")
+def furnished_url(
+    house_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The URL of a furnished house on each database, which no test changes."""
+    for url in fixtures_house._urls(house_kind, request, tmp_path_factory.mktemp("furnished")):
+        furnish(url)
+        yield url
+
+
+def test_a_person_gets_all_that_is_theirs(furnished_url: str) -> None:
     """The archive has lots, bids with their limits, photos, questions, lists and notices of its person."""
-    furnish(database_url)
-    ada, ben, cyd = (read(database_url, name) for name in ("ada", "ben", "cyd"))
+    ada, ben, cyd = (read(furnished_url, name) for name in ("ada", "ben", "cyd"))
     assert [("ada", "member")] == [(one["username"], one["role"]) for one in ada["account.json"]]
     assert len(ada["lots.json"]) > 3
     assert {"1000.000", "300.000"} <= {one["maximum"] for one in ben["bids.json"]}
@@ -69,10 +80,9 @@ def test_a_person_gets_all_that_is_theirs(database_url: str) -> None:
             assert name in ada["README.txt"].decode(), name
 
 
-def test_it_has_no_secret_and_nobody_else(database_url: str) -> None:
+def test_it_has_no_secret_and_nobody_else(furnished_url: str) -> None:
     """No digest, token, seed or limit of another is in an archive, and no name of another person."""
-    furnish(database_url)
-    ada = read(database_url, "ada")
+    ada = read(furnished_url, "ada")
     text = json.dumps({name: value for name, value in ada.items() if name.endswith(".json")})
     for secret in (*TOKENS.values(), "password_digest", '"token"', '"seed"', "ben", "0171 123", "xn--bcher"):
         assert secret not in text, secret
@@ -86,30 +96,27 @@ def test_what_it_says_of_pages_and_addresses_is_so() -> None:
     assert {*found} <= {path.replace("{gid}", "GID") for path in paths}
 
 
-def test_every_table_about_people_is_in_it(database_url: str) -> None:
+def test_every_table_about_people_is_in_it(furnished_url: str) -> None:
     """Each table that refers to a user is in the archive, or named here with the reason why not."""
-    furnish(database_url)
-    inside = {part.key.table.name for part in asked(database_url, lambda tx: parts(tx, 1))}
+    inside = {part.key.table.name for part in asked(furnished_url, lambda tx: parts(tx, 1))}
     referring = {
         key.parent.table.name for table in TABLES.tables for key in table.foreign_keys if key.references(users)
     }
     assert referring - NOT_PERSONAL <= inside | {"mail_links"}
 
 
-def test_many_rows_come_by_pages(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_come_by_pages(furnished_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are the same, and each is there once, however few are read at a time."""
-    furnish(database_url)
-    whole = read(database_url, "ada")
+    whole = read(furnished_url, "ada")
     monkeypatch.setattr(person_export, "ROWS_AT_ONCE", 1)
-    paged = read(database_url, "ada")
+    paged = read(furnished_url, "ada")
     assert whole.keys() == paged.keys()
     assert all(whole[name] == paged[name] for name in whole if name.endswith(".json"))
 
 
-def test_the_command_writes_a_file_that_only_its_owner_reads(database_url: str, tmp_path: Path) -> None:
+def test_the_command_writes_a_file_that_only_its_owner_reads(furnished_url: str, tmp_path: Path) -> None:
     """The file appears whole and private, is not replaced unasked, and there is none for nobody."""
-    furnish(database_url)
-    settings = settings_for(database_url)
+    settings = settings_for(furnished_url)
     file = tmp_path / "ada.zip"
     assert person_export.export(settings, "ADA", file, force=False).startswith("Exported ada: ")
     assert 0o600 == file.stat().st_mode & 0o777

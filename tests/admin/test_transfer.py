@@ -7,6 +7,7 @@ import io
 import json
 import random
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -228,18 +229,30 @@ BROKEN: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_file_imports_nothing(how: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:
+def test_a_broken_file_imports_nothing(
+    how: str, exported: list[bytes], sqlite_template: Path, tmp_path: Path, capfd: Say
+) -> None:
     """A file that is cut off, changed, foreign or forged is refused in a line with the place, and nothing is imported."""
     mangle, reason = BROKEN[how]
     file = tmp_path / "house.ndjson"
     file.write_bytes(b"".join(mangle(exported)))
-    url = f"sqlite:///{tmp_path}/new.db"
+    url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'new.db')}"
     assert 1 == main(["import", str(file), "--database", url])
     output = capfd.readouterr().err
     assert ("saleroom: nothing is imported: ", 1) == (output[:31], len(output.splitlines()))
     assert reason in output
     assert output.removesuffix("\n").isprintable()
     assert "argon" not in output, "nor is anything of it repeated"
+    assert furnished.counted(f"sqlite:///{sqlite_template}") == furnished.counted(url)
+
+
+@pytest.mark.parametrize("how", ["cut off", "another price"])
+def test_a_broken_file_makes_no_tables(how: str, exported: list[bytes], tmp_path: Path) -> None:
+    """If there is no house yet, a file that is refused makes none."""
+    mangle, _ = BROKEN[how]
+    (tmp_path / "house.ndjson").write_bytes(b"".join(mangle(exported)))
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert 1 == main(["import", str(tmp_path / "house.ndjson"), "--database", url])
     assert [] == asyncio.run(tables_of(url))
 
 
