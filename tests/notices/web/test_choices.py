@@ -9,9 +9,11 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
+from saleroom.areas import AREAS
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.notices.domain.kinds import KINDS, OF_LOTS
 from saleroom.notices.service.unsubscribing import stop_token
+from saleroom.notices.web.words import TITLES, UNCHOSEN_TITLES
 from saleroom.storage import secrets
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, ServeHouse
@@ -123,6 +125,12 @@ def test_a_house_to_look_at_shows_its_mails(serve_house: ServeHouse) -> None:
 def test_other_houses_show_no_mails(house: House) -> None:
     """Where mails are sent, or none are, nobody can read them."""
     assert [404, 404] == [house.plain.get(path).status_code for path in ("/mails", "/mails/1")]
+
+
+def test_the_outbox_has_a_title_for_each_kind_of_mail() -> None:
+    """Staff read of each kind in their language, not its name in the code."""
+    named = {kind.name for area in AREAS for kind in area.mails}
+    assert named | set(OF_LOTS) == {**TITLES, **UNCHOSEN_TITLES}.keys()
 
 
 def test_staff_see_the_outbox_and_send_again(come: Come, house: House) -> None:

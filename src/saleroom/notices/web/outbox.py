@@ -15,7 +15,7 @@ from saleroom.notices.domain.errors import UnknownWord
 from saleroom.notices.service import record
 from saleroom.notices.service.record import Page
 from saleroom.notices.services import NoticeServices
-from saleroom.notices.web.words import STATES, TITLES
+from saleroom.notices.web.words import STATES, TITLES, UNCHOSEN_TITLES
 from saleroom.outbox.message import State
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to
@@ -53,7 +53,7 @@ class OutboxPages:
             "state": state,
             "states": {one: language.gettext(STATES[one]) for one in State},
             "again": frozenset({State.WAITING, State.GIVEN_UP}),
-            "titles": {kind: language.gettext(title) for kind, title in TITLES.items()},
+            "titles": {kind: language.gettext(title) for kind, title in {**TITLES, **UNCHOSEN_TITLES}.items()},
             "words": found.words,
         }
         return self._site.page(request, "outbox.html", viewer, context)

@@ -189,6 +189,26 @@ TITLES: Mapping[str, str] = {
     "offer": N_("The house offers me a lot that was not sold"),
 }
 """Each kind of word where people choose: also those about money, which are mails of their own."""
+
+UNCHOSEN_TITLES: Mapping[str, str] = {
+    "verification": N_("A link to verify an address"),
+    "reset": N_("A link to set a new password"),
+    "invitation": N_("An invitation"),
+    "password_changed": N_("The password was changed"),
+    "new_login": N_("A new login"),
+    "address_changed": N_("The mail address was changed"),
+    "codes_off": N_("One-time codes were switched off"),
+    "passkey_added": N_("A passkey was added"),
+    "passkey_removed": N_("A passkey was removed"),
+    "sanction": N_("A warning, a suspension or a ban"),
+    "bar_lifted": N_("The end of a suspension or a ban"),
+    "seller_approved": N_("The right to sell"),
+    "erased": N_("The account was erased"),
+    "registration_decided": N_("The decision on a registration for a sale"),
+    "webhook_off": N_("A webhook was switched off"),
+}
+"""Each kind of mail that is sent whatever people chose, by the name that the outbox shows."""
+
 NEXT_BID = N_("The price is %(price)s now; the next bid is %(minimum)s or more.")
 NO_BID = N_("Nobody has bid yet; the first bid is %(minimum)s or more.")
 ENDS = N_("It ends on %(ends)s.")
