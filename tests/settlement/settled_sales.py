@@ -170,7 +170,7 @@ async def _all(chosen: argparse.Namespace) -> int:
                 sale, found = await settle(database, seed, chosen.lots, chosen.acts, every=max(chosen.acts // 10, 1))
             finally:
                 await database.close()
-        print(f"seed {seed}: {chosen.lots} lots in {sale.currency}, {dict(sale.done)}", *found, sep="\n  ")  # noqa: T201
+        print(f"seed {seed}: {chosen.lots} lots in {sale.currency}, {dict(sale.done)}", *found, sep="\n  ")  # noqa: T201  # it is a command
         if found:
             return 1
     return 0
