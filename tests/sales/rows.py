@@ -6,11 +6,12 @@ from typing import Any
 from msgspec import structs
 from sqlalchemy import insert
 
+from saleroom.bidding.domain.bidding import place_bid
 from saleroom.bidding.domain.events import Channel
-from saleroom.bidding.service.recording import begin_ledger
+from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.bidding.storage import photos
 from saleroom.kernel.parties import Party
-from saleroom.sales.domain.book import Entered
+from saleroom.sales.domain.book import Entered, request
 from saleroom.sales.domain.events import LevelSet, PledgeMade
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.domain.needs import Need, Pledge
@@ -61,8 +62,15 @@ def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: in
     sale = sales.record(tx, sale, [LevelSet(**which), PledgeMade(**which, pledge=1, total="50.000", pledges=1)])
     printed = {"lot_id": lots.of_sale(tx, sale.id)[0].id, "digest": "5a" * 16, "printed_at": now}
     tx.execute(insert(lot_prints), printed)
-    book.add(tx, next(iter(auctions.values())), Entered(1, eur("500")), owner.id, now)
     return sale
+
+
+def enter_in_book(tx: Transaction, sale: Sale, bidder: Party, clerk: Party) -> None:
+    """Let `clerk` enter an absentee bid of `bidder` on the first lot of a published sale."""
+    now, maximum = tx.now(), eur("500")
+    [auction] = lots.lock_auctions(tx, lots.of_sale(tx, sale.id)[:1]).values()
+    advance(tx, auction, place_bid(auction, bidder, request(maximum), now))
+    book.add(tx, auction.id, Entered(1, maximum), clerk.id, now)
 
 
 def admit(tx: Transaction, sale: Sale, user: Party, said: str) -> None:
