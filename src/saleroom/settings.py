@@ -127,13 +127,11 @@ def explain(name: str) -> str:
 def shown_default(name: str) -> str:
     """Return a setting's default as a user would write it."""
     default: Any = Settings.model_fields[name].default
-    return (
-        "none"
-        if default is None or default == ()
-        else str(default).lower()
-        if isinstance(default, bool)
-        else str(default)
-    )
+    if default is None or default == ():
+        return "none"
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:

@@ -49,6 +49,9 @@ from saleroom.sales.storage.tables import consignors, participants, pledges, sal
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.offer_tables import offers
+from saleroom.settlement.storage.pickup_tables import pickups
+from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_postings
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
@@ -65,6 +68,7 @@ LEFT_OUT = {
     "letter": "tells how much the house has written to others",
     "head": "in the ledger",
     "by_id": "which of the staff it was",
+    "undone_by_id": "which of the staff it was",
     "ended_by_id": "which of the staff it was",
     "owner_id": "the person",
     "author_id": "the person",
@@ -107,6 +111,9 @@ participants.json   your registrations for sales, with paddle, limit and what yo
 pledges.json        what you have pledged in sales
 documents.json      invoices, statements and credit notes that were issued to you
 journal_postings.json  what the accounts of sales say of you as a buyer: what you owed and paid
+reminders.json      reminders of your invoices that were not paid
+pickups.json        lots that you have bought and that were handed out, and to whom
+offers.json         lots that the house has offered to you after a sale
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
@@ -193,6 +200,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
     """Return the files of a user's archive."""
     given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
     lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
+    issued = select(documents.c.id).where(documents.c.user_id == user_id)
     consigned = select(consignors.c.id).where(consignors.c.user_id == user_id)
     return [
         Part("account", users.c.id, users.c.id == user_id),
@@ -220,6 +228,9 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
         Part("documents", documents.c.id, documents.c.user_id == user_id),
         Part("journal_postings", journal_postings.c.id, journal_postings.c.user_id == user_id),
+        Part("reminders", reminders.c.id, reminders.c.document_id.in_(issued)),
+        Part("pickups", pickups.c.id, pickups.c.user_id == user_id),
+        Part("offers", offers.c.id, offers.c.user_id == user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),

@@ -46,7 +46,7 @@ MAKE = Form(
     ),
 )
 ANSWER = Form(
-    name="OfferAnswer",
+    name="OfferReply",
     example={"accepted": True},
     fields=(
         Field(
