@@ -229,6 +229,7 @@ async def test_a_new_auction_wakes_the_closer(
         await until(lambda: closed == [gid], "the close")
     finally:
         running.cancel()
+        await asyncio.wait([running])
     [event] = [one for one in await logged(database, gid) if isinstance(one, AuctionClosed)]
     assert end == event.at
 
@@ -259,6 +260,7 @@ async def test_a_storm_of_soft_closes_does_not_wake_the_closer(
             await bid(database, (bob if number % 2 else cy).bids(gid, str(number * 100_000)))
     finally:
         running.cancel()
+        await asyncio.wait([running])
     assert 100 == sum(isinstance(one, AuctionExtended) for one in await logged(database, gid))
     heartbeats = (asyncio.get_running_loop().time() - began) // closing.HEARTBEAT_SECONDS
     assert len(rounds) <= 1 + heartbeats
@@ -296,6 +298,7 @@ async def test_a_commit_during_a_look_is_no_reason_for_another(
         await until(lambda: len(looks) == 2, "another look")
     finally:
         running.cancel()
+        await asyncio.wait([running])
 
 
 async def test_auctions_due_soon_are_read_ahead(open_database: OpenDatabase) -> None:
@@ -310,4 +313,5 @@ async def test_auctions_due_soon_are_read_ahead(open_database: OpenDatabase) -> 
         await until(lambda: here.cache[auctions.AUCTIONS].get(ids[0]) is not None, "the first auction in the cache")
     finally:
         running.cancel()
+        await asyncio.wait([running])
     assert here.cache[auctions.AUCTIONS].get(ids[1]) is None
