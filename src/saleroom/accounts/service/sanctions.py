@@ -83,7 +83,7 @@ def pardon(tx: Transaction, username: str, reason: str) -> Standing:
 def strike(tx: Transaction, user_id: int, subject: str, reason: str, most: int, by: Account | None) -> bool:
     """Give a user a strike, and ban them if they have `most` now (0 for never); return whether that was so.
 
-    `subject` is what they did not pay. The caller has refused those without the right. Staff are not banned by it, nor anyone
+    `subject` is what they did not pay. The caller checks the right first. Staff are not banned by it, nor anyone
     who is barred already.
     """
     accounts.lock_user(tx, user_id)
@@ -101,7 +101,7 @@ def strike(tx: Transaction, user_id: int, subject: str, reason: str, most: int, 
 
 
 def forgive(tx: Transaction, by: Account, user_id: int, subject: str, reason: str) -> bool:
-    """Forgive a strike; False if there is none. The caller has refused those without the right."""
+    """Forgive a strike. Return whether there was one. The caller checks the right first."""
     accounts.lock_user(tx, user_id)
     if not rows.forgive(tx, user_id, subject, by.id, tx.now(), reason):
         return False

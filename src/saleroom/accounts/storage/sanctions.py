@@ -81,7 +81,7 @@ def strikes(tx: Transaction, user_ids: Collection[int]) -> dict[int, int]:
 
 
 def forgive(tx: Transaction, user_id: int, subject: str, by_id: int, now: datetime, reason: str) -> bool:
-    """Forgive the strike of a user for a subject; False if there is none."""
+    """Forgive the strike that a user has for a subject. Return whether there was one."""
     mine = update(sanctions).where(sanctions.c.user_id == user_id, sanctions.c.subject == subject, *_STANDS)
     return tx.execute(mine.values(ended_at=now, ended_by_id=by_id, ended_reason=reason)).rowcount > 0
 

@@ -233,7 +233,7 @@ def _ladder(increment: str) -> Ladder:
 
 
 def _auction(values: Row[Any]) -> Auction:
-    # A row finds each column by its name anew, which takes as long as all the rest.
+    # `Row` searches its columns at each access by name, which takes as long as the rest of this function.
     row = dict(zip(_NAMES, values, strict=True))
     leader = row["current_bidder_id"]
     return Auction(

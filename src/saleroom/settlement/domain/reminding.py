@@ -16,8 +16,8 @@ class Calendar(Struct, frozen=True, kw_only=True):
     """What the house does about invoices that are not paid.
 
     An invoice without a day of its own is due `due_days` after it was issued. A reminder goes out on each of the days after
-    that, `reminder_days`, and a strike is given on the last, `strike_day`; None for no strikes. Whoever has `strikes_max`
-    strikes is banned; 0 bans nobody.
+    that, `reminder_days`, and a strike is given on the last, `strike_day`; None for no strikes. A user with
+    `strikes_max` strikes is banned; 0 bans nobody.
     """
 
     due_days: int = 14
