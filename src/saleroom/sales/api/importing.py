@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,7 @@ from saleroom.sales.services import SaleServices
 
 BYTES_MAX = sheets.BYTES_MAX + ARCHIVE_BYTES_MAX + 64 * 1024
 NDJSON = "application/x-ndjson"
+T = TypeVar("T")
 _READ = {"catalogue": exporting.catalogue, "results": exporting.results, "pledges": exporting.given}
 _PHOTOS_SHOWN = (PhotoEffect.NEW, PhotoEffect.REPLACED)
 
@@ -111,36 +112,53 @@ async def import_catalogue(call: Call[SaleServices]) -> Response:
 
 async def import_with_progress(call: Call[SaleServices]) -> Response:
     """POST /sales/{gid}/import.ndjson. Refusals that come before the first photo is made are answered as such."""
+
+    def work(tell: Tell) -> Coroutine[Any, Any, Report]:
+        return imported(call.services, call.request, call.token, call.identifier, tell=tell)
+
+    async def last(done: Awaitable[Report]) -> object:
+        try:
+            return view(await done, dry_run=False)
+        except Refusal as refused:
+            return body_of(refused)
+
+    return await in_lines(work, last)
+
+
+async def in_lines(
+    work: Callable[[Tell], Coroutine[Any, Any, T]], last: Callable[[Awaitable[T]], Awaitable[object]]
+) -> Response:
+    """Return an answer of lines: how many photos are made, after each, and then what `last` makes of the result of `work`.
+
+    The answer begins after `work` has read the form: a streaming answer looks out for the end of the connection, and would take
+    pieces of a form that still comes. Raises what `work` raises before the first photo is made.
+    """
     told: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
 
     def tell(done: int, total: int) -> None:
         told.put_nowait((done, total))
 
-    work = asyncio.create_task(imported(call.services, call.request, call.token, call.identifier, tell=tell))
-    work.add_done_callback(lambda done: told.put_nowait(None))
+    task = asyncio.create_task(work(tell))
+    task.add_done_callback(lambda done: told.put_nowait(None))
     try:
         first = await told.get()
     except asyncio.CancelledError:
-        work.cancel()
+        task.cancel()
         raise
     if first is None:
-        await work
-    return StreamingResponse(_progress(work, told, first), media_type=NDJSON, headers={"Cache-Control": "no-store"})
+        await task
 
-
-async def _progress(
-    work: asyncio.Task[Report], told: asyncio.Queue[tuple[int, int] | None], at: tuple[int, int] | None
-) -> AsyncIterator[bytes]:
-    try:
-        while at is not None:
-            yield _line({"photos": at[0], "of": at[1]})
-            at = await told.get()
+    async def lines() -> AsyncIterator[bytes]:
+        at = first
         try:
-            yield _line(view(await work, dry_run=False))
-        except Refusal as refused:
-            yield _line(body_of(refused))
-    finally:
-        work.cancel()
+            while at is not None:
+                yield _line({"photos": at[0], "of": at[1]})
+                at = await told.get()
+            yield _line(await last(task))
+        finally:
+            task.cancel()
+
+    return StreamingResponse(lines(), media_type=NDJSON, headers={"Cache-Control": "no-store"})
 
 
 async def imported(

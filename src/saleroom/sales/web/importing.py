@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable
 
-import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from saleroom.http.requests import HEADERS, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
-from saleroom.sales.api.importing import NDJSON, exported, imported
+from saleroom.sales.api.importing import NDJSON, exported, imported, in_lines
 from saleroom.sales.domain.columns import HEADINGS, Column
 from saleroom.sales.domain.importing import Effect, RowPlan, Value
 from saleroom.sales.domain.photo_files import PhotoEffect
 from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.importer import Tell, tell_nobody
 from saleroom.sales.service.importing import Report, sale_to_read
 from saleroom.sales.services import SaleServices
 from saleroom.site.language import Language
@@ -61,7 +60,8 @@ class ImportPages:
         The script of the page asks for lines: how many photos are made, and at last the page.
         """
         if NDJSON in request.headers.get("accept", ""):
-            return StreamingResponse(self._lines(request), media_type=NDJSON, headers={"Cache-Control": "no-store"})
+            whole = _uncompressed(request)
+            return await in_lines(lambda tell: self._outcome(whole, tell), _last)
         return await self._outcome(request)
 
     async def download(self, request: Request) -> Response:
@@ -74,13 +74,8 @@ class ImportPages:
         except Unauthenticated:
             return self._site.to_log_in(request)
 
-    async def _outcome(self, request: Request, told: asyncio.Queue[tuple[int, int] | None] | None = None) -> Response:
+    async def _outcome(self, request: Request, tell: Tell = tell_nobody) -> Response:
         gid, does = request.path_params["gid"], request.query_params.get("do") == "import"
-
-        def tell(done: int, total: int) -> None:
-            if told is not None:
-                told.put_nowait((done, total))
-
         token = session_token(request) or ""
         try:
             report = await imported(self._services, request, token, gid, dry_run=not does, tell=tell)
@@ -89,20 +84,6 @@ class ImportPages:
         except Refusal as refused:
             return await self._page(request, refused=refused)
         return await self._page(request, report=report, is_done=does)
-
-    async def _lines(self, request: Request) -> AsyncIterator[bytes]:
-        told: asyncio.Queue[tuple[int, int] | None] = asyncio.Queue()
-        work = asyncio.create_task(self._outcome(_uncompressed(request), told))
-        work.add_done_callback(lambda done: told.put_nowait(None))
-        try:
-            while (at := await told.get()) is not None:
-                yield msgspec.json.encode({"photos": at[0], "of": at[1]}) + b"\n"
-            answer = await work
-            where = answer.headers.get("location")
-            last = {"location": where} if where else {"html": bytes(answer.body).decode()}
-            yield msgspec.json.encode(last) + b"\n"
-        finally:
-            work.cancel()
 
     async def _page(
         self, request: Request, report: Report | None = None, *, is_done: bool = False, refused: Refusal | None = None
@@ -147,6 +128,13 @@ class ImportPages:
             of_form = where in ("body", "catalogue", "photos")
             found.append((row[1], row[2], text) if row else ("", "" if of_form else where, text))
         return found if isinstance(refused, Invalid) else []
+
+
+async def _last(answer: Awaitable[Response]) -> object:
+    """Return the last line for the script of the page: where to go, or the page."""
+    made = await answer
+    where = made.headers.get("location")
+    return {"location": where} if where else {"html": bytes(made.body).decode()}
 
 
 def _uncompressed(request: Request) -> Request:

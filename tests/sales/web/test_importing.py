@@ -1,0 +1,44 @@
+"""The import of a catalogue over a slow line: the form comes in pieces, the answer in lines."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from tests.fixtures_house import House
+from tests.sales.api.evening import with_lots
+from tests.site.visitor import Visitor
+
+LOTS = 1_000
+SHEET = "Label;Title;Starting price\r\n" + "".join(f"{number};Clock;100\r\n" for number in range(1, LOTS + 1))
+
+
+def slowly(body: bytes) -> Iterator[bytes]:
+    """Yield a body in pieces, each some time after the one before."""
+    for start in range(0, len(body), 2_000):
+        yield body[start : start + 2_000]
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("path", ["/admin/sales/{gid}/import?do=check", "/sales/{gid}/import.ndjson"])
+def test_a_form_that_comes_in_pieces_is_read_whole(sqlite_house: House, path: str) -> None:
+    """The answer of lines takes no piece of the form away from its reader."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 0)
+    visitor = Visitor(sqlite_house, staff, **{"X-Requested-With": "test"})
+    form = visitor.page(f"/admin/sales/{gid}/import")
+    token = next(one["value"] for one in form.elements if one.attributes.get("name") == "csrfToken")
+    request = visitor.http.build_request(
+        "POST",
+        path.format(gid=gid),
+        data={"csrfToken": token} if "admin" in path else {},
+        files={"catalogue": ("lots.csv", SHEET.encode())},
+        headers={"Accept": "application/x-ndjson", "Authorization": f"Bearer {staff.token}"},
+    )
+    headers = {name: request.headers[name] for name in ("accept", "authorization", "content-type", "content-length")}
+    answer = visitor.http.post(str(request.url), content=slowly(request.read()), headers=headers)
+    assert 200 == answer.status_code, answer.text
+    last = json.loads(answer.text.splitlines()[-1])
+    assert f"{LOTS} new" in last["html"] if "admin" in path else LOTS == last["new"], last
