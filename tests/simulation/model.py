@@ -293,8 +293,8 @@ class Model:
                 standing.do(Outage(micros(before)), now)
         earliest = {} if self.sale is None else self.sale.earliest_ends()
         for gid, standing in self.auctions.items():
-            end = earliest.get(gid, 0)
-            if end > micros(now) and _due(standing.oracle, micros(now)):
+            end = earliest.get(gid)
+            if end is not None and end > micros(now) and _due(standing.oracle, micros(now)):
                 standing.play(partial(follow, end), now)
             else:
                 standing.do(Settle(), now)
