@@ -21,6 +21,7 @@ class Evening:
     """A live sale of three lots with the paddles 12 and 20, and whoever runs it."""
 
     def __init__(self, house: House, enter: Enter, **terms: Any) -> None:
+        self.house = house
         self.staff = house.staff(Role.AUCTIONEER)
         self.clerk = house.staff(Role.CLERK)
         self.enter = enter
@@ -312,3 +313,66 @@ def test_both_pages_fit_a_phone(evening: Evening, locale: str) -> None:
     expect(slot(page, "leader")).to_contain_text("12")
     assert {} == broken_rules(page)
     assert 360 == page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_b_pauses_the_sale_and_lets_it_go_on(evening: Evening) -> None:
+    """B asks, only Y does it; other acts are refused at once, and the hall, a bidder and the auctioneer see the pause."""
+    page = evening.console()
+    press(page, "b")
+    expect(page.locator("#trouble")).to_have_text("Only a sale that runs can stand still.")
+    press(page, "Enter", "1", "2", "Enter")
+    settled(page)
+    bidder = evening.house.newcomer()
+    bidder.json("PUT", f"/sales/{evening.gid}/registration")
+    pages = {
+        path: evening.enter(user).page
+        for path, user in (("screen", None), ("live", bidder), ("auctioneer", evening.clerk))
+    }
+    for path, one in pages.items():
+        one.goto(f"/sales/{evening.gid}/{path}")
+    expect(pages["live"].locator("#ask-now button")).to_be_visible()
+
+    press(page, "b", "Enter")  # the keys of a routine lot: Enter goes back
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    settled(page)
+    press(page, "b", "h", "Escape")
+    assert "running" == evening.block()["status"]
+
+    press(page, "b", "y")
+    expect(page.locator("#done")).to_have_text("The sale stands still. B lets it go on.")
+    expect(slot(page, "stage")).to_have_text("The sale stands still.")
+    expect(slot(page, "pauseKey")).to_have_text("Let the sale go on")
+    expect(pages["screen"].locator(".pause")).to_have_text("Pause")
+    expect(pages["live"].locator(".pause")).to_have_text("Pause")
+    expect(pages["live"].locator("#ask-now button")).to_have_count(0)
+    expect(slot(pages["auctioneer"], "stage")).to_have_text("The sale stands still.")
+    assert {} == broken_rules(page)
+
+    posted = len(evening.posted)
+    press(page, "2", "0", "Enter", "h")
+    expect(page.locator("#trouble")).to_have_text("Not done: the sale stands still. B lets it go on.")
+    assert posted == len(evening.posted), "nothing was sent"
+    press(page, "b")
+    expect(page.get_by_role("dialog", name="Let the sale go on?")).to_be_visible()
+    press(page, "y", "2", "0", "Enter")  # the bid waits until the house has answered
+    settled(page)
+    expect(slot(page, "leader")).to_have_text("paddle 20")
+    expect(pages["live"].locator("#ask-now button")).to_be_visible()
+    assert ("running", ["11.000", "10.000"]) == (evening.block()["status"], evening.events())
+
+
+def test_a_pause_by_somebody_else_is_seen_at_once(evening: Evening) -> None:
+    """The page says it and refuses acts; a dialog that asks for what another has done by then does nothing twice."""
+    page = evening.console()
+    press(page, "Enter", "b")
+    expect(page.get_by_role("dialog", name="Pause the sale?")).to_be_visible()
+    evening.staff.json("POST", f"/sales/{evening.gid}/pause")
+    expect(slot(page, "status")).to_have_text("Paused")
+    press(page, "y")
+    expect(page.locator("#trouble")).to_contain_text("Not done: Pause the sale.")
+    rested(page)
+    assert "paused" == evening.block()["status"]
+    evening.staff.json("POST", f"/sales/{evening.gid}/resume")
+    expect(slot(page, "status")).to_have_text("Running")
+    press(page, "Space")
+    expect(slot(page, "ask")).to_have_text("€11.00")

@@ -39,6 +39,9 @@ from saleroom.sales.domain.errors import (
     LotOnBlock,
     NoLotLeft,
     PaddleFixed,
+    SaleNotPaused,
+    SaleNotRunning,
+    StandsStill,
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
@@ -392,3 +395,29 @@ async def test_a_withdrawn_lot_does_not_come_back(database: Database) -> None:
     await refused(AuctionOver, on, Act.UNDO)
     await do(on, Act.CALL)
     await sound(on)
+
+
+async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
+    """The lot on the block keeps its bid and takes none until the sale goes on; both acts count once and are noted."""
+    on = await evening(database)
+    await paddle(on, 112)
+    await refused(SaleNotRunning, on, Act.PAUSE)
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100", "paddle": 112}))
+    # A bid that comes at the same moment does not keep the sale from standing still: `seen` is of before it.
+    shown = await do(on, Act.PAUSE, key="stop", seen="another")
+    assert ("paused", 1) == (shown["status"], shown["onBlock"]["auction"]["bidCount"])
+    assert shown == await do(on, Act.PAUSE, key="stop", seen="another")
+    for what, said in ((Act.BID, {"amount": "110"}), (Act.SELL, {}), (Act.UNDO, {}), (Act.END, {}), (Act.PAUSE, {})):
+        await refused(SaleNotRunning if what is Act.PAUSE else StandsStill, on, what, **said)
+    await refused(BlockChanged, on, Act.RESUME, seen="another")
+    shown = await do(on, Act.RESUME, key="go on", seen=await tag(on))
+    assert "running" == shown["status"]
+    await refused(SaleNotPaused, on, Act.RESUME)
+    # Undo takes back the last act on the lot, which the pause is none of.
+    shown = await play(on, (Act.UNDO, {}))
+    assert None is shown["onBlock"]["auction"]["currentBid"]
+    await play(on, (Act.BID, {"amount": "100", "paddle": 112}), (Act.SELL, {}))
+    await sound(on)
+    acts = select(audit_table.c.act).where(audit_table.c.subject == on.sale.gid).order_by(audit_table.c.id)
+    noted = await database.read(lambda tx: [one.act for one in tx.execute(acts)])
+    assert ["sale.paused", "sale.resumed"] == [one for one in noted if one != "block.acted"]

@@ -59,7 +59,8 @@ ACT = Form(
             "seen",
             "seen",
             TAG_MAX,
-            "The tag of the block as you see it. All acts need it but `bid`, `pledge`, `undo_pledge`, `reopen` and `decide`.",
+            "The tag of the block as you see it. All acts need it but `bid`, `pledge`, `undo_pledge`, `pause`, `reopen` and "
+            "`decide`.",
             least=1,
         ),
         replace(
@@ -139,7 +140,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         method="POST",
         path="/sales/{gid}/block",
         name="actOnBlock",
-        summary="Act on the block of a live sale: call, bid, ask, warn, sell, pass, skip, undo; levels and pledges",
+        summary="Act on the block of a live sale: call, bid, ask, warn, sell, pass, skip, undo, pause; levels and pledges",
         handler=act,
         tag="sales",
         identifier=SALE,
@@ -155,6 +156,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             sales.SaleOver,
             sales.StandsStill,
             sales.SaleNotRunning,
+            sales.SaleNotPaused,
             sales.BlockChanged,
             sales.NoLotLeft,
             sales.LotOnBlock,

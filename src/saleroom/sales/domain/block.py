@@ -50,6 +50,8 @@ class Act(StrEnum):
     UNDO = "undo"
     REOPEN = "reopen"
     DECIDE = "decide"
+    PAUSE = "pause"
+    RESUME = "resume"
     END = "end"
     LEVEL = "level"
     PLEDGE = "pledge"
@@ -73,8 +75,11 @@ class BlockAct(Struct, frozen=True, kw_only=True):
 
 OF_A_LOT = frozenset({Act.REOPEN, Act.DECIDE})
 """The acts on a lot that is not on the block, for those above the clerk."""
-UNSEEN = OF_A_LOT | {Act.BID, Act.PLEDGE, Act.UNDO_PLEDGE}
-"""The acts that do not rest on the state of the block: a bid rests on the ask, a pledge on the level, an undoing on the row."""
+UNSEEN = OF_A_LOT | {Act.BID, Act.PLEDGE, Act.UNDO_PLEDGE, Act.PAUSE}
+"""The acts that do not rest on the state of the block.
+
+A bid rests on the ask, a pledge on the level, an undoing on the row. A pause must not fail because somebody bids meanwhile.
+"""
 
 
 class Called(Protocol):
@@ -112,13 +117,18 @@ def refuse_another_lot(last: Called | None, meant: Lot) -> None:
 
 def refuse_unless_live(sale: Sale) -> None:
     """Raise NotLive, SaleOver, NotPublished or StandsStill unless an auctioneer can sell lots of the sale now."""
+    refuse_unless_public(sale)
+    if sale.status is SaleStatus.PAUSED:
+        raise StandsStill
+
+
+def refuse_unless_public(sale: Sale) -> None:
+    """Raise NotLive, SaleOver or NotPublished unless the sale is a live one that goes on, or stands still for a while."""
     if sale.is_timed:
         raise NotLive
     refuse_if_over(sale)
     if sale.is_draft:
         raise NotPublished
-    if sale.status is SaleStatus.PAUSED:
-        raise StandsStill
 
 
 def refuse_to_correct(sale: Sale) -> None:

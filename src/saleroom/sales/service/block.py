@@ -32,7 +32,7 @@ from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, OfAuctions, OfNeeds
 from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service import needs
+from saleroom.sales.service import clocks, needs
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
 from saleroom.sales.service.floor import floor
 from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
@@ -55,7 +55,7 @@ def act(tx: Transaction, token: str, gid: str, asked: BlockAct, key: Idempotency
     """Do what a clerk asks for, and return the JSON of the block afterwards.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, UnknownPaddle, NoLotLeft, NoLotOnBlock,
-    and as `domain.block`, `bidding.domain.calling` and `bidding.domain.bidding.place_bid` do.
+    and as `domain.block`, `domain.clocks`, `bidding.domain.calling` and `bidding.domain.bidding.place_bid` do.
     """
     right = Right.REOPEN_LOTS if asked.act in block.OF_A_LOT else Right.RUN_SALE
     authenticate(tx, token, right)
@@ -63,6 +63,8 @@ def act(tx: Transaction, token: str, gid: str, asked: BlockAct, key: Idempotency
     staff = authenticate(tx, token, right)  # they may have lost it while others held the lock
 
     def do() -> bytes:
+        if asked.act in _CLOCKS:
+            return _encode(_view(tx, staff, _turn(tx, staff, sale, asked)))
         if asked.act is not Act.DECIDE or not sale.over:
             block.refuse_unless_live(sale)
         after = _OTHERS.get(asked.act, _on_lot)(tx, sale, asked)
@@ -70,6 +72,17 @@ def act(tx: Transaction, token: str, gid: str, asked: BlockAct, key: Idempotency
         return _encode(_view(tx, staff, after))
 
     return once(tx, staff, key, do)
+
+
+def _turn(tx: Transaction, staff: Holder, sale: Sale, asked: BlockAct) -> Sale:
+    """Pause the sale, or let it go on, and note it as from the page of the sale."""
+    block.refuse_unless_public(sale)
+    if asked.act not in block.UNSEEN:
+        block.refuse_unless_seen(_last(tx, sale), asked.seen)
+    turn, noted = _CLOCKS[asked.act]
+    after = turn(tx, sale)
+    clocks.note(tx, staff, noted, sale, after)
+    return after
 
 
 def _call(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
@@ -256,6 +269,10 @@ _OTHERS: Mapping[Act, Callable[[Transaction, Sale, BlockAct], Sale]] = {
     Act.REOPEN: _reopen,
     Act.DECIDE: _decide,
     Act.END: _end,
+}
+_CLOCKS = {
+    Act.PAUSE: (clocks.stop, audit_words.Act.SALE_PAUSED),
+    Act.RESUME: (clocks.go_on, audit_words.Act.SALE_RESUMED),
 }
 _SIMPLE = {
     Act.WARN: calling.warn,

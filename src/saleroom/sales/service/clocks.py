@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
@@ -40,7 +41,7 @@ def pause(tx: Transaction, token: str, gid: str, asked: IdempotencyKey | None = 
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, and as `domain.clocks.pause`.
     """
-    return _change(tx, token, gid, asked, Act.SALE_PAUSED, clocks.pause, pausing.pause)
+    return _change(tx, token, gid, asked, Act.SALE_PAUSED, stop)
 
 
 def resume(tx: Transaction, token: str, gid: str, asked: IdempotencyKey | None = None) -> bytes:
@@ -48,7 +49,22 @@ def resume(tx: Transaction, token: str, gid: str, asked: IdempotencyKey | None =
 
     Returns its JSON. Raises as `pause`, and as `domain.clocks.resume`.
     """
-    return _change(tx, token, gid, asked, Act.SALE_RESUMED, clocks.resume, pausing.resume)
+    return _change(tx, token, gid, asked, Act.SALE_RESUMED, go_on)
+
+
+def stop(tx: Transaction, sale: Sale) -> Sale:
+    """Stop the clocks of all lots of a locked sale. Raises as `domain.clocks.pause`."""
+    return _turn(tx, sale, clocks.pause, pausing.pause)
+
+
+def go_on(tx: Transaction, sale: Sale) -> Sale:
+    """Let the clocks of all lots of a locked sale go on. Raises as `domain.clocks.resume`."""
+    return _turn(tx, sale, clocks.resume, pausing.resume)
+
+
+def note(tx: Transaction, staff: Holder, what: Act, before: Sale, after: Sale) -> None:
+    """Note in the audit log that staff has paused or resumed a sale."""
+    audit.note(tx, staff, what, before.gid, _facts(before), _facts(after))
 
 
 def follow(tx: Transaction, sale_id: int) -> int:
@@ -125,24 +141,32 @@ def _change(
     gid: str,
     asked: IdempotencyKey | None,
     what: Act,
-    decide: Callable[[Sale, datetime], list[SaleEvent]],
-    each: Callable[[Auction, datetime], list[Event]],
+    turn: Callable[[Transaction, Sale], Sale],
 ) -> bytes:
     staff = authenticate(tx, token, Right.MANAGE_SALES)
     sale = lock_one(tx, gid)
 
     def act() -> bytes:
-        now = tx.now()
-        events = decide(sale, now)
-        taken: list[Step] = []
-        for auction in lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values():
-            taken += steps(auction, each(auction, now))
-        record(tx, taken)
-        after = sales.record(tx, sale, events)
-        audit.note(tx, staff, what, gid, _facts(sale), _facts(after))
+        after = turn(tx, sale)
+        note(tx, staff, what, sale, after)
         return _encode(sale_view(after, staff=True))
 
     return once(tx, staff, asked, act)
+
+
+def _turn(
+    tx: Transaction,
+    sale: Sale,
+    decide: Callable[[Sale, datetime], list[SaleEvent]],
+    each: Callable[[Auction, datetime], list[Event]],
+) -> Sale:
+    now = tx.now()
+    events = decide(sale, now)
+    taken: list[Step] = []
+    for auction in lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values():
+        taken += steps(auction, each(auction, now))
+    record(tx, taken)
+    return sales.record(tx, sale, events)
 
 
 def _facts(sale: Sale) -> dict[str, Any]:

@@ -5,7 +5,15 @@ const { queue, typing } = window;
 const { holds, standing, step, tell, untell } = queue;
 const by = (id) => document.getElementById(id);
 
+// Whether nothing but this is done while the sale stands still, in words.
+function standsStill(name) {
+  if (desk.shown.block.status !== "paused" || ["pause", "resume", "leave"].includes(name)) return false;
+  typing.clearEntry();
+  tell(words.standsStill);
+  return true;
+}
 function act(name, facts) {
+  if (standsStill(name)) return; // by a dialog that was opened before
   untell();
   typing.forget();
   by("done").textContent = "";
@@ -135,11 +143,16 @@ const acts = {
   summon() { openDialog("summon"); },
   reopen() { openDialog("reopen"); },
   decide() { openDialog("decide"); },
+  pause() {
+    const { status } = desk.shown.block;
+    if (["running", "paused"].includes(status)) openDialog(status === "paused" ? "resume" : "pause");
+    else tell(words.notRunning);
+  },
   end() { openDialog("end"); },
 };
 
 // ---- Keys. A key that stands on a button or in a field is that part's own.
-const keys = { Enter: "call", " ": "bid", f: "warn", h: "sell", p: "pass", s: "skip", n: "name", t: "phone", r: "retract", l: "summon", o: "reopen", c: "decide", e: "end", "+": "raise", "-": "lower", "*": "ask", u: "unpledge", y: "take", x: "leave" };
+const keys = { Enter: "call", " ": "bid", f: "warn", h: "sell", p: "pass", s: "skip", n: "name", t: "phone", r: "retract", l: "summon", o: "reopen", c: "decide", e: "end", b: "pause", "+": "raise", "-": "lower", "*": "ask", u: "unpledge", y: "take", x: "leave" };
 function nameOf(key) {
   if (/^[\d.,]$/.test(key)) return "digit";
   if (key === "Backspace") return "back";
@@ -154,7 +167,7 @@ function use({ key, name = nameOf(key), pledge }) {
   if (pledge) undoRow(pledge);
   else if (name === "digit") typing.typed(key);
   else if (!acts[name]) typing.typed(name);
-  else if (!typing.isForAnother()) acts[name]();
+  else if (!standsStill(name) && !typing.isForAnother()) acts[name]();
 }
 // While keys wait, any may be for a dialog that one of them opens.
 const isTaken = (key) => key === "Escape" || nameOf(key) !== undefined || (typing.waits && key.length === 1);
@@ -197,6 +210,8 @@ const dialogs = {
   summon: ({ label }) => act("call", { label }),
   reopen: (members) => act("reopen", members),
   decide: (members) => act("decide", members),
+  pause: () => act("pause"),
+  resume: () => act("resume"),
   end: () => act("end"),
 };
 const ON_THE_LOT = ["ask-paddle", "below", "retract"];
@@ -210,13 +225,16 @@ for (const dialog of document.querySelectorAll("dialog")) {
     else dialogs[dialog.id](members, event.submitter?.value);
   });
 }
-by("below").addEventListener("keydown", (event) => {
-  const button = { c: "sell_conditionally", p: "pass" }[event.key.toLowerCase()];
-  if (button === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  event.stopPropagation(); // the dialog is closed when the key reaches the document
-  by("below").querySelector(`[value=${button}]`).click();
-});
+// A dialog whose buttons have letters of their own. Enter goes back there, so that a key of a routine lot decides nothing.
+for (const dialog of document.querySelectorAll("dialog:has([aria-keyshortcuts])")) {
+  dialog.addEventListener("keydown", (event) => {
+    const button = [...dialog.querySelectorAll("[aria-keyshortcuts]")].find((one) => one.ariaKeyShortcuts === event.key.toUpperCase());
+    if (button === undefined || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // the dialog is closed when the key reaches the document
+    button.click();
+  });
+}
 
 typing.start(use);
 queue.start();

@@ -97,17 +97,19 @@ function holds(expected, state) {
 // Whether only the house can tell what will stand after an act.
 function isBlind(name, facts, { block }) {
   if (name === "call") return Boolean(facts.label) || !block.nextLots.length;
-  return ["undo", "retract", "reopen", "decide", "end"].includes(name);
+  return ["undo", "retract", "reopen", "decide", "pause", "resume", "end"].includes(name);
 }
 
 function ahead(state, { members: one }) {
   const block = { ...state.block };
+  if (one.act === "pause") block.status = "paused";
   const lot = block.onBlock;
   const change = (facts, more) => { block.onBlock = { ...lot, ...more, auction: { ...lot.auction, ...facts } }; };
   if (one.act === "call" && !one.label && !lot && block.nextLots.length) {
     const [following, ...rest] = block.nextLots;
     const called = following.need ? { need: needs.ahead(following.need, one, desk) } : { auction: { ...following.auction, stage: "called" } };
-    Object.assign(block, { onBlock: { ...following, ...called }, nextLots: rest });
+    // The first call begins the sale.
+    Object.assign(block, { onBlock: { ...following, ...called }, nextLots: rest, status: "running" });
   }
   if (lot === null) return { ...state, block };
   if (lot.need) {

@@ -55,11 +55,14 @@ function showLot(state) {
   set("description", lot?.description ?? "");
   document.getElementById("main").dataset.kind = lot?.need ? "need" : "auction";
   const block = document.getElementById("block");
-  block.dataset.stage = !onBlock ? "off" : lot.need ? "called" : auction.stage;
+  const isPaused = state.block.status === "paused";
+  block.dataset.stage = isPaused ? "paused" : !onBlock ? "off" : lot.need ? "called" : auction.stage;
+  block.toggleAttribute("data-off", !onBlock);
   block.dataset.reserve = auction?.reserveMet === false ? "short" : "met";
   showPhoto(lot);
   if (lot?.need) {
     for (const [slot, text] of Object.entries(needs.slots(lot, onBlock !== null, tools))) set(slot, text);
+    if (isPaused) set("stage", words.standsStill);
     return;
   }
   set("estimate", lot ? range(lot) : "");
@@ -71,7 +74,7 @@ function showLot(state) {
   set("price", onBlock ? (auction.currentBid ? money(auction.currentBid) : words.noBids) : "");
   set("leader", onBlock && auction.currentBidder ? bidder(auction.currentBidder) : "");
   set("channel", onBlock && auction.currentBid ? words.channels[channelOf(state)] ?? "" : "");
-  set("stage", onBlock ? words.stages[auction.stage] ?? "" : "");
+  set("stage", isPaused ? words.standsStill : onBlock ? words.stages[auction.stage] ?? "" : "");
 }
 
 function showPhoto(lot) {
@@ -104,6 +107,7 @@ function show() {
   const { status, lotsLeft, nextLots } = state.block;
   showLot(state);
   set("status", words.statuses[status] ?? status);
+  set("pauseKey", status === "paused" ? words.goOn : words.pause);
   set("left", fill(words.left, { count: lotsLeft }));
   set("pace", confirmed.lots.perHour === null ? "" : fill(words.pace, { count: confirmed.lots.perHour }));
   const need = lotOf(state)?.need ? lotOf(state) : null;
