@@ -312,7 +312,9 @@ def test_a_user_is_erased(run: Run) -> None:
 
 def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:
     """The command prints a link with its code in the fragment, and refuses once somebody is the owner."""
-    link = run("users", "owner-link").out
+    made = run("users", "owner-link")
+    link = made.out
+    assert "No house serves now" in made.err
     assert re.fullmatch(r"http://127\.0\.0\.1:9000/owner#[0-9]{10}\.[A-Za-z0-9_-]{22}\n", link)
     run("users", "add", "ada", "--role", "owner", stdin=f"{PASSWORD}\n")
     done = run("users", "owner-link")

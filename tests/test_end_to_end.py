@@ -323,3 +323,19 @@ def _seen_last(tx: Transaction, at: datetime) -> None:
     """Make the house believe that it was last seen serving at `at`."""
     assert 1 == tx.execute(select(func.count()).select_from(heartbeats)).scalar_one()
     tx.execute(update(heartbeats).values(at=at))
+
+
+def test_links_lead_to_the_port_that_the_house_has(tmp_path: Path, start: Start) -> None:
+    """The command for the first owner and that for invitations know where a house with another port serves."""
+    database = f"sqlite:///{tmp_path}/saleroom.db"
+    house = start(database=database)
+
+    def link(*words: str) -> tuple[str, str]:
+        made = saleroom(tmp_path, "users", *words, database=database)
+        return made.stdout.partition("#")[0], made.stderr
+
+    wait_until(lambda: (f"{house.url}/owner", "") == link("owner-link"))  # its first word of itself may take a moment
+    assert (f"{house.url}/join", "") == link("invite", "clerk")
+    assert 0 == house.terminate()
+    address, told = link("owner-link")
+    assert ("http://127.0.0.1:9000/owner", True) == (address, "No house serves now" in told)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
@@ -17,7 +18,7 @@ from saleroom.outbox.message import Message
 from saleroom.presence import Presence
 from saleroom.storage import processes
 from saleroom.storage.database import Database
-from saleroom.storage.processes import KEPT, Process, Report, TaskReport
+from saleroom.storage.processes import ALIVE, KEPT, Process, Report, TaskReport
 from saleroom.storage.room import Room
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
@@ -57,7 +58,7 @@ async def test_a_process_says_how_its_tasks_fare(database: Database, monkeypatch
         await database.read(processes.all_known)
         await asyncio.Event().wait()
 
-    async with Presence(database, lambda: "connected").running({"odd": fails_once}, None):
+    async with Presence(database, lambda: "connected", "http://127.0.0.1:9000").running({"odd": fails_once}, None):
         [one] = await seen(database, lambda all_: bool(all_ and all_[0].report.tasks[0].ran_at))
         odd = one.report.tasks[0]
         assert ("odd", 1, "LookupError", "connected") == (odd.name, odd.failures, odd.failure, one.report.relay)
@@ -125,3 +126,27 @@ def test_the_page(sqlite_house: House) -> None:
     finally:
         while PRESENT:
             PRESENT.pop().close()
+
+
+async def test_the_address_of_the_house_is_that_of_a_process_that_serves(
+    clocked_database: Database, clock: FakeClock
+) -> None:
+    """The latest on this machine counts, otherwise the latest on another; none that has fallen silent, and none without one."""
+
+    async def at(name: str, host: str, origin: str) -> str | None:
+        await clocked_database.write(processes.beat, name, replace(report(), host=host, origin=origin))
+        return await address()
+
+    async def address() -> str | None:
+        return await clocked_database.read(processes.origin_of_house, "hall")
+
+    assert None is await at("a", "hall", "")
+    clock.advance(1)
+    assert "http://127.0.0.1:8001" == await at("b", "hall", "http://127.0.0.1:8001")
+    clock.advance(1)
+    assert "http://127.0.0.1:8002" == await at("c", "hall", "http://127.0.0.1:8002")
+    clock.advance(1)
+    assert "http://127.0.0.1:8002" == await at("d", "cellar", "http://127.0.0.1:9000")
+    clock.advance(ALIVE.total_seconds())
+    assert None is await address()
+    assert "http://127.0.0.1:9000" == await at("d", "cellar", "http://127.0.0.1:9000")

@@ -94,7 +94,7 @@ def application(
     relay = next((part.relay for part in parts if part.relay is not None), None)
     endpoints = (*(row for one in rows for row in one.endpoints), *HEALTH)
     status = lambda: "off" if relay is None else relay.status  # noqa: E731  # two words
-    presence = Presence(database, status)
+    presence = Presence(database, status, origin(settings))
     health = HealthServices(
         broker=status,
         owed=next((part.owed for part in parts if part.owed is not None), partial(_nothing_owed, database)),

@@ -39,11 +39,12 @@ class _Record:
 
 
 class Presence:
-    """One process of the house, as all of them see it. `relay` returns the status of its relay."""
+    """One process of the house, as all see it. `relay` returns the status of its relay, `origin` is the house's address."""
 
-    def __init__(self, database: Database, relay: Callable[[], str]) -> None:
+    def __init__(self, database: Database, relay: Callable[[], str], origin: str) -> None:
         self._database = database
         self._relay = relay
+        self._origin = origin
         self._host, self._pid = socket.gethostname(), os.getpid()
         self._name = f"{self._host}-{self._pid}-{secrets.token_hex(4)}"
         self._tasks: dict[str, _Record] = {}
@@ -96,7 +97,7 @@ class Presence:
             TaskReport(name, one.last.at, one.failures, one.failed_at, one.failure)
             for name, one in sorted(self._tasks.items())
         )
-        return Report(self._host, self._pid, __version__, self._relay(), tasks, room)
+        return Report(self._host, self._pid, __version__, self._relay(), tasks, room, self._origin)
 
     def _room(self) -> Room | None:
         try:

@@ -183,7 +183,7 @@ def _owner_lines(settings: Settings) -> list[str]:
         return []
     if not sys.stdout.isatty():
         return ["  owner     none yet; saleroom users owner-link prints a link for the first one"]
-    return [f"  owner     none yet; within 24 hours, log in and open {origin(settings)}{OWNER}#{code}"]
+    return [f"  owner     none yet; within 24 hours, open {origin(settings)}{OWNER}#{code}"]
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

@@ -248,7 +248,7 @@ class Process:
             self.die()
             return
         self.up = True
-        presence = Presence(self.database, lambda: self.relay.status)
+        presence = Presence(self.database, lambda: self.relay.status, "http://house.example")
         for name, run in running.items():
             context = self._context(self.closer) if name == "closer" else copy_context()
             self._task(presence.kept_running(name, self._watched(name, run)), context)

@@ -13,6 +13,7 @@ from saleroom.admin.commands import COMMANDS, ROLE, file_or_stream, force_option
 from saleroom.options import EXIT_CODES
 
 if TYPE_CHECKING:
+    from saleroom.admin.users import Link
     from saleroom.settings import Settings
 
 __all__ = ["COMMANDS"]
@@ -209,7 +210,7 @@ def owner_link(settings: Settings) -> None:
     """
     from saleroom.admin import users as accounts
 
-    click.echo(accounts.owner_link(settings))
+    _show(accounts.owner_link(settings))
 
 
 @users.command("invite", cls=options.Command, epilog=EXIT_CODES)
@@ -226,4 +227,13 @@ def invite(settings: Settings, role: str) -> None:
     """
     from saleroom.admin import users as accounts
 
-    click.echo(accounts.invite(settings, role))
+    _show(accounts.invite(settings, role))
+
+
+def _show(link: Link) -> None:
+    """Print a link, and beside the output what may be wrong about it."""
+    click.echo(link.url)
+    if link.is_guess:
+        click.echo(
+            "No house serves now, so the address is that of the settings. Its port may be another one.", err=True
+        )

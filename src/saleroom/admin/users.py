@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account, parse_password, parse_username
 from saleroom.accounts.domain.audit import parse_reason
@@ -28,12 +31,19 @@ from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
-from saleroom.storage import secrets
+from saleroom.storage import processes, secrets
 from saleroom.storage.database import Database, Transaction
 
 R = TypeVar("R")
 EVERYBODY = 2**31
 """More users than a house has."""
+
+
+class Link(Struct, frozen=True):
+    """A link to the house. `is_guess`: no process serves and `public_url` is not set, so its port may be another one."""
+
+    url: str
+    is_guess: bool
 
 
 def add(settings: Settings, name: str, password: str, role: str) -> str:
@@ -141,17 +151,25 @@ def _reason(text: str) -> str:
     return reason
 
 
-def owner_link(settings: Settings) -> str:
+def owner_link(settings: Settings) -> Link:
     """Return a new owner link. Raises Refusal if the house has an owner."""
-    code = _write(settings, new_owner_code)
-    if code is None:
+
+    def link(tx: Transaction) -> Link | None:
+        code = new_owner_code(tx)
+        return None if code is None else _link(tx, settings, PATH, code)
+
+    made = _write(settings, link)
+    if made is None:
         raise Refusal("the house has an owner; who has the role says saleroom users list --role owner")
-    return _link(settings, PATH, code)
+    return made
 
 
-def _link(settings: Settings, path: str, code: str) -> str:
-    house = settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
-    return f"{house.rstrip('/')}{path}#{code}"
+def _link(tx: Transaction, settings: Settings, path: str, code: str) -> Link:
+    """Return a link to the house: at its `public_url`, otherwise where it serves, otherwise where the settings say."""
+    serves_at = processes.origin_of_house(tx, socket.gethostname())
+    known = settings.public_url or serves_at
+    house = known or f"http://{reached_at(settings.host, settings.port)}"
+    return Link(f"{house.rstrip('/')}{path}#{code}", is_guess=known is None)
 
 
 def erase(settings: Settings, name: str, reason: str) -> str:
@@ -167,13 +185,13 @@ def _sign(tx: Transaction) -> Sign:
     return partial(secret.sign, Purpose.MAILS)
 
 
-def invite(settings: Settings, role: str) -> str:
+def invite(settings: Settings, role: str) -> Link:
     """Return the link of a new invitation to a role. Raises Refusal."""
 
-    def code(tx: Transaction) -> str:
-        return invitations.invite_by_house(tx, Role(role), _sign(tx))
+    def link(tx: Transaction) -> Link:
+        return _link(tx, settings, INVITATION, invitations.invite_by_house(tx, Role(role), _sign(tx)))
 
-    return _link(settings, INVITATION, _write(settings, code))
+    return _write(settings, link)
 
 
 def new_owner_code(tx: Transaction) -> str | None:

@@ -31,7 +31,11 @@ class TaskReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What a process says of itself. `relay` is the relay's status, as `/readyz` has it; `room` is None if it cannot look."""
+    """What a process says of itself.
+
+    `relay` is the relay's status, as `/readyz` has it; `room` is None if it cannot look. `origin` is the address by which
+    people reach the house as far as this process knows, with the port that it listens on. Processes of before it have none.
+    """
 
     host: str
     pid: int
@@ -39,6 +43,7 @@ class Report(Struct, frozen=True):
     relay: str
     tasks: tuple[TaskReport, ...]
     room: Room | None = None
+    origin: str = ""
 
 
 class Process(Struct, frozen=True):
@@ -74,3 +79,14 @@ def all_known(tx: Transaction) -> Sequence[Process]:
     return [
         Process(row.name, row.started_at, row.seen_at, msgspec.json.decode(row.report, type=Report)) for row in rows
     ]
+
+
+def origin_of_house(tx: Transaction, host: str) -> str | None:
+    """Return the address of the house as the process knows it that began last, on this machine if any serves there.
+
+    None if no process serves.
+    """
+    now = tx.now()
+    serving = [one for one in all_known(tx) if one.is_alive(now) and one.report.origin]
+    serving.sort(key=lambda one: one.report.host == host)
+    return serving[-1].report.origin if serving else None
