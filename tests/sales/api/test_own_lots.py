@@ -105,3 +105,31 @@ def test_a_bid_that_was_taken_back_stands_in_no_way(evening: Evening) -> None:
         evening.staff.json("POST", f"/sales/{evening.gid}/block", json={"act": what, "label": "2", "seen": tag})
     assert evening.link("eve").is_success
     assert evening.consign("2", evening.code).is_success
+
+
+def test_a_bid_of_the_hall_is_its_bidders_from_when_it_is_named(house: House) -> None:
+    """Also once it is outbid: its row stays the floor's, and the log says whose it is. Without the name it is nobody's."""
+    live = Evening(house)
+    paul, mary = house.newcomer(), house.newcomer()
+
+    def act(what: str, **said: Any) -> None:
+        seen = live.staff.json("GET", f"/sales/{live.gid}/block")["tag"]
+        live.staff.json("POST", f"/sales/{live.gid}/block", json={"act": what, "seen": seen, **said})
+
+    for number, user in ((71, paul), (72, mary)):
+        found = live.staff.json(
+            "POST", f"/sales/{live.gid}/participants", json={"username": user.name, "paddle": number}
+        )
+        assert number == found["paddle"]
+    act("call", label="2")
+    act("bid", amount="10")
+    act("name", paddle=71)
+    act("bid", amount="11", paddle=72)
+    assert live.link(paul.name).is_success
+    refused = live.consign("2", live.code)
+    assert (409, "consignor_bids", "2") == (*refusal(refused), refused.json()["lots"])
+    looked = live.bring_in(f"2;{live.code}", dry=True).json()
+    assert (1, 0) == (looked["faulty"], looked["changed"])
+    act("undo")
+    act("undo")  # the name: the bid is nobody's again
+    assert live.consign("2", live.code).is_success

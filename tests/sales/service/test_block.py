@@ -10,12 +10,14 @@ import msgspec
 import pytest
 from sqlalchemy import select, text
 
+from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import audit, sanctions
+from saleroom.accounts.service import audit, erasures, sanctions
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage.tables import audit as audit_table
 from saleroom.admin.ledger_check import faults_of
+from saleroom.areas import forget
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
@@ -28,6 +30,7 @@ from saleroom.bidding.domain.errors import (
 )
 from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.service.bidding import BidCommand, place_bids
+from saleroom.bidding.storage.tables import events as events_table
 from saleroom.kernel.errors import MissingRight, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
@@ -45,6 +48,7 @@ from saleroom.sales.domain.errors import (
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
+from saleroom.sales.domain.sale import Registration
 from saleroom.sales.service import block, participants
 from saleroom.sales.service import lots as lot_cases
 from saleroom.sales.service.participants import Newcomer
@@ -421,3 +425,23 @@ async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
     acts = select(audit_table.c.act).where(audit_table.c.subject == on.sale.gid).order_by(audit_table.c.id)
     noted = await database.read(lambda tx: [one.act for one in tx.execute(acts)])
     assert ["sale.paused", "sale.resumed"] == [one for one in noted if one != "block.acted"]
+
+
+async def test_who_was_named_in_the_hall_is_erased_after_the_lot_alone(database: Database) -> None:
+    """A bid of the floor that was named binds its bidder also once it is outbid; after the sale the logs lose the name."""
+    on = await evening(database, registration=Registration.NONE)
+    await paddle(on, 112)
+    bob = await person(database)
+    name = bob.account.username
+    newcomer = Newcomer(username=name, paddle=114)
+    await database.write(participants.admit, on.clerk.token, on.sale.gid, newcomer)
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}), (Act.NAME, {"paddle": 114}))
+    await play(on, (Act.BID, {"amount": "110", "paddle": 112}))
+    with pytest.raises(LotsRunning):
+        await database.write(erasures.erase_by_house, name, "Asked for it.", forget)
+    await play(on, (Act.SELL, {}))
+    logged = select(events_table.c.payload)
+    assert any(name.encode() in one for one in await database.read(lambda tx: tx.execute(logged).scalars().all()))
+    await database.write(erasures.erase_by_house, name, "Asked for it.", forget)
+    assert not any(name.encode() in one for one in await database.read(lambda tx: tx.execute(logged).scalars().all()))
+    await sound(on)

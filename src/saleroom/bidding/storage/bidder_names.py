@@ -9,7 +9,7 @@ from sqlalchemy import delete, exists, insert, select
 
 from saleroom.bidding.domain.block_events import BidderNamed
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids, events
-from saleroom.storage.bulk import among_pairs
+from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
 
@@ -42,6 +42,21 @@ def named_on(tx: Transaction, sale_id: int, user_id: int) -> set[str]:
     of_sale = (auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)
     rows = tx.execute(acts.where(*of_sale)).all()
     return {row.gid for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
+
+
+def named(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:
+    """Return which of these users a clerk has named as the bidder of a bid of the floor on which of these auctions, ever."""
+    acts = select(events.c.auction_id, events.c.private).where(events.c.type == BidderNamed.TYPE)
+    rows = tx.execute(acts.where(among(tx, events.c.auction_id, auction_ids))).all()
+    found = {(row.auction_id, msgspec.json.decode(row.private)["bidderId"]) for row in rows}
+    return {(auction_id, user_id) for auction_id, user_id in found if user_id in user_ids}
+
+
+def lots_named_on(tx: Transaction, user_id: int) -> set[int]:
+    """Return the numbers of all lots of sales on which a clerk has named the user. It reads the logs of all sales."""
+    acts = select(auctions.c.id, events.c.private).join(events, events.c.auction_id == auctions.c.id)
+    rows = tx.execute(acts.where(auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)).all()
+    return {row.id for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
 
 
 def put(tx: Transaction, sale_id: int, user_id: int, name: str | None) -> None:

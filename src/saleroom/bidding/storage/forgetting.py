@@ -8,6 +8,7 @@ from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.storage import bidder_names, event_log
 from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photo_files, photos, questions
+from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
 
@@ -32,8 +33,9 @@ def forget(tx: Transaction, user_id: int) -> None:
     name = tx.execute(select(users.c.username).where(users.c.id == user_id)).scalar_one()
     in_sales = bidder_names.of_user(tx, user_id)
     has_bid = auctions.c.id.in_(select(bids.c.auction_id).where(bids.c.bidder_id == user_id))
-    about_them = select(auctions.c.id, auctions.c.sale_id).where(or_(auctions.c.author_id == user_id, has_bid))
-    for lot in tx.execute(about_them).all():
+    named_on = among(tx, auctions.c.id, bidder_names.lots_named_on(tx, user_id))
+    theirs = or_(auctions.c.author_id == user_id, has_bid, named_on)
+    for lot in tx.execute(select(auctions.c.id, auctions.c.sale_id).where(theirs)).all():
         event_log.take_out(tx, lot.id, name)
         if lot.sale_id in in_sales:
             event_log.take_out(tx, lot.id, in_sales[lot.sale_id])
@@ -41,9 +43,10 @@ def forget(tx: Transaction, user_id: int) -> None:
 
 
 def _refuse(tx: Transaction, user_id: int) -> None:
-    # A bid that is outbid stands too: it leads again if staff voids the one above it.
+    # A bid that is outbid stands too: it leads again if staff voids the one above it. So does one of the hall that was named.
     has_bid = exists().where(bids.c.auction_id == auctions.c.id, bids.c.bidder_id == user_id, bids.c.voided.is_(None))
-    busy = select(auctions.c.gid).where(RUNNING, or_(auctions.c.author_id == user_id, has_bid)).limit(1)
+    named_on = among(tx, auctions.c.id, bidder_names.lots_named_on(tx, user_id))
+    busy = select(auctions.c.gid).where(RUNNING, or_(auctions.c.author_id == user_id, has_bid, named_on)).limit(1)
     gid = tx.execute(busy).scalar()
     if gid is not None:
         raise LotsRunning(lot=gid)

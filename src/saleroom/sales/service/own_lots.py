@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.storage import bids
+from saleroom.bidding.domain.voiding import BidBook
+from saleroom.bidding.storage import bidder_names, bids, event_log
 from saleroom.sales.domain.errors import ConsignorBids
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.storage import consignors, lots
@@ -54,8 +55,13 @@ def _refuse(tx: Transaction, some: Sequence[Lot], user_id: int) -> None:
 
 
 def _bidders(tx: Transaction, some: Collection[Auction], users: Collection[int]) -> set[tuple[int, int]]:
-    """Return who of these users leads or has a bid that stands. The bid of a floor is a user's as soon as it is named."""
+    """Return who of these users has a bid that stands. That of the floor is a user's once it is named, also when outbid."""
     if not some or not users:
         return set()
+    numbers = [one.id for one in some]
     leading = {(one.id, one.leader.id) for one in some if one.leader is not None and one.leader.id in users}
-    return leading | bids.bidders(tx, [one.id for one in some], users)
+    found = leading | bids.bidders(tx, numbers, users)
+    # The rows of named bids stay those of the floor, so the logs of these few lots say whether they stand.
+    named = bidder_names.named(tx, numbers, users) - found
+    books = {auction_id: BidBook(event_log.read(tx, auction_id)) for auction_id, _ in named}
+    return found | {(auction_id, user_id) for auction_id, user_id in named if books[auction_id].standing_of(user_id)}
