@@ -376,3 +376,27 @@ def test_a_pause_by_somebody_else_is_seen_at_once(evening: Evening) -> None:
     expect(slot(page, "status")).to_have_text("Running")
     press(page, "Space")
     expect(slot(page, "ask")).to_have_text("€11.00")
+
+
+def test_a_stream_that_is_cut_without_a_word_hides_nothing(evening: Evening) -> None:
+    """No event arrives and no connection ends: the console looks by itself, says if it cannot, and follows again then."""
+    page = evening.enter(evening.clerk, service_workers="block").page
+    page.clock.install()
+    page.route("**/events", lambda route: None)  # it is never answered
+    page.goto(f"/sales/{evening.gid}/console")
+    expect(page.locator("main[data-ready]")).to_be_visible()
+    evening.act("call")
+    expect(slot(page, "label")).to_have_text("")
+    page.clock.run_for(26_000)
+    expect(slot(page, "label")).to_have_text("1")
+    page.route("**/console/state", lambda route: route.abort())
+    page.clock.run_for(26_000)
+    expect(page.locator("#line")).to_contain_text("The connection was lost.")
+    evening.act("bid", amount="10", paddle=12)
+    page.unroute("**/console/state")
+    page.unroute("**/events")
+    page.clock.run_for(6_000)
+    expect(page.locator("#line")).to_be_hidden()
+    expect(slot(page, "leader")).to_have_text("paddle 12")
+    evening.act("bid", amount="11", paddle=20)  # the stream that was opened since tells it
+    expect(slot(page, "leader")).to_have_text("paddle 20")

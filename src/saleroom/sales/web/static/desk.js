@@ -12,6 +12,8 @@ const money = (amount) => figures.format(amount);
 const bidder = (name) => name === floor ? words.floor : /^#\d+$/.test(name) ? fill(words.paddle, { number: name.slice(1) }) : name;
 const needs = window.needs;
 const tools = { words, fill, mills, decimal, money, bidder };
+const quietMs = 20000;
+const isOver = () => ["closed", "cancelled"].includes(confirmed.block.status);
 const lotOf = (state) => state.block.onBlock ?? state.block.lastLot;
 
 function channelOf(state) {
@@ -172,6 +174,7 @@ let reading = false;
 let again = false;
 let failures = 0;
 let answered = 0;
+let asked = performance.now();
 async function load() {
   if (reading) {
     again = true;
@@ -180,10 +183,14 @@ async function load() {
   reading = true;
   again = false;
   const began = performance.now();
+  const isLate = began - asked > quietMs;
+  asked = began;
   try {
     const answer = await fetch(address, { headers: { "X-Requested-With": "desk" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const state = await answer.json();
+    const isNews = state.block.tag !== confirmed.block.tag || state.block.status !== confirmed.block.status;
+    if (failures || (isLate && isNews)) closeStreams(); // they have missed something; others are opened below
     failures = 0;
     tellLost(false);
     if (began < answered) again = true;
@@ -221,10 +228,17 @@ function open(path) {
   streams.set(path, stream);
 }
 
+function closeStreams() {
+  for (const stream of streams.values()) stream.close();
+  streams.clear();
+}
+
+// A network that is cut without a word ends no stream, and a stream tells nothing while nobody acts. So the desk looks now and then.
+setInterval(() => { if (performance.now() - asked > quietMs && !isOver()) load(); }, 5000);
+
 function follow() {
   const gid = lotOf(confirmed)?.gid;
-  const over = ["closed", "cancelled"].includes(confirmed.block.status);
-  const wanted = over ? [] : [`/sales/${sale}/events`, ...(lotOf(confirmed)?.auction ? [`/auctions/${gid}/events`] : [])];
+  const wanted = isOver() ? [] : [`/sales/${sale}/events`, ...(lotOf(confirmed)?.auction ? [`/auctions/${gid}/events`] : [])];
   for (const [path, stream] of streams) {
     if (wanted.includes(path)) continue;
     stream.close();
