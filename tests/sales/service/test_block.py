@@ -10,14 +10,12 @@ import msgspec
 import pytest
 from sqlalchemy import select, text
 
-from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.domain.sanctions import Sanction
-from saleroom.accounts.service import audit, erasures, sanctions
+from saleroom.accounts.service import audit, sanctions
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage.tables import audit as audit_table
 from saleroom.admin.ledger_check import faults_of
-from saleroom.areas import forget
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
@@ -30,7 +28,6 @@ from saleroom.bidding.domain.errors import (
 )
 from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.service.bidding import BidCommand, place_bids
-from saleroom.bidding.storage.tables import events as events_table
 from saleroom.kernel.errors import MissingRight, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
@@ -42,13 +39,9 @@ from saleroom.sales.domain.errors import (
     LotOnBlock,
     NoLotLeft,
     PaddleFixed,
-    SaleNotPaused,
-    SaleNotRunning,
-    StandsStill,
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.domain.sale import Registration
 from saleroom.sales.service import block, participants
 from saleroom.sales.service import lots as lot_cases
 from saleroom.sales.service.participants import Newcomer
@@ -398,50 +391,4 @@ async def test_a_withdrawn_lot_does_not_come_back(database: Database) -> None:
     await database.write(lot_cases.withdraw, staff.token, on.sale.gid, "1", "Broken.")
     await refused(AuctionOver, on, Act.UNDO)
     await do(on, Act.CALL)
-    await sound(on)
-
-
-async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
-    """The lot on the block keeps its bid and takes none until the sale goes on; both acts count once and are noted."""
-    on = await evening(database)
-    await paddle(on, 112)
-    await refused(SaleNotRunning, on, Act.PAUSE)
-    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100", "paddle": 112}))
-    # A bid that comes at the same moment does not keep the sale from standing still: `seen` is of before it.
-    shown = await do(on, Act.PAUSE, key="stop", seen="another")
-    assert ("paused", 1) == (shown["status"], shown["onBlock"]["auction"]["bidCount"])
-    assert shown == await do(on, Act.PAUSE, key="stop", seen="another")
-    for what, said in ((Act.BID, {"amount": "110"}), (Act.SELL, {}), (Act.UNDO, {}), (Act.END, {}), (Act.PAUSE, {})):
-        await refused(SaleNotRunning if what is Act.PAUSE else StandsStill, on, what, **said)
-    await refused(BlockChanged, on, Act.RESUME, seen="another")
-    shown = await do(on, Act.RESUME, key="go on", seen=await tag(on))
-    assert "running" == shown["status"]
-    await refused(SaleNotPaused, on, Act.RESUME)
-    # Undo takes back the last act on the lot, which the pause is none of.
-    shown = await play(on, (Act.UNDO, {}))
-    assert None is shown["onBlock"]["auction"]["currentBid"]
-    await play(on, (Act.BID, {"amount": "100", "paddle": 112}), (Act.SELL, {}))
-    await sound(on)
-    acts = select(audit_table.c.act).where(audit_table.c.subject == on.sale.gid).order_by(audit_table.c.id)
-    noted = await database.read(lambda tx: [one.act for one in tx.execute(acts)])
-    assert ["sale.paused", "sale.resumed"] == [one for one in noted if one != "block.acted"]
-
-
-async def test_who_was_named_in_the_hall_is_erased_after_the_lot_alone(database: Database) -> None:
-    """A bid of the floor that was named binds its bidder also once it is outbid; after the sale the logs lose the name."""
-    on = await evening(database, registration=Registration.NONE)
-    await paddle(on, 112)
-    bob = await person(database)
-    name = bob.account.username
-    newcomer = Newcomer(username=name, paddle=114)
-    await database.write(participants.admit, on.clerk.token, on.sale.gid, newcomer)
-    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}), (Act.NAME, {"paddle": 114}))
-    await play(on, (Act.BID, {"amount": "110", "paddle": 112}))
-    with pytest.raises(LotsRunning):
-        await database.write(erasures.erase_by_house, name, "Asked for it.", forget)
-    await play(on, (Act.SELL, {}))
-    logged = select(events_table.c.payload)
-    assert any(name.encode() in one for one in await database.read(lambda tx: tx.execute(logged).scalars().all()))
-    await database.write(erasures.erase_by_house, name, "Asked for it.", forget)
-    assert not any(name.encode() in one for one in await database.read(lambda tx: tx.execute(logged).scalars().all()))
     await sound(on)
