@@ -14,6 +14,8 @@ from decimal import Decimal
 from functools import partial
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from bench import BenchError, bidding, data, violations, wrk
 from bench.bidding import Interval
 from bench.results import Reading
@@ -198,5 +200,5 @@ def frame(gid: str, amount: str) -> bytes:
         ends_at=datetime.now(UTC),
         maximum=Decimal(amount),
     )
-    payload = canonical(cloud_event(gid, 1, event, event_parts(event)[0]) | {"commitment": ZERO, "hash": ZERO})
+    payload = canonical(structs.replace(cloud_event(gid, 1, event, event_parts(event)[0], ZERO), hash=ZERO))
     return b"id: %s/1\ndata: %s\n\n" % (gid.encode(), payload)

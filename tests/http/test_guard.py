@@ -2,13 +2,16 @@
 
 import hmac
 import re
+from contextlib import nullcontext
 
 import httpx
 import pytest
 from sqlalchemy import update
 
-from saleroom.http.guard import HEADER_BYTES_MAX
-from saleroom.http.secret import Purpose
+from saleroom.http.guard import HEADER_BYTES_MAX, Guard
+from saleroom.http.problems import HeadersTooLarge
+from saleroom.http.requests import HEAD_BYTES
+from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.storage.tables import secrets
 from tests.contract import SECURITY_HEADERS
 from tests.fixtures_house import PASSWORD, House, ServeHouse
@@ -232,6 +235,18 @@ def test_large_headers_are_431(sqlite_house: House, address: str) -> None:
         assert (431, "headers_too_large") == (answer.status_code, answer.json()["code"])
         assert HEADER_BYTES_MAX == answer.json()["limit"]
     assert 431 != client.get(address, headers={"X-Long": "a" * (HEADER_BYTES_MAX - 1000)}).status_code
+
+
+@pytest.mark.parametrize(("before", "refused"), [(0, False), (1, True)])
+def test_separators_do_not_count(before: int, refused: bool) -> None:
+    """What counts are address and headers, to the byte: a head that came with more bytes is counted by its parts."""
+    guard = Guard(secret=HouseSecret(), form_bytes_max=0)
+    value = b"a" * (HEADER_BYTES_MAX - len(b"/nowhere") - len(b"x-long") + before)
+    head = {"method": "GET", "path": "/nowhere", "raw_path": b"/nowhere", "query_string": b""}
+    for came in ({}, {HEAD_BYTES: HEADER_BYTES_MAX + 60}):
+        scope = {**head, "headers": [(b"x-long", value)], **came}
+        with pytest.raises(HeadersTooLarge) if refused else nullcontext():
+            assert guard.passes(scope)
 
 
 def preflight(house: House, origin: str) -> httpx.Response:

@@ -17,7 +17,7 @@ from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_co
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge
-from saleroom.http.requests import HTTPS, SAFE_METHODS, Respond, header, media_type, read_body
+from saleroom.http.requests import HEAD_BYTES, HTTPS, SAFE_METHODS, Respond, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
 
@@ -98,8 +98,7 @@ class Guard:
         """Return whether a request may go on; one that does not must `prove` itself. Raises HeadersTooLarge."""
         scope[HTTPS] = self._https
         scope[SECRET] = self._secret
-        size = len(scope["raw_path"]) + len(scope["query_string"])
-        if size + sum(map(len, chain.from_iterable(scope["headers"]))) > HEADER_BYTES_MAX:
+        if scope.get(HEAD_BYTES, HEADER_BYTES_MAX + 1) > HEADER_BYTES_MAX and _header_bytes(scope) > HEADER_BYTES_MAX:
             raise HeadersTooLarge(limit=HEADER_BYTES_MAX)
         return (
             scope["method"] in SAFE_METHODS
@@ -123,6 +122,12 @@ class Guard:
         if sent is None or not is_own_form(scope, bound, sent, self._shows_again):
             raise ForgeryRefusal
         return receive
+
+
+def _header_bytes(scope: Scope) -> int:
+    """Return the bytes of address and headers without what separates them."""
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    return size + sum(map(len, chain.from_iterable(scope["headers"])))
 
 
 async def _first_field(scope: Scope, receive: Receive) -> tuple[str, Receive]:

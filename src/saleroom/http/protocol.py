@@ -27,7 +27,7 @@ from saleroom.http.internals import (
     get_remote_addr,
 )
 from saleroom.http.problems import BodyTimeout, HeadersTooLarge
-from saleroom.http.requests import HEADERS
+from saleroom.http.requests import HEAD_BYTES, HEADERS
 from saleroom.kernel.errors import Busy, Refusal
 
 READ_BYTES_MAX = 16 * 1024
@@ -270,12 +270,12 @@ class Http(asyncio.BufferedProtocol):
         if len(self._headers) > HEADERS_MAX:
             raise _too_large()
         path, query, self._left = read_head(self._method, self._url, self._version, headers, self._headers)
-        self._in_head, self._unread = False, 0
+        head_bytes, self._in_head, self._unread = self._unread, False, 0
         if self._patience is not None:
             self._expect_no_more()
-        self._answer(path, query, headers)
+        self._answer(path, query, headers, head_bytes)
 
-    def _answer(self, path: bytes, query: bytes, headers: dict[bytes, bytes]) -> None:
+    def _answer(self, path: bytes, query: bytes, headers: dict[bytes, bytes], head_bytes: int) -> None:
         """Have the application answer a request."""
         is_old = self._version == "1.0"
         expects = not is_old and self._left != 0 and headers.get(b"expect", b"").lower() == b"100-continue"
@@ -295,6 +295,7 @@ class Http(asyncio.BufferedProtocol):
             "query_string": query,
             CLIENT_CONNECTION: self._client_connection,
             HEADERS: headers,
+            HEAD_BYTES: head_bytes,
         }
         self._exchange = exchange = Exchange(
             scope,

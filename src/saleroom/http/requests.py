@@ -19,6 +19,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_SECONDS_MAX = 30.0
 HEADERS = "saleroom.headers"
 """In the scope of a request: its headers by name, the first one of each name."""
+HEAD_BYTES = "saleroom.head_bytes"
+"""In the scope of a request: how many bytes its head had as it came, so that a short one needs no count of its parts."""
 BODY = "saleroom.body"
 """In the scope of a request whose whole body arrived before any of it was read: the body."""
 HTTPS = "saleroom.https"

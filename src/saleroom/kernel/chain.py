@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+
+from saleroom.kernel.hmac_key import HmacKey
 
 SEED_BYTES = 32
 PSEUDONYMS = "p"
@@ -47,7 +48,7 @@ def salt(seed: str, version: int) -> str:
     """Return the salt of an auction's public event `version`. Without the seed it cannot be guessed."""
     if seed.startswith(PSEUDONYMS):
         return _keyed(seed, str(version), 32)
-    return hmac.digest(seed.encode(), str(version).encode(), "sha256").hex()
+    return HmacKey(seed.encode()).digest(str(version).encode()).hex()
 
 
 def name_salt(seed: str, name: str) -> str:

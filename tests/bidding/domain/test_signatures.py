@@ -121,6 +121,17 @@ def test_a_receipt_has_the_names_and_forms_of_the_document() -> None:
     } == msgspec.json.decode(canonical(RECEIPT.payload()))
 
 
+@pytest.mark.parametrize("whole", [(), ("decided_at",), ("received_at",), ("decided_at", "received_at")])
+def test_what_is_signed_is_the_payload(whole: tuple[str, ...]) -> None:
+    """A receipt is signed with six decimals of each instant, also of those at a whole second, which msgspec writes without."""
+    receipt = msgspec.structs.replace(RECEIPT, decided_at=after(2.25), received_at=after(1.5))
+    receipt = msgspec.structs.replace(receipt, **{name: getattr(RECEIPT, name) for name in whole})
+    others = ({"asked": None}, {"asked": None, "amount": None}, {"received_at": None}, {"leading": True})
+    for one in (receipt, *(msgspec.structs.replace(receipt, **members) for members in others)):
+        assert canonical(one.payload()) == canonical(one.stated())
+        assert SIGNER.sign([one.payload()]) == SIGNER.sign([one.stated()])
+
+
 def test_the_right_key_is_found_among_others() -> None:
     """A house has a key for each of its ages; the one that the receipt names counts."""
     others = [Key(kty="OKP", crv="Ed25519", x=other.public, kid=other.kid) for other in _signers(3)]

@@ -8,13 +8,17 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import buy_now
+from saleroom.bidding.domain.block import Block
+from saleroom.bidding.domain.block_events import Stage
 from saleroom.bidding.domain.closing import settle
 from saleroom.bidding.domain.event_types import EVENTS
-from saleroom.bidding.domain.events import Event, SoftClose
+from saleroom.bidding.domain.events import BidPlaced, Event, SoftClose
 from saleroom.bidding.domain.increments import fixed
+from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.domain.selling import cancel, close_now
 from saleroom.bidding.domain.views import (
     BidView,
@@ -25,6 +29,7 @@ from saleroom.bidding.domain.views import (
     is_tied,
     last_amount,
     leader_first,
+    view_after_bid,
     with_whole_ties,
 )
 from saleroom.kernel.instants import instant
@@ -98,6 +103,38 @@ def test_the_last_event_is_the_one_that_ends_it(history: History) -> None:
     ends = [event.at for event in game.log if event.TYPE in ("auction.closed", "auction.cancelled")]
     assert ends == ([] if game.auction.closed_at is None else [game.auction.closed_at])
     assert not ends or game.log[-1].at == ends[0]
+
+
+@given(history=histories())
+def test_a_view_is_moved_on_by_each_bid(history: History) -> None:
+    """In every sale the view after a bid follows from the one before: no bid changes anything else."""
+    game = play(history)
+    auctions = [replay(7, game.log[: position + 1]) for position in range(len(game.log))]
+    for before, after_it, last in zip(auctions, auctions[1:], game.log[1:], strict=False):
+        if isinstance(last, BidPlaced):
+            assert auction_view(after_it) == view_after_bid(auction_view(before), after_it)
+
+
+def test_a_view_is_moved_on_by_a_bid_on_the_block() -> None:
+    """A bid takes a warning back, so the stage follows it too, and so does the price that is asked for."""
+    block = Block(Stage.FINAL_CALL, eur("200"), 0)
+    warned = structs.replace(an_auction(), block=block)
+    bid, _ = place(warned, "bob 200")
+    assert Stage.CALLED == view_after_bid(auction_view(warned), bid).stage
+    assert auction_view(bid) == view_after_bid(auction_view(warned), bid)
+
+
+@given(history=histories())
+def test_the_parts_of_an_event_are_ready_for_json(history: History) -> None:
+    """In the parts of every kind of event are only values that JSON has: no instants and no tuples."""
+
+    def plain(value: Any) -> bool:
+        if isinstance(value, dict):
+            return all(map(plain, value.values()))
+        return all(map(plain, value)) if type(value) is list else value is None or type(value) in (str, int, bool)
+
+    for event in play(history).log:
+        assert all(map(plain, event_parts(event)))
 
 
 def test_an_auction_with_bids() -> None:
@@ -217,7 +254,7 @@ def test_the_wire_form_is_a_cloud_event() -> None:
             "endsAt": "2026-11-21T13:00:00.000000Z",
             "receivedAt": None,
         },
-    } == cloud_event("gid", auction.version, bid, public)
+    } == msgspec.to_builtins(cloud_event("gid", auction.version, bid, public))
 
 
 def test_the_leader_stands_first() -> None:

@@ -51,7 +51,8 @@ class Ladder(Struct, frozen=True, dict=True):
 
     def next_above(self, price: Decimal) -> Decimal | None:
         """Return `price` plus its step, or None if that exceeds 20 digits."""
-        return above(price, self.step_at(price))
+        tiers = self.tiers  # most ladders have one tier, which holds every price
+        return above(price, tiers[0].step if len(tiers) == 1 else self.step_at(price))
 
 
 def fixed(step: Decimal) -> Ladder:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Raw, Struct, structs
 
 from saleroom.bidding.domain.auction import Auction, begin
 from saleroom.bidding.domain.event_types import EVENTS
@@ -44,9 +44,12 @@ def enter(auction: Auction, event: Event) -> tuple[Auction, Entry]:
     payload = None
     if event.PUBLIC:
         hashed = hide_names(chain, public)
-        wire = cloud_event(auction.gid, auction.version, event, None)
-        wire["commitment"] = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
-        payload, head = _chained(chain.head, wire, public, hashed)
+        data = canonical(public)
+        covered = data if hashed is public else canonical(hashed)
+        committed = commitment(salt(chain.seed, auction.version), sealed, chain.hidden)
+        wire = cloud_event(auction.gid, auction.version, event, Raw(covered), committed)
+        head = link_text(chain.head, _encode(wire))
+        payload = _encode(structs.replace(wire, data=Raw(data), hash=head))
         moved = Chain(chain.seed, head, ZERO)
     else:
         moved = structs.replace(chain, hidden=link(chain.hidden, hidden_event(type(event), event.at, sealed)))
@@ -59,23 +62,6 @@ def event_hash(previous: str, event: Mapping[str, Any]) -> str:
     if isinstance(data, dict) and salts_in(data):
         event = {**event, "data": as_hashed(data)}
     return link(previous, {member: value for member, value in event.items() if member != "hash"})
-
-
-def _chained(
-    previous: str, wire: Mapping[str, Any], shown: dict[str, Any], hashed: dict[str, Any]
-) -> tuple[bytes, str]:
-    """Return the canonical JSON of a public event with its hash, and `event_hash`, which is the hash after `previous`.
-
-    `wire` is the event without its data, which are `shown` and which the hash covers as `hashed`. Each bid comes here, so the
-    event is written once for both.
-    """
-    data = canonical(shown)
-    covered = data if hashed is shown else canonical(hashed)
-    # What comes before and after the data is the house's own: nobody can write the marks there.
-    before, _, after = canonical(wire).partition(b'"data":null')
-    head = link_text(previous, b'%b"data":%b%b' % (before, covered, after))
-    middle, id_, end = after.partition(b'"id":')
-    return b'%b"data":%b%b"hash":"%b",%b%b' % (before, data, middle, head.encode(), id_, end), head
 
 
 def commitment(salt_: str, sealed: Mapping[str, Any], hidden: str) -> str:

@@ -62,6 +62,14 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
         members["decidedAt"] = instant(self.decided_at)
         return members
 
+    def stated(self) -> Receipt | dict[str, Any]:
+        """Return what gives the canonical JSON of `payload` in the fewest steps: nearly always the receipt itself.
+
+        msgspec writes an instant as `instant` does, unless it is at a whole second: then it leaves the decimals out.
+        """
+        has_decimals = self.decided_at.microsecond and (self.received_at is None or self.received_at.microsecond)
+        return self if has_decimals else self.payload()
+
 
 class SaltedReceipt(Struct, frozen=True, array_like=True):
     """A leaf of the tree. Without the salt, the hashes beside a receipt would give away the maxima of other bidders."""

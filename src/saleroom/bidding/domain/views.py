@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, inspect, structs
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.event_types import EVENTS
@@ -133,6 +133,25 @@ def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) ->
     )
 
 
+def view_after_bid(view: AuctionView, auction: Auction) -> AuctionView:
+    """Return `auction_view` of an auction whose last event was a bid, from the `view` of the auction before it.
+
+    A batch of bids on one lot thus makes once what no bid changes.
+    """
+    return structs.replace(
+        view,
+        current_bid=_money(auction.current_bid),
+        current_bidder=None if auction.leader is None else auction.leader.name,
+        current_bid_at=maybe_instant(auction.current_bid_at),
+        minimum_bid=_money(auction.minimum_bid),
+        bid_count=auction.bid_count,
+        reserve_met=auction.reserve_met,
+        version=auction.version,
+        head=auction.chain.head,
+        stage=UNSET if auction.stage is None else auction.stage,
+    )
+
+
 def leader_first(bids: Sequence[BidView]) -> list[BidView]:
     """Return bids from the highest to the lowest, of equal ones the earlier first: it leads (docs/rules.md, rule 4c).
 
@@ -165,9 +184,8 @@ def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the public and the private members of an event, ready for JSON."""
     public: dict[str, Any] = msgspec.to_builtins(event, builtin_types=(datetime,))
     del public["at"]
-    for wire, value in public.items():
-        if type(value) in _NOT_PLAIN:
-            public[wire] = _plain(value)
+    for wire in _composed(type(event)):
+        public[wire] = _plain(public[wire])
     for wire in event.OPTIONAL:
         if public[wire] is None:
             del public[wire]
@@ -176,15 +194,28 @@ def event_parts(event: Event) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of one of the types `_NOT_PLAIN` with its instants as text, and lists for tuples."""
+    """Return a value with its instants as text, and lists for tuples."""
     if type(value) is datetime:
         return instant(value)
     if type(value) is dict:
-        return {wire: _plain(each) if type(each) in _NOT_PLAIN else each for wire, each in value.items()}
-    return [_plain(each) if type(each) in _NOT_PLAIN else each for each in value]
+        return {wire: _plain(each) for wire, each in value.items()}
+    return [_plain(each) for each in value] if type(value) is tuple else value
 
 
-_NOT_PLAIN = frozenset({datetime, dict, tuple})
+@cache
+def _composed(kind: type[Event]) -> tuple[str, ...]:
+    """Return the names in JSON of the members of a kind of event that `_plain` may change, as their types say."""
+    members = (member for member in cast("inspect.StructType", inspect.type_info(kind)).fields if member.name != "at")
+    return tuple(member.encode_name for member in members if _may_change(member.type))
+
+
+def _may_change(kind: inspect.Type) -> bool:
+    match kind:
+        case inspect.UnionType():
+            return any(map(_may_change, kind.types))
+        case inspect.StructType():
+            return any(_may_change(member.type) for member in kind.fields)
+    return isinstance(kind, inspect.DateTimeType | inspect.VarTupleType)
 
 
 @cache
@@ -208,18 +239,37 @@ def _sealed(kind: type[Event]) -> list[str]:
     return [wire for name, wire in _names(kind) if name in kind.SEALED]
 
 
-def cloud_event(gid: str, version: int, event: Event, data: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a public event as a CloudEvents 1.0 object (docs/events.md), ready for JSON; the ledger adds its own members."""
-    return {
-        "specversion": "1.0",
-        "id": f"{gid}/{version}",
-        "source": f"/auctions/{gid}",
-        "type": event.TYPE,
-        "time": instant(event.at),
-        "datacontenttype": "application/json",
-        "sequence": version,
-        "data": data,
-    }
+class CloudEvent(Struct, frozen=True, kw_only=True):
+    """A public event as a CloudEvents 1.0 object (docs/events.md); `commitment` and `hash` are the ledger's.
+
+    The members stand in the order of canonical JSON, so that each bid is written without sorting them.
+    """
+
+    commitment: str | UnsetType = UNSET
+    data: Mapping[str, Any] | Raw
+    datacontenttype: str = "application/json"
+    hash: str | UnsetType = UNSET
+    id: str
+    sequence: int
+    source: str
+    specversion: str = "1.0"
+    time: str
+    type: str
+
+
+def cloud_event(
+    gid: str, version: int, event: Event, data: Mapping[str, Any] | Raw, commitment: str | UnsetType = UNSET
+) -> CloudEvent:
+    """Return a public event with this `data`, without its hash."""
+    return CloudEvent(
+        commitment=commitment,
+        data=data,
+        id=f"{gid}/{version}",
+        sequence=version,
+        source=f"/auctions/{gid}",
+        time=instant(event.at),
+        type=event.TYPE,
+    )
 
 
 def event_from_parts(kind: str, at: datetime, public: Mapping[str, Any], private: Mapping[str, Any]) -> Event:

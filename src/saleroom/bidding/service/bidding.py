@@ -19,7 +19,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.bidding import PURCHASE, BidRequest
 from saleroom.bidding.domain.events import BidPlaced
 from saleroom.bidding.domain.receipts import Receipt, receipt_of
-from saleroom.bidding.domain.views import BidAnswer, BidView, auction_view
+from saleroom.bidding.domain.views import AuctionView, BidAnswer, BidView, auction_view, view_after_bid
 from saleroom.bidding.service.admission import Bidders, Pair, at_door
 from saleroom.bidding.service.lookup import known, lock_one
 from saleroom.bidding.service.recording import Step, record, steps
@@ -185,7 +185,8 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
 class _AcceptedBid(Struct):
     """A bid that was accepted, with its Idempotency-Key and the digest that came with the key.
 
-    `answer` is empty until the receipts of the whole transaction are signed.
+    `is_all` says that `placed`, if there is one, is all that happened. `answer` is empty until the receipts of the whole
+    transaction are signed.
     """
 
     bidder: Party
@@ -194,6 +195,7 @@ class _AcceptedBid(Struct):
     auction: Auction
     key: str | None
     request: bytes
+    is_all: bool
     answer: bytes = b""
 
 
@@ -202,10 +204,13 @@ def _accepted(
 ) -> _AcceptedBid:
     """Return the bid that led to the steps `made`."""
     auction, last, _ = made[-1]
-    placed = next((e for _, e, _ in reversed(made) if isinstance(e, BidPlaced) and e.bidder_id == bidder.id), None)
+    placed = None
+    for _, event, _ in made:
+        if isinstance(event, BidPlaced) and event.bidder_id == bidder.id:
+            placed = event
     receipt = receipt_of(auction, bidder, request, placed, last.at)
     key, digest = (None, b"") if asked is None else (asked.key, asked.request)
-    return _AcceptedBid(bidder, receipt, placed, auction, key, digest)
+    return _AcceptedBid(bidder, receipt, placed, auction, key, digest, is_all=len(made) == 1)
 
 
 def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_AcceptedBid]) -> None:
@@ -213,6 +218,7 @@ def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_Accepte
     if not accepted:
         return
     signer = (key or SigningKey()).signer(tx)
+    shown: dict[int, AuctionView] = {}
     for one, signed in zip(accepted, signer.sign_batch([one.receipt for one in accepted]), strict=True):
         placed = one.placed
         bid = (
@@ -226,5 +232,10 @@ def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_Accepte
                 automatic=placed.automatic,
             )
         )
-        view = auction_view(one.auction)
+        before = shown.get(one.auction.id)
+        if before is None or placed is None or not one.is_all:
+            view = auction_view(one.auction)
+        else:
+            view = view_after_bid(before, one.auction)
+        shown[one.auction.id] = view
         one.answer = _encode(BidAnswer(bid=bid, auction=view, leading=one.receipt.leading, receipt=signed))

@@ -68,7 +68,7 @@ def _events(tx: Transaction, auction_id: int, after: int, until: int) -> list[Le
 
 def sign(tx: Transaction, key: SigningKey, numbered: Sequence[tuple[int, Receipt]]) -> list[SignedReceipt]:
     """Sign receipts of one bidder with the key of the house, all under one signature. Raises Refusal without a key."""
-    texts = key.signer(tx).sign([receipt.payload() for _, receipt in numbered])
+    texts = key.signer(tx).sign([receipt.stated() for _, receipt in numbered])
     return [SignedReceipt(number, receipt, text) for (number, receipt), text in zip(numbered, texts, strict=True)]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import hmac
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from saleroom.bidding.storage import signing_keys
 from saleroom.bidding.storage.signing_keys import KeyRow
 from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refusal
+from saleroom.kernel.hmac_key import HmacKey
 from saleroom.kernel.merkle import MerkleTree
 from saleroom.storage.database import Transaction
 
@@ -37,9 +37,9 @@ class Signer:
         self.public = _text(private.public_key().public_bytes_raw())
         self.kid = thumbprint(self.public)
         self._header = _base64(canonical(Header(ALGORITHM, self.kid, TREE_TYPE))) + b"."
-        self._salts = hmac.digest(private.private_bytes_raw(), b"salts of saleroom receipts", "sha256")
+        self._salts = HmacKey(HmacKey(private.private_bytes_raw()).digest(b"salts of saleroom receipts"))
 
-    def sign(self, statements: Sequence[Mapping[str, Any]]) -> list[str]:
+    def sign(self, statements: Sequence[Receipt | Mapping[str, Any]]) -> list[str]:
         """Return each of `statements` as a receipt, all under one signature. The same statements give the same receipts."""
         if not statements:
             return []
@@ -57,12 +57,12 @@ class Signer:
 
         Each receipt shows the size of its tree, so a tree holds public bids only.
         """
-        together = iter(self.sign([one.payload() for one in receipts if one.amount is not None]))
-        return [next(together) if one.amount is not None else self.sign([one.payload()])[0] for one in receipts]
+        together = iter(self.sign([one.stated() for one in receipts if one.amount is not None]))
+        return [next(together) if one.amount is not None else self.sign([one.stated()])[0] for one in receipts]
 
     def _salted(self, statement: bytes) -> bytes:
         """Return the JSON of a `SaltedReceipt`. Nobody without the key can guess the salt of a statement."""
-        salt = hmac.digest(self._salts, statement, "sha256")[:SALT_BYTES]
+        salt = self._salts.digest(statement)[:SALT_BYTES]
         return b'["%b",%b]' % (_base64(salt), statement)
 
 

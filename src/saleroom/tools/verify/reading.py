@@ -236,9 +236,8 @@ class _LedgerReader:
         public, known = event_parts(event)
         if SALTS in data:
             public[SALTS] = data[SALTS]
-        rebuilt = cloud_event(gid, number, event, public)
-        rebuilt |= {"commitment": wire.get("commitment"), "hash": wire.get("hash")}
-        _same(wire, rebuilt)
+        rebuilt = msgspec.to_builtins(cloud_event(gid, number, event, public))
+        _same(wire, rebuilt | {"commitment": wire.get("commitment"), "hash": wire.get("hash")})
         if opened is not None:
             _same(opened["data"], sealed_part(kind, known))
         return event
