@@ -76,6 +76,7 @@ async def furnish_it(url: str) -> str:
         in_sale = await database.write(photos.keep, ada.token, make(plain()))
         sale = await database.write(sale_rows.furnish, ada.account.party, in_sale.id, HOSTILE, cyd.account.id)
         await database.write(sale_rows.admit, sale, cyd.account.party, HOSTILE)
+        await database.write(sale_rows.merge, sale, ben.account.party, cyd.account.party)
         await database.write(sale_rows.enter_in_book, sale, ben.account.party, ada.account.party)
         await database.write(settlement_rows.furnish, sale, ada.account.party, HOSTILE)
         written = DraftForm({"name": HOSTILE + "\x00\x7f", "startingPrice": "1"}, [("0", "5")], [photo.id])

@@ -6,6 +6,8 @@ from typing import Any
 from msgspec import structs
 from sqlalchemy import insert
 
+from saleroom.accounts.domain.audit import Act
+from saleroom.accounts.service.audit import note
 from saleroom.bidding.domain.bidding import place_bid
 from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.service.recording import advance, begin_ledger
@@ -18,7 +20,7 @@ from saleroom.sales.domain.needs import Need, Pledge
 from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
-from saleroom.sales.storage import book, consignors, lots, participants, pledges, sales
+from saleroom.sales.storage import book, consignors, lots, mergers, participants, pledges, sales
 from saleroom.sales.storage.tables import lot_photos, lot_prints
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.examples import eur
@@ -90,6 +92,12 @@ def admit(tx: Transaction, sale: Sale, user: Party, said: str) -> None:
         checked_in_at=tx.now(),
     )
     participants.add(tx, one)
+
+
+def merge(tx: Transaction, sale: Sale, source: Party, target: Party) -> None:
+    """Store that a user is one with another, as staff decided."""
+    mergers.add(tx, sale.id, source.id, target.id)
+    note(tx, None, Act.BIDDERS_MERGED, target.id, {"from": source.id}, {"sale": sale.gid})
 
 
 def _need(lot: Lot, said: str) -> Lot:

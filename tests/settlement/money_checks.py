@@ -10,7 +10,10 @@ from typing import Any
 
 from sqlalchemy import select
 
+from saleroom.accounts.storage import accounts as users
+from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.sales.storage import sales as sale_rows
+from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method
 from saleroom.settlement.domain.rates import Item, RateCard
@@ -18,8 +21,10 @@ from saleroom.settlement.domain.rates import Line as Charge
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
-from saleroom.settlement.storage import documents, journal, rates
+from saleroom.settlement.storage import documents, journal, rates, reminders
+from saleroom.settlement.storage.document_tables import documents as document_rows
 from saleroom.settlement.storage.journal import Moved
+from saleroom.settlement.storage.tables import journal_postings as posting_rows
 from saleroom.storage.database import Transaction
 from tests.settlement.calculated import EARNED, ZERO, Calculated, Rules
 from tests.settlement.sold_sales import SettledSale
@@ -37,6 +42,7 @@ def faults_of(tx: Transaction, sale: SettledSale) -> Iterator[str]:
     yield from _documents(tx, sale, book)
     yield from _receipts(tx, sale, moved)
     yield from _reports(tx, sale, moved)
+    yield from _one_person(tx, sale, moved)
 
 
 def _unbalanced(moved: list[Moved]) -> Iterator[str]:
@@ -191,6 +197,46 @@ def _reports(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator
     for earned in found.earned_by:
         pairs[f"earned: {earned.ledger_account}"] = (earned.earned, -totals[Book(earned.ledger_account)])
     yield from (f"the report: {name} is {a} and {b}" for name, (a, b) in pairs.items() if D(a) != D(b))
+
+
+def _one_person(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+    """Who was merged has nothing of their own any more, and all of it is where the other one is: on each page and list."""
+    yield from merger_faults(tx)
+    found = tx.execute(select(merger_rows).where(merger_rows.c.sale_id == sale.on.sale.id)).all()
+    who = {row.source_id: row.target_id for row in found}
+    if chained := {target for target in who.values() if target in who}:
+        yield f"{chained} were merged further, and others still lead to them"
+    named = {one.posting.account.party for one in moved if one.posting.account.book is Book.BUYERS}
+    named |= {one.owner.user_id for one in documents.readable(tx) if one.owner.sale_id == sale.on.sale.id}
+    named |= {user for sale_id, user in reminders.debtors(tx) if sale_id == sale.on.sale.id}
+    if named & {*who}:
+        yield f"{named & {*who}} were merged, and money or papers still are theirs"
+    for source, target in who.items():
+        names = users.names_of(tx, [source, target])
+        if desk.find_buyer(tx, sale.on.sale, names[source]).id != target:
+            yield f"the desk does not find {target} by the name of {source}"
+        if documents.of_user(tx, source, 1):
+            yield f"{source} has documents of {target}"
+        mine = {one.id for one in documents.of_user(tx, target, 1_000)}
+        issued = select(document_rows.c.id).where(document_rows.c.user_id.in_([source, target]))
+        if (
+            mine - {*tx.execute(issued).scalars()} - _of_others(tx, who, target)
+            or not {*tx.execute(issued).scalars()} <= mine
+        ):
+            yield f"{target} does not see the documents of {source}"
+    raw = tx.execute(select(posting_rows).where(posting_rows.c.user_id.in_([*who, *who.values()]))).all()
+    for target in {*who.values()}:
+        same = {target, *(source for source, into in who.items() if into == target)}
+        posted = sum((row.amount if row.debit else -row.amount for row in raw if row.user_id in same), Decimal(0))
+        balance = desk.balance(tx, sale.on.sale, Account(Book.BUYERS, target))
+        if posted != balance:
+            yield f"{target} owes {balance}, and the rows of all who they were say {posted}"
+
+
+def _of_others(tx: Transaction, who: dict[int, int], target: int) -> set[int]:
+    """Return the documents of all who were merged into somebody."""
+    same = [source for source, into in who.items() if into == target]
+    return {*tx.execute(select(document_rows.c.id).where(document_rows.c.user_id.in_(same))).scalars()}
 
 
 def D(amount: Any) -> Decimal:  # noqa: N802  # as other tests call it

@@ -18,7 +18,14 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+from saleroom.bidding.domain.events import Channel
+from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.sales.domain.events import SaleClosed
+from saleroom.sales.service import merging, participants
+from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.storage import mergers, sales
+from saleroom.sales.storage import participants as store
 from saleroom.settlement.domain.banking import Payment as FromBank
 from saleroom.settlement.domain.banking import Statement
 from saleroom.settlement.domain.documents import CREDITABLE, Party
@@ -30,9 +37,11 @@ from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
+from tests.bidding.service.people import person
 from tests.settlement.money_checks import faults_of, tax_faults
-from tests.settlement.sold_sales import PADDLES, SettledSale, counted, sold
+from tests.settlement.sold_sales import SettledSale, counted, sold
 
+MERGERS_MAX = 6
 CURRENCIES = ("EUR", "CHF", "JPY", "KWD")
 
 
@@ -42,7 +51,7 @@ async def act(sale: SettledSale) -> None:
 
 
 async def _pay(sale: SettledSale) -> None:
-    who, chance = str(sale.chance.randint(1, PADDLES)), sale.chance
+    who, chance = str(sale.chance.choice(sale.paddles)), sale.chance
     seen = await sale.on.database.write(desk.shown, sale.token, sale.gid, who, sale.places, sale.currency)
     owed = Decimal(seen.owed)
     if owed <= 0:
@@ -65,13 +74,13 @@ async def _pay_out(sale: SettledSale) -> None:
 
 
 async def _net(sale: SettledSale) -> None:
-    await sale.write("net", desk.net, str(sale.chance.randint(1, 3)), sale.paper)
+    await sale.write("net", desk.net, str(sale.chance.choice(sale.paddles[:4])), sale.paper)
 
 
 async def _issue(sale: SettledSale) -> None:
     if sale.chance.random() < 0.6:
         order = Order(
-            kind=DocumentKind.INVOICE, language="de", party=Party(name=""), paddle=sale.chance.randint(1, PADDLES)
+            kind=DocumentKind.INVOICE, language="de", party=Party(name=""), paddle=sale.chance.choice(sale.paddles)
         )
     else:
         code = sale.chance.choice(sale.codes)
@@ -101,7 +110,7 @@ async def _correct(sale: SettledSale) -> None:
     chance = sale.chance
     change = Correction(
         label=str(chance.randint(1, len(sale.on.lots))),
-        paddle=chance.choice([None, chance.randint(1, PADDLES)]),
+        paddle=chance.choice([None, chance.choice(sale.paddles)]),
         reason="By chance.",
         back=chance.choice([None, *Method]),
     )
@@ -135,7 +144,44 @@ async def _import(sale: SettledSale) -> None:
     sale.done["import"] += 1
 
 
-ACTS = (_pay, _pay, _pay, _pay_out, _net, _issue, _issue, _credit, _credit, _correct, _import)
+async def _merge(sale: SettledSale) -> None:
+    """Find that two are the same person: a guest and another bidder, or somebody who has just got an account."""
+    chance, database, gid = sale.chance, sale.on.database, sale.gid
+    token, sale_id = sale.token, sale.on.sale.id
+    people = await database.read(store.with_paddles, sale_id)
+    known = await database.read(mergers.of_sale, sale_id)
+    source, other = chance.sample(people, 2)
+    if chance.random() < 0.5 and len(known) < MERGERS_MAX:
+        newcomer_of = await person(database)
+        newcomer = Newcomer(username=newcomer_of.account.username, channel=Channel.ONLINE)
+        other = (await database.write(participants.admit, token, gid, newcomer)).participant
+    if len(known) >= MERGERS_MAX:
+        return
+    try:
+        await database.write(merging.merge, token, gid, source.gid, other.gid)
+    except Refusal as refused:
+        sale.done[f"merge: {refused.code}"] += 1
+    else:
+        sale.done["merge"] += 1
+    left = await database.read(store.with_paddles, sale_id)
+    sale.paddles = [one.paddle for one in left if one.paddle is not None]
+
+
+async def _close(sale: SettledSale) -> None:
+    """Close the sale once: from then on two who have both bid can be one."""
+    if sale.done["close"]:
+        return
+    await sale.on.database.write(_closed, sale.gid)
+    sale.done["close"] += 1
+
+
+def _closed(tx: Transaction, gid: str) -> None:
+    found = sales.lock(tx, gid)
+    assert found is not None
+    sales.record(tx, found, [SaleClosed(at=tx.now())])
+
+
+ACTS = (_pay, _pay, _pay, _pay_out, _net, _issue, _issue, _credit, _credit, _correct, _import, _merge, _merge, _close)
 
 
 async def settle(database: Database, seed: int, count: int, acts: int, every: int = 5) -> tuple[SettledSale, list[str]]:

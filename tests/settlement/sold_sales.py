@@ -51,6 +51,8 @@ class SettledSale:
     currency: str
     codes: list[str]
     entries: int = 0
+    paddles: list[int] = field(default_factory=lambda: [*range(1, PADDLES + 1)])
+    """Those that stand for somebody, who may have two."""
     done: Counter[str] = field(default_factory=Counter)
 
     @property

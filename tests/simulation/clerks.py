@@ -14,7 +14,7 @@ from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.views import NeedView
-from saleroom.sales.service import block, lots, ordering, participants
+from saleroom.sales.service import block, lots, merging, ordering, participants
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import money
 from tests.histories import LEADER
@@ -80,7 +80,7 @@ class ClerkRequest(PendingRequest):
         elif self._entry.what == "merge":
             pair = self._participant(said["whom"]), self._participant(said["into"])
             if pair[0] != pair[1]:
-                await self._write(participants.merge, self._token, SALE, *pair)
+                await self._write(merging.merge, self._token, SALE, *pair)
         elif self._entry.what == "order":
             known = [self._sale.labels[gid] for gid in self._sale.order]
             turn = said["turn"] % len(known)

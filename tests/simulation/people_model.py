@@ -19,6 +19,8 @@ def register(sale: SaleModel, who: int, gid: str) -> str | None:
         return "registration_declined" if known.standing == "declined" else None
     if sale.registration == "none" and sale.names != "paddles":
         return "no_registration"
+    if who in sale.merged:
+        return "merged_already"
     pending = sale.registration == "approval"
     one = Participant(gid, "pending" if pending else _standing(sale.limit_default), sale.limit_default)
     sale.people[who] = one
@@ -72,15 +74,23 @@ def check_in(sale: SaleModel, gid: str, paddle: int | None) -> str | None:
 
 def merge(sale: SaleModel, gid: str, into: str) -> str | None:
     """Make one of two participants who are the same person."""
-    if sale.over or gid == into:
-        return "validation into/another_participant" if gid == into else "sale_over"
+    if gid == into:
+        return "validation into/another_participant"
     (who, one), (whom, other) = _found(sale, gid), _found(sale, into)
     if one is None or other is None or who is None or whom is None:
         return "unknown_participant"
+    person = sale.merged.get(whom, whom)
+    if who in sale.merged or person == who:
+        return "merged_already"
     mine, theirs = has_bid(sale, who), has_bid(sale, whom)
     seen_to_bid = _has_bid_on_auctions(sale, who)
-    if mine and (theirs or not one.is_guest):
+    stay = sale.over and one.is_guest and mine and theirs
+    if mine and (theirs or not one.is_guest) and not stay:
         return "bids_stay"
+    sale.merged |= {each: person for each, of in sale.merged.items() if of == who}
+    sale.merged[who] = person
+    if stay:
+        return None
     shown = one if mine or (not theirs and other.paddle is None) else other
     limits = [each.limit for each in (one, other) if each.may_bid and each.limit is not None]
     limit = min(limits) if limits else None

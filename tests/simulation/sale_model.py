@@ -66,6 +66,8 @@ class SaleModel:
     people: dict[int, Participant] = field(default_factory=dict)
     events: list[tuple[Any, ...]] = field(default_factory=list)
     floors: int = 0
+    merged: dict[int, int] = field(default_factory=dict)
+    """Who is one with whom, also if the bids of both stayed."""
 
     @property
     def over(self) -> bool:

@@ -20,6 +20,10 @@ from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.bidding.storage.search_index import INDEX
 from saleroom.bidding.storage.tables import texts
+from saleroom.sales.domain.participants import Participant
+from saleroom.sales.service import merging, participants
+from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.storage import mergers
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import configuration, current_revision, migrate
 from saleroom.storage.schema import metadata
@@ -28,9 +32,10 @@ from tests.fixtures_hypothesis import on_a_database
 from tests.histories import History, histories
 from tests.log.test_store import store
 from tests.pictures import plain
+from tests.sales.service.evenings import evening
 
 FEW = on_a_database(5)
-NEWEST = "0057"
+NEWEST = "0058"
 ADDED = {
     "cleared_at",
     "agent",
@@ -64,6 +69,7 @@ ADDED = {
 }
 """Columns that the first tables did not have."""
 LATER = {
+    "mergers",
     "audit",
     "photos",
     "photo_files",
@@ -311,3 +317,24 @@ async def test_processes_that_start_together_wait_for_each_other(bare_database_u
     finally:
         for one in several:
             await one.close()
+
+
+async def test_mergers_of_before_are_taken_from_the_audit_log(database: Database) -> None:
+    """What staff merged before there were rows of it counts too, chains to their end; not who takes part again."""
+    house = await evening(database)
+    gid, token = house.sale.gid, house.clerk.token
+
+    async def admitted() -> Participant:
+        found = await database.write(participants.admit, token, gid, Newcomer(name="Eva"))
+        return found.participant
+
+    one, two, three, four = [await admitted() for _ in range(4)]
+    await database.write(merging.merge, token, gid, one.gid, two.gid)
+    await database.write(merging.merge, token, gid, two.gid, three.gid)
+    await database.write(merging.merge, token, gid, four.gid, three.gid)
+    expected = {one.user.id: three.user.id, two.user.id: three.user.id, four.user.id: three.user.id}
+    assert expected == await database.read(mergers.of_sale, house.sale.id)
+    await database.write(migrate, "0057")
+    assert NEWEST == await database.write(migrate)
+    assert expected == await database.read(mergers.of_sale, house.sale.id)
+    assert [] == await database.read(lambda tx: [*merging.faults(tx)])

@@ -45,14 +45,15 @@ from saleroom.kernel.instants import instant
 from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours, webhooks
 from saleroom.opening import run
 from saleroom.outbox.tables import outbox
-from saleroom.sales.storage.tables import consignors, participants, pledges, sales
+from saleroom.sales.storage.mergers import is_theirs
+from saleroom.sales.storage.tables import consignors, mergers, participants, pledges, sales
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.reminder_tables import reminders
-from saleroom.settlement.storage.tables import journal_postings
+from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
 
@@ -70,6 +71,8 @@ LEFT_OUT = {
     "by_id": "which of the staff it was",
     "undone_by_id": "which of the staff it was",
     "ended_by_id": "which of the staff it was",
+    "source_id": "which of the registrations it was",
+    "target_id": "which of the registrations it was",
     "owner_id": "the person",
     "author_id": "the person",
     "user_id": "the person",
@@ -108,6 +111,7 @@ limits.json         the limits by which you lead, or have bought, as you raised 
 bidder_names.json   the names by which you are shown in sales, where they are not your username
 lots.json           the lots that you have offered
 participants.json   your registrations for sales, with paddle, limit and what you have told of yourself
+mergers.json        sales in which you were registered twice and staff made that one
 pledges.json        what you have pledged in sales
 documents.json      invoices, statements and credit notes that were issued to you
 journal_postings.json  what the accounts of sales say of you as a buyer: what you owed and paid
@@ -200,7 +204,13 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
     """Return the files of a user's archive."""
     given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
     lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
-    issued = select(documents.c.id).where(documents.c.user_id == user_id)
+    papers = is_theirs(user_id, documents.c.user_id, documents.c.sale_id)
+    issued = select(documents.c.id).where(papers)
+    # Named, as they are used two levels down, where nothing is correlated by itself.
+    of_entry = select(journal_entries.c.sale_id).where(journal_entries.c.id == journal_postings.c.entry_id)
+    of_entry = of_entry.correlate(journal_postings)
+    of_pickup = select(sale_lots.c.sale_id).where(sale_lots.c.id == pickups.c.lot_id).correlate(pickups)
+    of_offer = select(sale_lots.c.sale_id).where(sale_lots.c.id == offers.c.lot_id).correlate(offers)
     consigned = select(consignors.c.id).where(consignors.c.user_id == user_id)
     return [
         Part("account", users.c.id, users.c.id == user_id),
@@ -225,12 +235,17 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
             only=frozenset({"name"}),
         ),
         Part("participants", participants.c.id, participants.c.user_id == user_id),
+        Part("mergers", mergers.c.id, or_(mergers.c.source_id == user_id, mergers.c.target_id == user_id)),
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
-        Part("documents", documents.c.id, documents.c.user_id == user_id),
-        Part("journal_postings", journal_postings.c.id, journal_postings.c.user_id == user_id),
+        Part("documents", documents.c.id, papers),
+        Part(
+            "journal_postings",
+            journal_postings.c.id,
+            is_theirs(user_id, journal_postings.c.user_id, of_entry.scalar_subquery()),
+        ),
         Part("reminders", reminders.c.id, reminders.c.document_id.in_(issued)),
-        Part("pickups", pickups.c.id, pickups.c.user_id == user_id),
-        Part("offers", offers.c.id, offers.c.user_id == user_id),
+        Part("pickups", pickups.c.id, is_theirs(user_id, pickups.c.user_id, of_pickup.scalar_subquery())),
+        Part("offers", offers.c.id, is_theirs(user_id, offers.c.user_id, of_offer.scalar_subquery())),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),

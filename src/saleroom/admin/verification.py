@@ -12,6 +12,7 @@ from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.admin.ledger_check import FAULTS_MAX, CheckResult, check
 from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
+from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.settings import Settings
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.storage.database import Database, Transaction
@@ -46,6 +47,7 @@ async def _check(database: Database) -> CheckResult:
             freeze_newest(tx)
             found = check(tx, report)
             found.faults += islice(journal_faults(tx), FAULTS_MAX)
+            found.faults += islice(merger_faults(tx), FAULTS_MAX)
             return found
 
         return await run_interruptible(database.read, work)

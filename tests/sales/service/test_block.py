@@ -42,7 +42,7 @@ from saleroom.sales.domain.errors import (
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import block, participants
+from saleroom.sales.service import block, merging, participants
 from saleroom.sales.service import lots as lot_cases
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import sales
@@ -371,13 +371,13 @@ async def test_a_guest_who_was_named_becomes_an_account(database: Database) -> N
         await database.write(participants.change, on.clerk.token, on.sale.gid, guest, {"paddle": 114})
     bob = await person(database)
     known = await database.write(participants.register, bob.token, on.sale.gid)
-    await database.write(participants.merge, on.clerk.token, on.sale.gid, guest, known.participant.gid)
+    await database.write(merging.merge, on.clerk.token, on.sale.gid, guest, known.participant.gid)
     lot = (await lots(on))[0]
     assert Party(bob.account.id, "#112") == lot.leader
     owed = await database.read(participants.own, bob.token, on.sale.gid)
     assert owed is not None and eur("100") == owed.exposure.total
     with pytest.raises(BidsStay):
-        await database.write(participants.merge, on.clerk.token, on.sale.gid, known.participant.gid, other)
+        await database.write(merging.merge, on.clerk.token, on.sale.gid, known.participant.gid, other)
     await do(on, Act.SELL)
     await sound(on)
 

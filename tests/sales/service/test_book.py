@@ -13,7 +13,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.book import BookLine
 from saleroom.sales.domain.errors import NotInBook, SaleOver
-from saleroom.sales.service import book, hall, participants
+from saleroom.sales.service import book, hall, merging, participants
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person, stored
@@ -86,7 +86,7 @@ async def test_a_line_of_a_guest_goes_with_a_merger(database: Database) -> None:
     bob = await person(database)
     known = await database.write(participants.register, bob.token, on.sale.gid)
     pair = (guest, known.participant.gid)
-    await database.write(participants.merge, on.clerk.token, on.sale.gid, *pair)
+    await database.write(merging.merge, on.clerk.token, on.sale.gid, *pair)
     [found] = (await database.read(book.listed, on.clerk.token, on.sale.gid, 50)).lines
     assert (11, True, True) == (found.paddle, found.leads, found.stands)
     raised = await line(on, 11, "400")

@@ -29,7 +29,7 @@ from saleroom.sales.domain.errors import (
 from saleroom.sales.domain.lots import LotTerms
 from saleroom.sales.domain.needs import Need
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import block, lots, needs, participants
+from saleroom.sales.service import block, lots, merging, needs, participants
 from saleroom.sales.service.lots import NewLot
 from saleroom.sales.storage.tables import pledges, sale_events
 from saleroom.storage.database import Database, Transaction
@@ -217,7 +217,7 @@ async def test_a_guest_who_is_merged_takes_the_pledges_along(database: Database)
     on = await gala(database)
     guest, other, third = [await paddle(on, number) for number in (101, 102, 103)]
     await pledge(on, 101)
-    await database.write(participants.merge, on.clerk.token, on.sale.gid, guest, other)
+    await database.write(merging.merge, on.clerk.token, on.sale.gid, guest, other)
     [(_, giver, _)] = await database.read(stored_pledges)
     known = await database.read(participants.listed, on.clerk.token, on.sale.gid, "", 10, None)
     assert {giver: eur("5000")} == {
@@ -225,7 +225,7 @@ async def test_a_guest_who_is_merged_takes_the_pledges_along(database: Database)
     }
     await do(on, Act.PLEDGE, paddle=103, amount="5000")
     with pytest.raises(BidsStay):
-        await database.write(participants.merge, on.clerk.token, on.sale.gid, third, other)
+        await database.write(merging.merge, on.clerk.token, on.sale.gid, third, other)
 
 
 async def test_an_erased_giver_leaves_the_total(database: Database) -> None:

@@ -28,7 +28,7 @@ from saleroom.sales.domain.errors import (
 )
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Names, Registration
-from saleroom.sales.service import participants
+from saleroom.sales.service import merging, participants
 from saleroom.sales.service.admission import gate
 from saleroom.sales.service.participants import Known, Newcomer
 from saleroom.sales.storage import consignors
@@ -158,7 +158,7 @@ async def test_a_guest_bids_and_becomes_an_account(database: Database) -> None:
     bob = await person(database)
     known = await registered(house, bob)
     pair = (guest.participant.gid, known.participant.gid)
-    both = await database.write(participants.merge, house.clerk.token, house.sale.gid, *pair)
+    both = await database.write(merging.merge, house.clerk.token, house.sale.gid, *pair)
     assert (bob.account.id, 12, eur("500"), "Ada Lovelace") == (
         both.participant.user.id,
         both.participant.paddle,
@@ -174,7 +174,7 @@ async def test_a_guest_bids_and_becomes_an_account(database: Database) -> None:
     verified(after)
     assert [] == await database.read(ledger_check.faults_of)
     with pytest.raises(UnknownParticipant):
-        await database.write(participants.merge, house.clerk.token, house.sale.gid, *pair)
+        await database.write(merging.merge, house.clerk.token, house.sale.gid, *pair)
 
 
 async def leader(database: Database, gid: str) -> Party:
@@ -194,11 +194,11 @@ async def test_bids_of_two_stay_apart(database: Database) -> None:
     token, gid = house.clerk.token, house.sale.gid
     for source, target in ((guest, known), (known, other)):
         with pytest.raises(BidsStay):
-            await database.write(participants.merge, token, gid, source.participant.gid, target.participant.gid)
-    await database.write(participants.merge, token, gid, other.participant.gid, known.participant.gid)
+            await database.write(merging.merge, token, gid, source.participant.gid, target.participant.gid)
+    await database.write(merging.merge, token, gid, other.participant.gid, known.participant.gid)
     assert await database.read(participants.own, cyd.token, gid) is None
     with pytest.raises(Invalid):
-        await database.write(participants.merge, token, gid, known.participant.gid, known.participant.gid)
+        await database.write(merging.merge, token, gid, known.participant.gid, known.participant.gid)
 
 
 async def test_paddles_are_unique_and_stay(database: Database) -> None:
@@ -244,7 +244,7 @@ async def test_what_staff_do_needs_the_right_and_the_sale(database: Database) ->
         lambda: database.write(participants.admit, bob.token, gid, Newcomer(name="Bob")),
         lambda: database.write(participants.change, bob.token, gid, known.participant.gid, {"limit": None}),
         lambda: database.write(participants.check_in, bob.token, gid, known.participant.gid, None),
-        lambda: database.write(participants.merge, bob.token, gid, known.participant.gid, "x"),
+        lambda: database.write(merging.merge, bob.token, gid, known.participant.gid, "x"),
         lambda: database.read(participants.listed, bob.token, gid, "", 9, None),
     ):
         with pytest.raises(MissingRight):
@@ -282,7 +282,7 @@ async def test_a_consignor_does_not_bid_on_their_lot(database: Database) -> None
     assert "accepted" == await bids_as(house, guest, lot, "100")
     pair = (guest.participant.gid, known.participant.gid)
     with pytest.raises(OwnAuction):
-        await database.write(participants.merge, house.clerk.token, house.sale.gid, *pair)
+        await database.write(merging.merge, house.clerk.token, house.sale.gid, *pair)
 
 
 async def test_staff_find_people(database: Database) -> None:

@@ -5,13 +5,17 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from saleroom.kernel.errors import Refusal
+from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain import rates
 from saleroom.settlement.domain.journal import Account, Book, Posting, Settled
 from saleroom.settlement.service import banking, crediting, desk, receipts
 from saleroom.settlement.service import journal as following
+from saleroom.settlement.storage import documents
+from saleroom.settlement.storage.document_tables import documents as document_rows
 from saleroom.storage.database import Database
 from tests.settlement.settled_sales import CURRENCIES, settle
 
@@ -40,6 +44,7 @@ def _down(amount: Decimal, places: int) -> Decimal:
     return amount.quantize(Decimal(1).scaleb(-places), ROUND_DOWN).quantize(Decimal("0.001"))
 
 
+UNMERGED = select(document_rows, document_rows.c.user_id.label("party_id"))
 PLANTED: dict[str, tuple[Any, str, Any]] = {
     "a cent of tax is kept as premium": (following, "of_lot", _cent_from_tax),
     "a payment lacks a cent on one side": (desk, "of_money", _one_sided),
@@ -48,6 +53,8 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "the key is not looked at": (desk, "once", lambda _tx, _staff, _key, do: do()),
     "a credit note leaves the journal alone": (crediting, "of_credit", lambda _: ()),
     "own lots are charged what consignors bear": (Settled, "charged", property(lambda self: self.bill)),
+    "papers stay with who was merged": (documents, "ROWS", UNMERGED),
+    "the journal knows no mergers": (mergers, "of_sale", lambda *_: {}),
     "a bank payment is never the same": (banking, "digests", lambda some: [secrets.token_hex(32) for _ in some]),
 }
 

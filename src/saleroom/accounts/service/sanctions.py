@@ -120,6 +120,25 @@ def lift_for_strikes(tx: Transaction, user_id: int, by: Account | None, reason: 
     return True
 
 
+def take_over_strikes(tx: Transaction, source: int, target: int, by: Account) -> None:
+    """Make the strikes of a guest those of the user they are, with the ban that followed; the caller checks the right first."""
+    for user_id in sorted((source, target)):
+        accounts.lock_user(tx, user_id)
+    if not rows.give_strikes(tx, source, target):
+        return
+    was, user = accounts.find(tx, source).bar, accounts.find(tx, target)
+    if (
+        was is None
+        or user.bar is not None
+        or user.role is not Role.MEMBER
+        or not rows.is_barred_for(tx, source, STRIKES)
+    ):
+        return
+    rows.bar(tx, target, was.kind, was.reason, by.id, tx.now(), was.until, STRIKES)
+    note(tx, by, Act.USER_BANNED, target, _facts(None), _facts(was), was.reason)
+    account_mails.tell(tx, target, "sanction", {"sanction": was.kind.value, "reason": was.reason, "until": None})
+
+
 def end_sessions(tx: Transaction, token: str, username: str, reason: str = "") -> None:
     """Log a user out everywhere. Raises Unauthenticated, MissingRight, Barred, UnknownUser, NotOneself or NotAboveThem."""
     by = authenticate(tx, token, Right.MANAGE_PEOPLE)

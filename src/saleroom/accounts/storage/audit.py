@@ -55,6 +55,12 @@ def add(
     tx.execute(insert(audit), row)
 
 
+def of_act(tx: Transaction, act: str) -> list[tuple[int | None, Facts, Facts]]:
+    """Return of each entry of an act, the earliest first: the number of the user it is on, and what was before and after."""
+    found = select(audit.c.user_id, audit.c.before, audit.c.after).where(audit.c.act == act).order_by(audit.c.id)
+    return [(row.user_id, msgspec.json.decode(row.before), msgspec.json.decode(row.after)) for row in tx.execute(found)]
+
+
 def newest(tx: Transaction, which: Which, limit: int, before: int | None) -> list[Entry]:
     """Return entries before the number `before`, the latest first."""
     wanted: list[ColumnElement[bool]] = [] if before is None else [audit.c.id < before]

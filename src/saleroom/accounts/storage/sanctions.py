@@ -66,6 +66,12 @@ def strike(tx: Transaction, user_id: int, reason: str, subject: str, by_id: int 
     _add(tx, user_id, Sanction.STRIKE, reason, by_id, now, None, subject)
 
 
+def give_strikes(tx: Transaction, source: int, target: int) -> int:
+    """Make the strikes of one user those of another, who is the same person; return how many there were."""
+    theirs = (sanctions.c.user_id == source, sanctions.c.kind == Sanction.STRIKE.value)
+    return tx.execute(update(sanctions).where(*theirs).values(user_id=target)).rowcount
+
+
 def struck(tx: Transaction, user_id: int) -> list[str]:
     """Return the subjects of the strikes of a user that were not forgiven."""
     mine = (sanctions.c.user_id == user_id, *_STANDS)

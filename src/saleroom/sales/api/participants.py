@@ -22,6 +22,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import SALE, paddle_field
 from saleroom.sales.domain.errors import (
     BidsStay,
+    MergedAlready,
     NoRegistration,
     PaddleFixed,
     PaddleTaken,
@@ -38,7 +39,7 @@ from saleroom.sales.domain.participant_views import (
     registration_view,
 )
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
-from saleroom.sales.service import participants
+from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import Known, Newcomer
 from saleroom.sales.services import SaleServices
 
@@ -206,7 +207,7 @@ async def check_in(call: Call[SaleServices]) -> Response:
 async def merge(call: Call[SaleServices]) -> Response:
     """POST /sales/{gid}/participants/{participant}/merger."""
     write, into = call.services.tokens.write, call.values["into"]
-    return _staff(await write(participants.merge, call.token, call.identifier, call.part, into))
+    return _staff(await write(merging.merge, call.token, call.identifier, call.part, into))
 
 
 def newcomer_of(values: Mapping[str, Any]) -> Newcomer:
@@ -220,7 +221,7 @@ def said_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _view(known: Known) -> ParticipantView:
-    return participant_view(known.participant, known.exposure, known.strikes)
+    return participant_view(known.participant, known.exposure, known.strikes, known.same_as)
 
 
 def _staff(known: Known) -> Response:
@@ -257,7 +258,15 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         identifier=SALE,
         access=Access.TOKEN,
         answer=RegistrationView,
-        errors=(MailRequired, UnknownSale, SaleOver, NoRegistration, RegistrationDeclined, TooManyParticipants),
+        errors=(
+            MailRequired,
+            UnknownSale,
+            SaleOver,
+            NoRegistration,
+            RegistrationDeclined,
+            MergedAlready,
+            TooManyParticipants,
+        ),
         about="Who is registered already stays as they are. By the `registration` of the sale they are approved at once, or "
         "wait for staff.",
     ),
@@ -292,6 +301,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             SaleOver,
             UnknownUser,
             ParticipantAlready,
+            MergedAlready,
             PaddleTaken,
             TooManyParticipants,
             IdempotencyMismatch,
@@ -342,7 +352,8 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         access=Access.TOKEN,
         form=_MERGE,
         answer=ParticipantView,
-        errors=(UnknownSale, UnknownParticipant, SaleOver, BidsStay, OwnAuction),
-        about=f"The bids of somebody without an account go on as those of the one who is left. {_NOTED}",
+        errors=(UnknownSale, UnknownParticipant, SaleOver, MergedAlready, BidsStay, OwnAuction),
+        about="The bids of somebody without an account go on as those of the one who is left. So does what they owe, have paid "
+        f"and have got papers for. Once the sale is closed, both may have bid: their bids stay under both paddles. {_NOTED}",
     ),
 )

@@ -29,6 +29,10 @@ PEOPLE = Vocabulary(
         "bidsBy": ({"enum": list(Channel)}, "How they bid."),
         "checkedInAt": (INSTANT, "When they were checked in at the door; null if they were not."),
         "strikes": (COUNT, "Their strikes for invoices that they did not pay, of all sales."),
+        "mergedInto": (
+            {"pattern": GID_PATTERN},
+            "The participant who they are too, if staff merged both and their bids stayed; null otherwise.",
+        ),
         "declinedFor": ({}, "Why they were declined; null if they were not."),
         "exposure": (MONEY, "The hammer prices that they have won, and the maxima by which they lead, in the sale."),
         "guest": ({}, "Whether they have no account; nobody can log in as them."),

@@ -59,6 +59,12 @@ class ParticipantAlready(Conflict):
     code = "participant_already"
 
 
+class MergedAlready(Conflict):
+    """This user is one with another bidder of the sale already; take the other one."""
+
+    code = "merged_already"
+
+
 class BidsStay(Conflict):
     """Bids stay where they are if both have bid in the sale or an account has placed them; decline the one that is too many."""
 

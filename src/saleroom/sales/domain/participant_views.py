@@ -13,7 +13,8 @@ class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A participant for staff. `exposure` is what they owe and may come to owe in the sale.
 
     `guest`: somebody without an account. `person_name` and `contact` are what staff or they themselves have noted. `strikes`
-    are those for invoices that they did not pay, of all sales.
+    are those for invoices that they did not pay, of all sales. `merged_into` is the participant who they are too, if
+    both were merged and kept their bids.
     """
 
     participant: str
@@ -30,6 +31,7 @@ class ParticipantView(Struct, frozen=True, kw_only=True, rename="camel"):
     bids_by: str
     checked_in_at: str | None
     registered_at: str
+    merged_into: str | None = None
 
 
 class RegistrationView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -46,7 +48,9 @@ class RegistrationView(Struct, frozen=True, kw_only=True, rename="camel"):
     registered_at: str
 
 
-def participant_view(one: Participant, exposure: Exposure, strikes: int) -> ParticipantView:
+def participant_view(
+    one: Participant, exposure: Exposure, strikes: int, same_as: Participant | None = None
+) -> ParticipantView:
     """Return a participant as staff see them."""
     return ParticipantView(
         participant=one.gid,
@@ -63,6 +67,7 @@ def participant_view(one: Participant, exposure: Exposure, strikes: int) -> Part
         bids_by=one.channel.value,
         checked_in_at=maybe_instant(one.checked_in_at),
         registered_at=instant(one.registered_at),
+        merged_into=None if same_as is None else same_as.gid,
     )
 
 

@@ -136,6 +136,12 @@ def refuse_if_over(sale: Sale) -> None:
         raise SaleOver(status=sale.status.value)
 
 
+def refuse_if_cancelled(sale: Sale) -> None:
+    """Raise SaleOver if the sale is cancelled."""
+    if sale.status is SaleStatus.CANCELLED:
+        raise SaleOver(status=sale.status.value)
+
+
 def refuse_unless_draft(sale: Sale) -> None:
     """Raise SaleOver or PublishedAlready unless the sale is a draft."""
     refuse_if_over(sale)

@@ -1,9 +1,9 @@
-"""Participants of sales: they register; staff admit them, give them paddles and limits, check them in, and merge two."""
+"""Participants of sales: they register; staff admit them, give them paddles and limits, and check them in."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -20,14 +20,19 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.service.idempotency import once
 from saleroom.accounts.storage import accounts, people, sanctions
-from saleroom.bidding.domain.errors import OwnAuction, RegistrationDeclined
+from saleroom.bidding.domain.errors import RegistrationDeclined
 from saleroom.bidding.domain.events import Channel
-from saleroom.bidding.domain.paddles import name_of
-from saleroom.bidding.storage import auctions, bidder_names, moving
+from saleroom.bidding.storage import bidder_names
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
 from saleroom.kernel.money import ZERO
-from saleroom.sales.domain.errors import ParticipantAlready, TooManyParticipants, UnknownParticipant, UnknownSale
+from saleroom.sales.domain.errors import (
+    MergedAlready,
+    ParticipantAlready,
+    TooManyParticipants,
+    UnknownParticipant,
+    UnknownSale,
+)
 from saleroom.sales.domain.participant_views import participant_view
 from saleroom.sales.domain.participants import (
     GUEST,
@@ -37,14 +42,13 @@ from saleroom.sales.domain.participants import (
     Standing,
     choose_paddle,
     free_paddle,
-    merged,
     on_registration,
     second_name,
     standing_of,
 )
-from saleroom.sales.domain.sale import Names, Sale, refuse_if_over
+from saleroom.sales.domain.sale import Names, Sale, refuse_if_cancelled, refuse_if_over
 from saleroom.sales.service.people_mails import tell_of_decision
-from saleroom.sales.storage import participants, pledges, sales
+from saleroom.sales.storage import mergers, participants, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
 
@@ -53,11 +57,15 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Known(Struct, frozen=True):
-    """A participant with what they owe and may come to owe in the sale, and their strikes for unpaid invoices."""
+    """A participant with what they owe and may come to owe in the sale, and their strikes for unpaid invoices.
+
+    `same_as` is the participant with whom they were merged while the bids of both stayed.
+    """
 
     participant: Participant
     exposure: Exposure
     strikes: int = 0
+    same_as: Participant | None = None
 
     @property
     def left(self) -> Decimal | None:
@@ -80,28 +88,29 @@ class Newcomer(Struct, frozen=True, kw_only=True):
 def register(tx: Transaction, token: str, gid: str) -> Known:
     """Register the caller for a sale, and return what they are there; who is a participant already stays as they are.
 
-    Raises Unauthenticated, MissingRight, MailRequired, UnknownSale, SaleOver, NoRegistration, RegistrationDeclined or
-    TooManyParticipants.
+    Raises Unauthenticated, MissingRight, MailRequired, UnknownSale, SaleOver, NoRegistration, RegistrationDeclined,
+    MergedAlready or TooManyParticipants.
     """
     account = authenticate(tx, token, Right.BID)
     sale = _public(tx, gid)
     was = participants.find(tx, sale.id, account.id)
     if was is None:
         # One after the other takes the next paddle. Who comes again waits for nobody.
-        sale = _locked_sale(tx, gid)
+        sale = locked_sale(tx, gid)
         was = participants.find(tx, sale.id, account.id)
     standing, limit = on_registration(sale, was)
     if was is not None:
-        return _known(tx, was)
+        return known_of(tx, was)
+    _refuse_merged(tx, sale, account)
     one = _new(tx, sale, account, standing=standing, limit=limit)
-    return _known(tx, _add(tx, sale, one if standing is Standing.PENDING else _with_paddle(tx, sale, one)))
+    return known_of(tx, _add(tx, sale, one if standing is Standing.PENDING else _with_paddle(tx, sale, one)))
 
 
 def own(tx: Transaction, token: str | None, gid: str) -> Known | None:
     """Return what the caller is in a sale; None if they are no participant. Raises Unauthenticated or UnknownSale."""
     account = authenticate(tx, token, Right.READ)
     found = participants.find(tx, _public(tx, gid).id, account.id)
-    return None if found is None else _known(tx, found)
+    return None if found is None else known_of(tx, found)
 
 
 def listed(
@@ -112,12 +121,19 @@ def listed(
     Raises Unauthenticated, MissingRight or UnknownSale.
     """
     authenticate(tx, token, Right.ADMIT_BIDDERS)
-    sale = _any(tx, gid)
+    sale = sale_of(tx, gid)
     found = participants.page(tx, sale.id, text, limit + 1, before)
     owed = participants.commitments(tx, [sale.id], [one.user.id for one in found]) if found else {}
     struck = sanctions.strikes(tx, [one.user.id for one in found])
+    same = _same_as(tx, sale.id, found)
     rows = [
-        Known(one, Exposure(owed.get((sale.id, one.user.id), {})), struck.get(one.user.id, 0)) for one in found[:limit]
+        Known(
+            one,
+            Exposure(owed.get((sale.id, one.user.id), {})),
+            struck.get(one.user.id, 0),
+            same.get(one.user.id),
+        )
+        for one in found[:limit]
     ]
     return rows, rows[-1].participant.id if len(found) > limit else None
 
@@ -127,7 +143,7 @@ def overview(
 ) -> tuple[Sale, list[Known], int | None]:
     """Return the sale with such a page. Raises as `listed`."""
     rows, following = listed(tx, token, gid, text, limit, before)
-    return _any(tx, gid), rows, following
+    return sale_of(tx, gid), rows, following
 
 
 def own_overview(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
@@ -146,16 +162,21 @@ def sale_gid(text: str) -> str:
 def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
     """Make somebody a participant as staff, with a paddle; who is in the hall is checked in.
 
-    Raises Unauthenticated, MissingRight, UnknownSale, SaleOver, UnknownUser, ParticipantAlready, PaddleTaken,
-    TooManyParticipants, or Contradiction without a name.
+    Also after the end of the sale: a guest who has got an account is merged into it, and an unsold lot is offered to somebody.
+
+    Raises Unauthenticated, MissingRight, UnknownSale, SaleOver, UnknownUser, ParticipantAlready, MergedAlready,
+    PaddleTaken, TooManyParticipants, or Contradiction without a name.
     """
-    by, sale = _staff(tx, token, gid)
+    by = authenticate(tx, token, Right.ADMIT_BIDDERS)
+    sale = locked_sale(tx, gid)
+    refuse_if_cancelled(sale)
     username = newcomer.username
     user = _guest(tx, newcomer) if username is None else people.find(tx, username)
     if user is None:
         raise UnknownUser
     if participants.find(tx, sale.id, user.id) is not None:
         raise ParticipantAlready
+    _refuse_merged(tx, sale, user)
     one = _new(tx, sale, user, standing=standing_of(newcomer.limit), limit=newcomer.limit)
     checked_in = tx.now() if newcomer.channel is Channel.FLOOR else None
     said = {
@@ -166,9 +187,10 @@ def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
     }
     one = structs.replace(one, **said, is_guest=username is None)
     one = _add(tx, sale, _with_paddle(tx, sale, one, newcomer.paddle))
-    note(tx, by, Act.BIDDER_ADMITTED, one.user.id, {}, _facts(sale, one))
-    tell_of_decision(tx, sale, None, one)
-    return _known(tx, one)
+    note(tx, by, Act.BIDDER_ADMITTED, one.user.id, {}, facts_of(sale, one))
+    if not sale.over:
+        tell_of_decision(tx, sale, None, one)
+    return known_of(tx, one)
 
 
 def admit_once(tx: Transaction, token: str, gid: str, newcomer: Newcomer, asked: IdempotencyKey | None) -> bytes:
@@ -177,7 +199,7 @@ def admit_once(tx: Transaction, token: str, gid: str, newcomer: Newcomer, asked:
 
     def act() -> bytes:
         known = admit(tx, token, gid, newcomer)
-        return _encode(participant_view(known.participant, known.exposure, known.strikes))
+        return _encode(participant_view(known.participant, known.exposure, known.strikes, known.same_as))
 
     return once(tx, by, asked, act)
 
@@ -211,60 +233,16 @@ def check_in(tx: Transaction, token: str, gid: str, participant: str, paddle: in
     return _saved(tx, by, sale, was, one, Act.BIDDER_CHECKED_IN)
 
 
-def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) -> Known:
-    """Make one of two participants who are the same person; the bids of a guest go on as those of the other one.
-
-    Raises Unauthenticated, MissingRight, UnknownSale, UnknownParticipant, SaleOver, BidsStay, OwnAuction if the other one may
-    not bid on a lot, or Contradiction for a participant and themselves.
-    """
-    if participant == into:
-        raise Contradiction.one("into", "another_participant", "must be another participant")
-    by, sale = _staff(tx, token, gid)
-    found = {one.gid: one for one in _pair(tx, sale, participant, into, locked=False)}
-    # Lots are locked before participants, as bids do it.
-    gids = moving.lots_with_bids(tx, sale.id, found[participant].user.id)
-    lots = list(auctions.lock(tx, gids).values())
-    source, target = _pair(tx, sale, participant, into, locked=True)
-    if gids != moving.lots_with_bids(tx, sale.id, source.user.id):
-        raise TryAgain("a bid came in between")
-    has_bid = _has_bid(tx, sale, target)
-    gives = pledges.has_pledged(tx, sale.id, source.user.id)
-    one = merged(source, target, source_has_bid=bool(gids) or gives, target_has_bid=has_bid)
-    consigned = participants.consigned(tx, [lot.id for lot in lots])
-    if any(lot.author.id == target.user.id or (lot.id, target.user.id) in consigned for lot in lots):
-        raise OwnAuction
-    participants.remove(tx, source)
-    bidder_names.put(tx, sale.id, source.user.id, None)
-    if lots:
-        moving.move(tx, [lot.id for lot in lots], source.user.id, target.user.id)
-    pledges.move(tx, sale.id, source.user.id, target.user.id)
-    if not has_bid:
-        name = name_of(one.paddle) if gids and one.paddle is not None else second_name(sale, one)
-        bidder_names.put(tx, sale.id, one.user.id, name)
-    participants.save(tx, one)
-    before = {"from": source.user.id, "paddle": source.paddle, "lots": len(lots)}
-    note(tx, by, Act.BIDDERS_MERGED, one.user.id, before, _facts(sale, one))
-    return _known(tx, one)
-
-
-def merge_found(tx: Transaction, token: str, gid: str, participant: str, text: str) -> Known:
-    """Do the same with the one other participant whom the `text` finds, as a page asks for it. Raises UnknownParticipant."""
-    authenticate(tx, token, Right.ADMIT_BIDDERS)
-    sale = _any(tx, gid)
-    found = [one.gid for one in participants.page(tx, sale.id, text, 3) if one.gid != participant] if text else []
-    if len(found) != 1:
-        raise UnknownParticipant
-    return merge(tx, token, gid, participant, found[0])
-
-
-def _any(tx: Transaction, gid: str) -> Sale:
+def sale_of(tx: Transaction, gid: str) -> Sale:
+    """Return a sale. Raises UnknownSale."""
     found = sales.get(tx, gid)
     if found is None:
         raise UnknownSale
     return found
 
 
-def _locked_sale(tx: Transaction, gid: str) -> Sale:
+def locked_sale(tx: Transaction, gid: str) -> Sale:
+    """Return a sale, locked until the transaction ends. Raises UnknownSale."""
     found = sales.lock(tx, gid)
     if found is None:
         raise UnknownSale
@@ -281,7 +259,7 @@ def _public(tx: Transaction, gid: str) -> Sale:
 def _staff(tx: Transaction, token: str, gid: str) -> tuple[Account, Sale]:
     """Return who acts, and the sale, locked before lots and participants: nobody else gives paddles. Raises SaleOver too."""
     by = authenticate(tx, token, Right.ADMIT_BIDDERS)
-    sale = _locked_sale(tx, gid)
+    sale = locked_sale(tx, gid)
     refuse_if_over(sale)
     return by, sale
 
@@ -293,14 +271,6 @@ def _locked(tx: Transaction, sale: Sale, gid: str) -> Participant:
     return found
 
 
-def _pair(tx: Transaction, sale: Sale, source: str, target: str, *, locked: bool) -> tuple[Participant, Participant]:
-    read = participants.lock if locked else participants.by_gids
-    found = read(tx, sale.id, [source, target])
-    if source not in found or target not in found:
-        raise UnknownParticipant
-    return found[source], found[target]
-
-
 def _guest(tx: Transaction, newcomer: Newcomer) -> Account:
     """Return a user for somebody without an account: nobody can log in to it."""
     if not newcomer.name.strip():
@@ -309,6 +279,12 @@ def _guest(tx: Transaction, newcomer: Newcomer) -> Account:
     if found is None:
         raise TryAgain("the name was taken")
     return found
+
+
+def _refuse_merged(tx: Transaction, sale: Sale, user: Account) -> None:
+    """Raise MergedAlready for a user who was merged in the sale: a second registration would have a limit of its own."""
+    if mergers.person(tx, sale.id, user.id) != user.id:
+        raise MergedAlready
 
 
 def _new(tx: Transaction, sale: Sale, user: Account, *, standing: Standing, limit: Decimal | None) -> Participant:
@@ -330,11 +306,11 @@ def _with_paddle(tx: Transaction, sale: Sale, one: Participant, asked: int | Non
         paddle = free_paddle(taken) if asked is None else choose_paddle(asked, None, taken, has_bid=False)
         return structs.replace(one, paddle=paddle)
     shown = bidder_names.of_pairs(tx, [(sale.id, one.user.id)])
-    has_bid = bool(shown) and _has_bid(tx, sale, one)
-    return structs.replace(one, paddle=choose_paddle(asked, one.paddle, taken, has_bid=has_bid))
+    seen = bool(shown) and has_bid(tx, sale, one)
+    return structs.replace(one, paddle=choose_paddle(asked, one.paddle, taken, has_bid=seen))
 
 
-def _has_bid(tx: Transaction, sale: Sale, one: Participant) -> bool:
+def has_bid(tx: Transaction, sale: Sale, one: Participant) -> bool:
     """Return whether somebody has bid or pledged in the sale, so that others may know them by their paddle."""
     return bidder_names.has_bid(tx, sale.id, one.user.id) or pledges.has_pledged(tx, sale.id, one.user.id)
 
@@ -367,18 +343,28 @@ def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Part
                 bidder_names.put(tx, sale.id, one.user.id, second_name(sale, one))
         except IntegrityError as error:
             raise TryAgain("the paddle was taken in between") from error
-        note(tx, by, act, one.user.id, _facts(sale, was), _facts(sale, one), one.reason)
+        note(tx, by, act, one.user.id, facts_of(sale, was), facts_of(sale, one), one.reason)
         tell_of_decision(tx, sale, was, one)
-    return _known(tx, one)
+    return known_of(tx, one)
 
 
-def _known(tx: Transaction, one: Participant) -> Known:
+def known_of(tx: Transaction, one: Participant) -> Known:
+    """Return a participant with what they owe and their strikes."""
     owed = participants.commitments(tx, [one.sale_id], [one.user.id])
     struck = sanctions.strikes(tx, [one.user.id]).get(one.user.id, 0)
-    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})), struck)
+    same = _same_as(tx, one.sale_id, [one]).get(one.user.id)
+    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})), struck, same)
 
 
-def _facts(sale: Sale, one: Participant) -> Facts:
-    """Return what an act on a participant changes, without what they have told of themselves."""
+def _same_as(tx: Transaction, sale_id: int, found: Collection[Participant]) -> dict[int, Participant]:
+    """Return the participants with whom some were merged, by the number of the user that was."""
+    who = mergers.of_sale(tx, sale_id)
+    theirs = {one.user.id: who[one.user.id] for one in found if one.user.id in who}
+    known = participants.of_pairs(tx, [(sale_id, user) for user in {*theirs.values()}], locked=False)
+    return {source: known[sale_id, target] for source, target in theirs.items() if (sale_id, target) in known}
+
+
+def facts_of(sale: Sale, one: Participant) -> Facts:
+    """Return for the audit log what an act on a participant changes, without what they have told of themselves."""
     limit = None if one.limit is None else str(one.limit)
     return {"sale": sale.gid, "admission": one.standing.value, "paddle": one.paddle, "limit": limit}

@@ -27,6 +27,7 @@ from saleroom.sales.storage.tables import (
     lot_photos,
     lot_prints,
     lots,
+    mergers,
     participants,
     pledges,
     sale_events,
@@ -73,6 +74,10 @@ def _lot_fault(row: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _merger_fault(row: Mapping[str, Any]) -> str | None:
+    return "a user is merged with somebody else" if row["source_id"] == row["target_id"] else None
+
+
 def _several(*columns: Column[Any]) -> dict[Column[Any], TextRule]:
     return dict.fromkeys(columns, lambda value: control_fault(value, lines=True))
 
@@ -98,14 +103,22 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
     lots.c.stage: _one_of(*Stage),
     pledges.c.channel: _one_of(*Channel),
 }
-_ROW_RULES: dict[Table, Any] = {lots: _lot_fault}
+_ROW_RULES: dict[Table, Any] = {lots: _lot_fault, mergers: _merger_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, pledges, book_lines, sale_events),
+    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, mergers, pledges, book_lines, sale_events),
     # A line of the book keeps its clerk, and
     # a sale its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
+    # Whose the money of a merged registration is stays, as the journal does.
     # A pledge stays as a bid does: what was raised stays true, and its user is a pseudonym then.
-    stays=(sales.c.owner_id, consignors.c.user_id, book_lines.c.clerk_id, pledges.c.user_id),
+    stays=(
+        sales.c.owner_id,
+        consignors.c.user_id,
+        book_lines.c.clerk_id,
+        pledges.c.user_id,
+        mergers.c.source_id,
+        mergers.c.target_id,
+    ),
     forget=forget,
     text_rules=TEXT_RULES,
     row_rules=_ROW_RULES,

@@ -50,6 +50,11 @@ def change(tx: Transaction, number: int, changes: Mapping[str, str | int | None]
         tx.execute(update(consignors).where(consignors.c.id == number).values(changes))
 
 
+def give(tx: Transaction, source: int, target: int) -> None:
+    """Note of consignors whose user is `source` that they are `target`, who is the same person."""
+    tx.execute(update(consignors).where(consignors.c.user_id == source).values(user_id=target))
+
+
 def users_of(tx: Transaction) -> dict[str, int]:
     """Return the user of each consignor who is one, by code."""
     rows = tx.execute(select(consignors.c.code, consignors.c.user_id).where(consignors.c.user_id.is_not(None)))

@@ -155,6 +155,13 @@ def consigned(tx: Transaction, auction_ids: Collection[int]) -> set[tuple[int, i
     return {(row.auction_id, row.user_id) for row in rows}
 
 
+def brought(tx: Transaction, sale_id: int, user_id: int) -> list[str]:
+    """Return the gids of the auctions of a sale whose lots a user has brought."""
+    theirs = select(auctions.c.gid).join_from(auctions, lots, lots.c.auction_id == auctions.c.id)
+    found = theirs.join(consignors, consignors.c.id == lots.c.consignor_id)
+    return [*tx.execute(found.where(lots.c.sale_id == sale_id, consignors.c.user_id == user_id)).scalars()]
+
+
 def _columns(one: Participant) -> dict[str, Any]:
     """Return the columns that can change, by name."""
     return {

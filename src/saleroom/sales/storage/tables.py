@@ -174,3 +174,18 @@ participants = Table(
     Index("ix_participants_user_id", "user_id"),
 )
 """Those who bid in sales. A `guest` is somebody without an account: nobody can log in to the user."""
+
+
+mergers = Table(
+    "mergers",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("sale_id", BigInteger, ForeignKey(sales.c.id), nullable=False),
+    Column("source_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("target_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("at", Instant, nullable=False),
+    UniqueConstraint("sale_id", "source_id"),
+    Index("ix_mergers_source_id", "source_id"),
+    Index("ix_mergers_target_id", "target_id"),
+)
+"""Users who are the same person in a sale: what the rows of money say of `source_id` is of `target_id`, who is no source."""

@@ -20,7 +20,7 @@ from saleroom.sales.api.participants import ADMIT, CHANGE, CHECK_IN, SEARCH_MAX,
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service import participants
+from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import Known
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.words import ADMISSIONS, CHANNELS
@@ -92,7 +92,7 @@ class PeoplePages:
 
         async def act(token: str, sent: Sent) -> Known:
             write, one = self._services.tokens.write, _participant(request)
-            return await write(participants.merge_found, token, _gid(request), one, _searched(sent.get("into", "")))
+            return await write(merging.merge_found, token, _gid(request), one, _searched(sent.get("into", "")))
 
         return await self._do(request, act, f"merger-{_participant(request)}")
 

@@ -51,6 +51,7 @@ WORDS = Words(
             N_("They have bid under their paddle, which others have seen. It stays theirs."),
         ),
         "participant_already": (N_("This user takes part in the sale already."),),
+        "merged_already": (N_("They are one with another bidder of the sale already. Take the other one."),),
         "bids_stay": (
             N_(
                 "Both have bid in the sale, or an account has placed these bids, so they stay two. "

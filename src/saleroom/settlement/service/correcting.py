@@ -21,7 +21,7 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot
-from saleroom.sales.storage import participants
+from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, Method, Paid, in_cash
@@ -82,7 +82,7 @@ def _refuse_same(tx: Transaction, sale: Sale, paddle: int | None, first: int) ->
     other = participants.with_paddle(tx, sale.id, paddle)
     if other is None:
         raise UnknownPaddle(paddle=paddle)
-    if other.user.id == first:
+    if mergers.person(tx, sale.id, other.user.id) == first:
         raise SameBuyer
 
 

@@ -25,7 +25,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.storage import consignors, participants, sales
+from saleroom.sales.storage import consignors, mergers, participants, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.desk_views import (
     DeskView,
@@ -196,7 +196,7 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
     def do() -> bytes:
         buyer = find_buyer(tx, sale, who)
         account, netted = Account(Book.BUYERS, buyer.id), ZERO
-        for consignor in consignors.of_user(tx, buyer.id):
+        for consignor in _as_consignor(tx, sale, buyer):
             theirs = Account(Book.CONSIGNORS, consignor.id)
             amount = min(balance(tx, sale, account), -balance(tx, sale, theirs))
             if amount > ZERO:
@@ -211,8 +211,14 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
     return once(tx, staff, key, do)
 
 
+def _as_consignor(tx: Transaction, sale: Sale, buyer: Buyer) -> list[Consignor]:
+    """Return the consignors whose user a buyer is, or was before a merger."""
+    same = [buyer.id, *(source for _, source in mergers.into(tx, [(sale.id, buyer.id)]))]
+    return [one for user_id in same for one in consignors.of_user(tx, user_id)]
+
+
 def _own_lots(tx: Transaction, sale: Sale, buyer: Buyer) -> OwnLotsView | None:
-    found = consignors.of_user(tx, buyer.id)
+    found = _as_consignor(tx, sale, buyer)
     if not found:
         return None
     owed = sum((-balance(tx, sale, Account(Book.CONSIGNORS, one.id)) for one in found), ZERO)
@@ -251,14 +257,17 @@ class Buyer(Struct, frozen=True, kw_only=True):
 
 
 def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
-    """Return the buyer with a paddle, otherwise with a username. Raises UnknownParticipant."""
+    """Return the buyer with a paddle, otherwise with a username: who they were merged into, if they were.
+
+    Raises UnknownParticipant.
+    """
     one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
     if one is not None:
-        return buyer_of(tx, sale, one.user.id)
+        return buyer_of(tx, sale, mergers.person(tx, sale.id, one.user.id))
     user = users.find_login(tx, who)
     if user is None:
         raise UnknownParticipant
-    return buyer_of(tx, sale, user.account.id)
+    return buyer_of(tx, sale, mergers.person(tx, sale.id, user.account.id))
 
 
 def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:

@@ -85,11 +85,9 @@ def undo(tx: Transaction, token: str, gid: str, label: str, places: int, key: Id
 
     def do() -> bytes:
         lot = get_lot(tx, sale, label)
-        mine = [one for (number, _), one in pickups.of_sale(tx, sale.id).items() if number == lot.id]
-        if not mine:
+        if not any(number == lot.id for number, _ in pickups.of_sale(tx, sale.id)):
             raise NotHandedOut
-        for one in mine:
-            pickups.undo(tx, one.id, staff.id)
+        pickups.undo(tx, lot.id, staff.id)
         audit.note(tx, staff, Act.PICKUP_UNDONE, gid, {"lot": label}, {})
         return _encode(_view(tx, sale, book))
 

@@ -23,7 +23,7 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.storage import consignors, lots, participants, sales
+from saleroom.sales.storage import consignors, lots, mergers, participants, sales
 from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
 from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
@@ -168,10 +168,13 @@ def _buyer(tx: Transaction, sale: Sale, order: Order) -> _For:
     if order.paddle is not None and participants.with_paddle(tx, sale.id, order.paddle) is None:
         raise UnknownPaddle(paddle=order.paddle)
     found = find_buyer(tx, sale, str(order.paddle or order.username))
+    who = mergers.of_sale(tx, sale.id)
     theirs = [
         (lot, auction)
         for lot, auction in decided(lots.offered(tx, sale.id))
-        if auction.outcome is Outcome.SOLD and auction.leader is not None and auction.leader.id == found.id
+        if auction.outcome is Outcome.SOLD
+        and auction.leader is not None
+        and who.get(auction.leader.id, auction.leader.id) == found.id
     ]
     owner = Owner(sale_id=sale.id, user_id=found.id)
     return _For(owner, found.name, str(found.paddle or found.username), theirs)

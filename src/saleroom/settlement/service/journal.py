@@ -6,7 +6,8 @@ nothing is missed, and doing it again does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 from msgspec import Struct, structs
 
@@ -14,7 +15,7 @@ from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome
 from saleroom.kernel.money import LIMIT, ZERO
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.storage import lots, pledges
+from saleroom.sales.storage import lots, mergers, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import version_for
@@ -54,11 +55,11 @@ class SaleBook(Struct, frozen=True):
 def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> SaleBook:
     """Post what the lots of a locked sale have come to since the last time, and return them."""
     posted, offered = journal.standing(tx, sale.id), lots.offered(tx, sale.id)
-    held = _versions(tx, sale, offered)
+    held, who = _versions(tx, sale, offered), mergers.of_sale(tx, sale.id)
     changed, too_large = False, list[str]()
     for one in offered:
         version = held(one)
-        result, was = _result(one, version), posted.get(one.lot.id)
+        result, was = _result(one, version, who), posted.get(one.lot.id)
         if result == (None if was is None else was.settled.result):
             continue
         settled = None if result is None or one.auction is None else _settled(tx, one.auction, result, version, places)
@@ -83,8 +84,9 @@ def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_i
     if not needs:
         return []
     posted, too_large = journal.pledged(tx, sale.id), list[str]()
+    who = mergers.of_sale(tx, sale.id)
     for lot in needs:
-        given = pledges.given(tx, lot.id)
+        given = _of_people(pledges.given(tx, lot.id), who)
         for user in sorted({*given, *(user for number, user in posted if number == lot.id)}):
             more = rounded(given.get(user, ZERO), places) - posted.get((lot.id, user), ZERO)
             if more > LIMIT:
@@ -92,6 +94,14 @@ def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_i
             elif more:
                 journal.add(tx, sale.id, Kind.PLEDGE, of_pledge(user, more), by_id, lot_id=lot.id)
     return too_large
+
+
+def _of_people(given: Mapping[int, Decimal], who: Mapping[int, int]) -> dict[int, Decimal]:
+    """Return what people have given, with what those gave who were merged into them."""
+    found: dict[int, Decimal] = {}
+    for user, amount in given.items():
+        found[who.get(user, user)] = found.get(who.get(user, user), ZERO) + amount
+    return found
 
 
 def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: int) -> None:
@@ -118,17 +128,18 @@ def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, was: S
             journal.add(tx, sale.id, Kind.CREDIT, of_credit(still), by_id, lot_id=lot_id, settled=still)
 
 
-def _result(one: OfferedLot, version: Version | None) -> Result | None:
-    """Return what a lot has come to; None while that is open, or if it was withdrawn."""
+def _result(one: OfferedLot, version: Version | None, who: Mapping[int, int]) -> Result | None:
+    """Return what a lot has come to; None while that is open, or if it was withdrawn. `who` are those who were merged."""
     lot, auction = one.lot, one.auction
     if auction is None or auction.status is not Status.CLOSED or auction.outcome is Outcome.CONDITIONAL:
         return None
     at = auction.closed_at
     if lot.is_withdrawn or at is None:
         return None
-    sold = auction.outcome is Outcome.SOLD and auction.leader is not None
+    leader = auction.leader if auction.outcome is Outcome.SOLD else None
+    sold = leader is not None
     return Result(
-        buyer=auction.leader.id if sold and auction.leader is not None else None,
+        buyer=None if leader is None else who.get(leader.id, leader.id),
         price=auction.current_bid if sold else None,
         at=at,
         consignor=lot.entry.consignor_id,

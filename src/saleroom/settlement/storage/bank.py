@@ -18,7 +18,7 @@ from saleroom.settlement.domain.banking import Payment
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
-from saleroom.settlement.storage.documents import Issued, issued_of
+from saleroom.settlement.storage.documents import ROWS, Issued, issued_of
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -91,12 +91,12 @@ def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, Issued]:
         documents.c.kind == Kind.INVOICE.value,
         bulk.among_pairs(tx, (documents.c.year, documents.c.place), places),
     )
-    return {(one := issued_of(row)).document.number: one for row in tx.execute(select(documents).where(*which))}
+    return {(one := issued_of(row)).document.number: one for row in tx.execute(ROWS.where(*which))}
 
 
 def newest_invoices(tx: Transaction, limit: int) -> list[Issued]:
     """Return the invoices that were issued last, the newest first."""
-    found = select(documents).where(documents.c.kind == Kind.INVOICE.value).order_by(documents.c.id.desc())
+    found = ROWS.where(documents.c.kind == Kind.INVOICE.value).order_by(documents.c.id.desc())
     return [issued_of(row) for row in tx.execute(found.limit(limit))]
 
 

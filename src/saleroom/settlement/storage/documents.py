@@ -1,4 +1,7 @@
-"""Documents as rows: numbered without gaps, and never changed."""
+"""Documents as rows: numbered without gaps, and never changed.
+
+A document goes on to name the user whom it was issued to. What is read here names the person whom that user was merged into.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, or_, select, up
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
+from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
+from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.documents import FIRST, Document, Kind, decoded
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
 from saleroom.storage import bulk
@@ -23,7 +28,10 @@ Pair = tuple[int, int]
 
 
 class Owner(Struct, frozen=True, kw_only=True):
-    """Whom a document is for: a buyer, or a consignor, of a sale. The numbers are those of the store."""
+    """Whom a document is for: a buyer, or a consignor, of a sale. The numbers are those of the store.
+
+    `user_id` is that of the person who the user is now, in what is read.
+    """
 
     sale_id: int
     user_id: int | None = None
@@ -82,28 +90,28 @@ def add(tx: Transaction, place: Place, one: Issued, content: str) -> Issued:
         "content": content,
         "digest": one.digest,
     }
-    found = tx.execute(insert(documents).returning(documents), row).one()
+    found = tx.execute(insert(documents).returning(documents.c.id), row).scalar_one()
     series = (document_series.c.kind == place.kind.value, document_series.c.year == place.year)
     tx.execute(update(document_series).where(*series).values(digest=one.digest))
-    return issued_of(found)
+    return issued_of(tx.execute(ROWS.where(documents.c.id == found)).one())
 
 
 def find(tx: Transaction, gid: str, *, locked: bool = False) -> Issued | None:
     """Return a document, perhaps locked until the transaction ends."""
-    which = select(documents).where(documents.c.gid == gid)
-    row = tx.execute(which.with_for_update() if locked else which).first()
+    which = ROWS.where(documents.c.gid == gid)
+    row = tx.execute(which.with_for_update(of=documents) if locked else which).first()
     return None if row is None else issued_of(row)
 
 
 def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[Issued]:
     """Return documents of a sale in the order in which they were issued, from the one after this number on."""
-    which = select(documents).where(documents.c.sale_id == sale_id, documents.c.id > after)
+    which = ROWS.where(documents.c.sale_id == sale_id, documents.c.id > after)
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
 
 
 def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None) -> list[Issued]:
     """Return documents for a user of the house, the latest first, from the one before this number on."""
-    which = select(documents).where(documents.c.user_id == user_id)
+    which = ROWS.where(mergers.is_theirs(user_id, documents.c.user_id, documents.c.sale_id))
     if before is not None:
         which = which.where(documents.c.id < before)
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
@@ -111,7 +119,7 @@ def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None)
 
 def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) -> list[Issued]:
     """Return documents of a sale, the latest first, from the one before this number on."""
-    which = select(documents).where(documents.c.sale_id == sale_id)
+    which = ROWS.where(documents.c.sale_id == sale_id)
     if before is not None:
         which = which.where(documents.c.id < before)
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
@@ -124,13 +132,14 @@ def of_parties(tx: Transaction, buyers: Collection[Pair], consignors: Collection
     """
     own: list[ColumnElement[bool]] = []
     if buyers:
-        theirs = bulk.among_pairs(tx, (documents.c.sale_id, documents.c.user_id), buyers)
+        same = [*buyers, *mergers.into(tx, buyers)]
+        theirs = bulk.among_pairs(tx, (documents.c.sale_id, documents.c.user_id), same)
         own.append(and_(documents.c.consignor_id.is_(None), theirs))
     if consignors:
         own.append(bulk.among_pairs(tx, (documents.c.sale_id, documents.c.consignor_id), consignors))
     if not own:
         return []
-    return [issued_of(row) for row in tx.execute(select(documents).where(or_(*own)).order_by(documents.c.id))]
+    return [issued_of(row) for row in tx.execute(ROWS.where(or_(*own)).order_by(documents.c.id))]
 
 
 def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:
@@ -142,8 +151,8 @@ def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> froze
 def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> Issued | None:
     """Return the document of a kind that a lot is on."""
     which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
-    found = select(documents).join(document_lots, document_lots.c.document_id == documents.c.id).where(*which)
-    row = tx.execute(found).first()
+    on_it = select(document_lots.c.document_id).where(*which)
+    row = tx.execute(ROWS.where(documents.c.id.in_(on_it))).first()
     return None if row is None else issued_of(row)
 
 
@@ -174,7 +183,7 @@ def note_credits(tx: Transaction, document_id: int, places: Iterable[int], credi
 
 def readable(tx: Transaction) -> Iterator[Issued]:
     """Yield all documents that can be read, in the order of their numbers."""
-    for row in tx.execute(select(documents).order_by(documents.c.id)):
+    for row in tx.execute(ROWS.order_by(documents.c.id)):
         with suppress(msgspec.MsgspecError):
             yield issued_of(row)
 
@@ -215,12 +224,18 @@ def rows_of_series(tx: Transaction, kind: str, year: int, after: int, most: int)
     return tx.execute(select(documents).where(*which).order_by(documents.c.place).limit(most)).all()
 
 
+ROWS = select(documents, mergers.whose(documents.c.user_id)).outerjoin_from(
+    documents, merger_rows, mergers.joined(documents.c.user_id, documents.c.sale_id)
+)
+"""Documents with whose they are now, for `issued_of`."""
+
+
 def issued_of(row: Row[Any]) -> Issued:
-    """Return a document from its row."""
+    """Return a document from a row of `ROWS`."""
     return Issued(
         id=row.id,
         gid=row.gid,
-        owner=Owner(sale_id=row.sale_id, user_id=row.user_id, consignor_id=row.consignor_id),
+        owner=Owner(sale_id=row.sale_id, user_id=row.party_id, consignor_id=row.consignor_id),
         issued_at=row.issued_at,
         document=decoded(row.content),
         digest=row.digest,

@@ -1,10 +1,15 @@
-"""The journal as rows: entries are added, and never changed."""
+"""The journal as rows: entries are added, and never changed.
+
+An entry goes on to name the user for whom it was posted. What is read here names the person whom that user was merged into,
+except for `entries` and `postings`, which say what the rows say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -14,6 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
+from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.crediting import without
 from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
 from saleroom.settlement.domain.rates import Bill
@@ -132,7 +138,7 @@ def without_end(tx: Transaction) -> list[int]:
 
 
 def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
-    """Return all entries of the house, the oldest first, without those of some numbers."""
+    """Return all entries of the house as posted, the oldest first, without those of some numbers."""
     by_entry: dict[int, list[Posting]] = {}
     for row in tx.execute(select(journal_postings).order_by(journal_postings.c.id)):
         if row.entry_id not in but:
@@ -160,8 +166,9 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
         ~exists().where(back.c.reverses == journal_entries.c.id),
     )
     stands, given_up = dict[int, tuple[int, Settled]](), dict[int, list[tuple[int, Bill]]]()
+    who = mergers.of_sale(tx, sale_id)
     for row in tx.execute(found.order_by(journal_entries.c.id)):
-        settled = decode_settled(row.settled)
+        settled = _with_buyer(decode_settled(row.settled), who)
         if row.kind == Kind.CREDIT.value:
             given_up.setdefault(row.lot_id, []).append((row.id, settled.bill))
         else:
@@ -177,31 +184,32 @@ def _standing(entry_id: int, whole: Settled, given_up: Sequence[tuple[int, Bill]
 
 
 def postings(tx: Transaction, entry_id: int) -> list[Posting]:
-    """Return the postings of an entry."""
+    """Return the postings of an entry, as they were posted."""
     found = select(journal_postings).where(journal_postings.c.entry_id == entry_id).order_by(journal_postings.c.id)
     return [_posting(row) for row in tx.execute(found)]
 
 
 def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list[Moved]:
     """Return what the entries of a sale move, the oldest first; only on one account if it is given."""
-    found = _MOVED.where(journal_entries.c.sale_id == sale_id)
-    return _moved(tx, found if account is None else found.where(*_is(account)))
+    found, who = _MOVED.where(journal_entries.c.sale_id == sale_id), mergers.of_sale(tx, sale_id)
+    return _moved(tx, found if account is None else found.where(*_is(tx, account, who)), who)
 
 
 def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
     """Return the other sides of what moved on an account beside its lots, the oldest first: how money moved."""
-    paid = select(journal_postings.c.entry_id).where(*_is(account))
+    who = mergers.of_sale(tx, sale_id)
+    paid = select(journal_postings.c.entry_id).where(*_is(tx, account, who))
     which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind.not_in(OF_LOTS))
-    return _moved(
-        tx, _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book != account.book.value)
-    )
+    others = _MOVED.where(*which, journal_entries.c.id.in_(paid), journal_postings.c.book != account.book.value)
+    return _moved(tx, others, who)
 
 
 def pledged(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Decimal]:
     """Return what is posted of pledges, by the numbers of the fund-a-need and of the user."""
     which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == Kind.PLEDGE.value)
     found: dict[tuple[int, int], Decimal] = {}
-    for one in _moved(tx, _MOVED.where(*which, journal_postings.c.book == Book.BUYERS.value)):
+    postings_of = _MOVED.where(*which, journal_postings.c.book == Book.BUYERS.value)
+    for one in _moved(tx, postings_of, mergers.of_sale(tx, sale_id)):
         assert one.lot_id is not None and one.posting.account.party is not None, "somebody gave on a lot"
         key = (one.lot_id, one.posting.account.party)
         found[key] = found.get(key, ZERO) + one.posting.amount
@@ -212,17 +220,19 @@ def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict
     """Return what moved on accounts in sales beside the lots; each is named with the number of a sale."""
     found = dict.fromkeys(accounts, ZERO)
     for book, party in _PARTIES.items():
-        pairs = [(sale_id, account.party) for sale_id, account in accounts if account.book is book]
+        pairs = [(sale_id, account.party or 0) for sale_id, account in accounts if account.book is book]
         if not pairs:
             continue
+        merged = mergers.into(tx, pairs) if book is Book.BUYERS else {}
         moved = select(journal_postings, journal_entries.c.sale_id).join_from(
             journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id
         )
         of_book = (journal_postings.c.book == book.value, journal_entries.c.kind.not_in(OF_LOTS))
-        theirs = bulk.among_pairs(tx, (journal_entries.c.sale_id, party), pairs)
+        theirs = bulk.among_pairs(tx, (journal_entries.c.sale_id, party), [*pairs, *merged])
         for row in tx.execute(moved.where(*of_book, theirs)):
             posting = _posting(row)
-            found[row.sale_id, posting.account] += posting.amount
+            party_id = merged.get((row.sale_id, posting.account.party or 0), posting.account.party)
+            found[row.sale_id, Account(book, party_id)] += posting.amount
     return found
 
 
@@ -274,15 +284,27 @@ _MOVED = (
 )
 
 
-def _moved(tx: Transaction, statement: Select[Any]) -> list[Moved]:
+def _moved(tx: Transaction, statement: Select[Any], who: Mapping[int, int]) -> list[Moved]:
     return [
-        Moved(entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row))
+        Moved(entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row, who))
         for row in tx.execute(statement)
     ]
 
 
-def _is(account: Account) -> tuple[ColumnElement[bool], ...]:
-    return journal_postings.c.book == account.book.value, _PARTIES[account.book] == account.party
+def _is(tx: Transaction, account: Account, who: Mapping[int, int]) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition that a posting is on an account, also of those who were merged into its buyer."""
+    of_book, party = journal_postings.c.book == account.book.value, _PARTIES[account.book]
+    same = [source for source, target in who.items() if target == account.party]
+    if account.book is not Book.BUYERS or not same:
+        return of_book, party == account.party
+    return of_book, bulk.among(tx, party, [account.party, *same])
+
+
+def _with_buyer(settled: Settled, who: Mapping[int, int]) -> Settled:
+    """Return what an entry rests on with the person who its buyer is now."""
+    result = settled.result
+    buyer = None if result.buyer is None else who.get(result.buyer)
+    return settled if buyer is None else structs.replace(settled, result=structs.replace(result, buyer=buyer))
 
 
 def _row(entry_id: int, one: Posting) -> dict[str, Any]:
@@ -297,6 +319,6 @@ def _row(entry_id: int, one: Posting) -> dict[str, Any]:
     }
 
 
-def _posting(row: Row[Any]) -> Posting:
-    party = row.user_id if row.user_id is not None else row.consignor_id
+def _posting(row: Row[Any], who: Mapping[int, int] = MappingProxyType({})) -> Posting:
+    party = row.consignor_id if row.user_id is None else who.get(row.user_id, row.user_id)
     return Posting(Account(Book(row.book), party), row.amount if row.debit else -row.amount)

@@ -6,7 +6,9 @@ from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
+from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
+from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.offers import Offer, OfferState
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.storage.database import Transaction
@@ -27,22 +29,29 @@ def settle(tx: Transaction, offer_id: int, state: OfferState) -> None:
 
 def find(tx: Transaction, gid: str) -> tuple[int, Offer] | None:
     """Return an offer, with the number of its sale."""
-    found = select(offers, lots.c.sale_id).join_from(offers, lots, lots.c.id == offers.c.lot_id)
-    row = tx.execute(found.where(offers.c.gid == gid)).first()
+    row = tx.execute(_ROWS.where(offers.c.gid == gid)).first()
     return None if row is None else (row.sale_id, _offer(row))
 
 
 def of_sale(tx: Transaction, sale_id: int) -> list[Offer]:
     """Return the latest offers of a sale, the latest first."""
-    found = select(offers).join_from(offers, lots, lots.c.id == offers.c.lot_id).where(lots.c.sale_id == sale_id)
+    found = _ROWS.where(lots.c.sale_id == sale_id)
     return [_offer(row) for row in tx.execute(found.order_by(offers.c.id.desc()).limit(LISTED_MAX))]
 
 
 def of_user(tx: Transaction, user_id: int) -> list[tuple[int, Offer]]:
     """Return the latest offers to a user with the numbers of their sales, the latest first."""
-    found = select(offers, lots.c.sale_id).join_from(offers, lots, lots.c.id == offers.c.lot_id)
-    mine = found.where(offers.c.user_id == user_id).order_by(offers.c.id.desc()).limit(LISTED_MAX)
+    theirs = mergers.is_theirs(user_id, offers.c.user_id, lots.c.sale_id)
+    mine = _ROWS.where(theirs).order_by(offers.c.id.desc()).limit(LISTED_MAX)
     return [(row.sale_id, _offer(row)) for row in tx.execute(mine)]
+
+
+_ROWS = (
+    select(offers, lots.c.sale_id, mergers.whose(offers.c.user_id))
+    .join_from(offers, lots, lots.c.id == offers.c.lot_id)
+    .outerjoin(merger_rows, mergers.joined(offers.c.user_id, lots.c.sale_id))
+)
+"""Offers with their sales and whose they are now."""
 
 
 def _offer(row: Row[Any]) -> Offer:
@@ -50,7 +59,7 @@ def _offer(row: Row[Any]) -> Offer:
         id=row.id,
         gid=row.gid,
         lot_id=row.lot_id,
-        user_id=row.user_id,
+        user_id=row.party_id,
         price=row.price,
         offered_at=row.offered_at,
         until=row.until,

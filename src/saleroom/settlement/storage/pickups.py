@@ -8,7 +8,9 @@ from msgspec import Struct
 from sqlalchemy import insert, select, update
 
 from saleroom.accounts.storage.tables import users
+from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
+from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.storage.database import Transaction
 
@@ -28,15 +30,16 @@ class Pickup(Struct, frozen=True, kw_only=True):
 def of_sale(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Pickup]:
     """Return what is handed out of a sale, by the numbers of the lot and the buyer."""
     found = (
-        select(pickups, users.c.username.label("by"))
+        select(pickups, users.c.username.label("by"), mergers.whose(pickups.c.user_id))
         .join_from(pickups, lots, lots.c.id == pickups.c.lot_id)
         .join(users, users.c.id == pickups.c.by_id)
+        .outerjoin(merger_rows, mergers.joined(pickups.c.user_id, lots.c.sale_id))
         .where(lots.c.sale_id == sale_id, pickups.c.undone_at.is_(None))
         .order_by(pickups.c.id)
     )
     return {
-        (row.lot_id, row.user_id): Pickup(
-            id=row.id, lot_id=row.lot_id, user_id=row.user_id, to=row.to, at=row.at, by=row.by, reason=row.reason
+        (row.lot_id, row.party_id): Pickup(
+            id=row.id, lot_id=row.lot_id, user_id=row.party_id, to=row.to, at=row.at, by=row.by, reason=row.reason
         )
         for row in tx.execute(found)
     }
@@ -48,6 +51,7 @@ def add(tx: Transaction, lot_id: int, user_id: int, to: str, by_id: int, reason:
     tx.execute(insert(pickups), row)
 
 
-def undo(tx: Transaction, number: int, by_id: int) -> None:
-    """Store that a lot is back. The sale is locked."""
-    tx.execute(update(pickups).where(pickups.c.id == number).values(undone_at=tx.now(), undone_by_id=by_id))
+def undo(tx: Transaction, lot_id: int, by_id: int) -> None:
+    """Store that a lot is back, whoever had it. The sale is locked."""
+    out = (pickups.c.lot_id == lot_id, pickups.c.undone_at.is_(None))
+    tx.execute(update(pickups).where(*out).values(undone_at=tx.now(), undone_by_id=by_id))

@@ -9,6 +9,8 @@ from decimal import Decimal
 from sqlalchemy import func, insert, select
 
 from saleroom.kernel.money import ZERO
+from saleroom.sales.storage import mergers
+from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.journal import Book
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
@@ -18,17 +20,19 @@ from saleroom.storage.database import Transaction
 
 def debtors(tx: Transaction) -> dict[tuple[int, int], Decimal]:
     """Return what buyers owe by the journal, by the numbers of the sale and the user; those who owe nothing are left out."""
-    which = (journal_entries.c.sale_id, journal_postings.c.user_id, journal_postings.c.amount, journal_postings.c.debit)
+    who = mergers.whose(journal_postings.c.user_id)
+    which = (journal_entries.c.sale_id, journal_postings.c.amount, journal_postings.c.debit)
     found = (
-        select(*which, func.count().label("times"))
+        select(*which, who, func.count().label("times"))
         .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
+        .outerjoin(merger_rows, mergers.joined(journal_postings.c.user_id, journal_entries.c.sale_id))
         .where(journal_postings.c.book == Book.BUYERS.value)
-        .group_by(*which)
+        .group_by(*which, who)
     )
     owed: dict[tuple[int, int], Decimal] = {}
     for row in tx.execute(found):  # not summed by the database: SQLite has no exact decimals
         moved = row.amount * row.times
-        pair = (row.sale_id, row.user_id)
+        pair = (row.sale_id, row.party_id)
         owed[pair] = owed.get(pair, ZERO) + (moved if row.debit else -moved)
     return {pair: amount for pair, amount in owed.items() if amount > ZERO}
 
