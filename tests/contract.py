@@ -16,6 +16,7 @@ _CLOSED: dict[str, Any] = msgspec.json.decode(api_document())
 for _schema in _CLOSED["components"]["schemas"].values():
     if "properties" in _schema:
         _schema.setdefault("additionalProperties", False)
+_PATTERNS = {path: re.compile(re.sub(r"\{[a-z]+\}", "[^/]*", path)) for path in DOCUMENT["paths"]}
 PAGES = re.compile(
     r"/(?:(?:lots|language)/.*|(?:mine|sell)(?:/.*)?|live|docs|imprint|privacy|results.csv|rules|register|service-worker.js|session|session/end)?"
 )
@@ -93,9 +94,9 @@ def _absolute(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _promised(method: str, path: str, status: int) -> tuple[str, Any]:
     """Return the path of the document that `path` is, and the answer it promises, or None."""
-    for template, operations in DOCUMENT["paths"].items():
-        if re.fullmatch(re.sub(r"\{[a-z]+\}", "[^/]*", template), path):
-            operation = operations.get("get" if method == "HEAD" else method.lower())
+    for template, pattern in _PATTERNS.items():
+        if pattern.fullmatch(path):
+            operation = DOCUMENT["paths"][template].get("get" if method == "HEAD" else method.lower())
             return template, _at_any(method, status) if operation is None else operation["responses"].get(str(status))
     return "", _at_any(method, status)
 

@@ -126,6 +126,7 @@ def test_mistakes_are_named_before_anything_is_sent(evening: Evening) -> None:
     type_in(page, "1 12 57")
     expect(dialog).to_contain_text("€12.00 is below the reserve of lot 1.")
     page.keyboard.press("Escape")
+    expect(field).to_be_focused()
     assert [] == posted
     expect(page.locator("#lines li")).to_have_count(0)
     page.keyboard.press("Enter")
