@@ -50,6 +50,7 @@ LONG = (
     "tests/abuse/test_connections.py",
     "tests/fuzz/test_evidence.py",
     "tests/sales/api/test_paper.py",
+    "tests/settlement/api/test_payouts.py",
     "tests/notices/service/test_words.py",
     "tests/bidding/storage/test_listing.py",
     "tests/bidding/web/test_home.py",

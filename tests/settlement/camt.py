@@ -31,6 +31,17 @@ def credit(
       <RmtInf><Ustrd>{escape(text)}</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>"""
 
 
+def debit(amount: str, known_by: str, *, version: str = "08", currency: str = "EUR") -> str:
+    """Return an entry of a transfer that went out, which names what it is known by."""
+    entry = credit(amount, "payout", version=version, currency=currency, kind="DBIT")
+    return entry.replace("NOTPROVIDED", known_by)
+
+
+def returned(amount: str, known_by: str) -> str:
+    """Return an entry of a transfer that came back, which names what it is known by."""
+    return credit(amount, f"Return {known_by}").replace("NOTPROVIDED", known_by)
+
+
 def statement(*entries: str, version: str = "08", iban: str = IBAN) -> bytes:
     """Return a statement with entries."""
     return f"""<?xml version="1.0" encoding="UTF-8"?>

@@ -16,12 +16,14 @@ from saleroom.sales.storage import sales as sale_rows
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method
+from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.rates import Item, RateCard
 from saleroom.settlement.domain.rates import Line as Charge
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
-from saleroom.settlement.storage import documents, journal, rates, reminders
+from saleroom.settlement.storage import documents, journal, payouts, rates, reminders
 from saleroom.settlement.storage.document_tables import documents as document_rows
 from saleroom.settlement.storage.journal import Moved
 from saleroom.settlement.storage.tables import journal_postings as posting_rows
@@ -36,6 +38,8 @@ def faults_of(tx: Transaction, sale: SettledSale) -> Iterator[str]:
     moved = journal.moved(tx, sale.on.sale.id)
     yield from journal_faults(tx)
     yield from document_faults(tx)
+    yield from payout_faults(tx)
+    yield from _payouts(tx, sale, moved)
     yield from _unbalanced(moved)
     yield from _against_rules(tx, sale, book, moved)
     yield from _flows(moved)
@@ -116,7 +120,7 @@ def _flows(moved: list[Moved]) -> Iterator[str]:
     totals: dict[Book, Decimal] = defaultdict(Decimal)
     for one in moved:
         totals[one.posting.account.book] += one.posting.amount
-    held = sum(totals[Book(one.value)] for one in Method)
+    held = sum(totals[Book(one.value)] for one in Method) + totals[Book.IN_TRANSIT]
     kept = -sum(totals[one] for one in (Book.PREMIUM, Book.COMMISSION, Book.FEES, Book.OWN_LOTS, Book.ROUNDING))
     passed_on = -sum(totals[one] for one in (Book.TAX, Book.RESALE_RIGHT, Book.DONATIONS))
     still = -totals[Book.CONSIGNORS] - totals[Book.BUYERS]
@@ -169,6 +173,32 @@ def _receipts(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterato
         if by_hand and entry.posting.account.party is not None:
             said[entry.posting.account] += entry.posting.amount
     yield from (f"{account}: receipts and payments differ by {left}" for account, left in said.items() if left)
+
+
+def _payouts(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+    """What is in transit is under way; what has arrived or is on its way was paid, and nothing of it twice."""
+    files = payouts.newest(tx, None, 100_000)
+    rows = [
+        one
+        for some in payouts.of_files(tx, [file.id for file in files]).values()
+        for one in some
+        if one.sale_id == sale.on.sale.id
+    ]
+    totals: dict[Account, Decimal] = defaultdict(Decimal)
+    for entry in moved:
+        if entry.kind is Kind.PAYOUT:
+            totals[entry.posting.account] += entry.posting.amount
+    under_way = sum((one.amount for one in rows if one.state in UNDER_WAY), Decimal(0))
+    if -totals[Account(Book.IN_TRANSIT)] != under_way:
+        yield f"{-totals[Account(Book.IN_TRANSIT)]} is in transit, and {under_way} is under way"
+    booked = sum((one.amount for one in rows if one.state is PayoutState.BOOKED), Decimal(0))
+    if -totals[Account(Book.BANK)] != booked:
+        yield f"{-totals[Account(Book.BANK)]} has left the bank, and {booked} is booked"
+    for number in {one.consignor_id for one in rows}:
+        theirs = [one.amount for one in rows if one.consignor_id == number and one.state is not PayoutState.FAILED]
+        said = totals[Account(Book.CONSIGNORS, number)]
+        if said != sum(theirs, Decimal(0)):
+            yield f"consignor {number} was paid {theirs} by files, and {said} by the journal"
 
 
 def _from_bank(tx: Transaction) -> list[Any]:

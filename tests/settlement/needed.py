@@ -116,3 +116,17 @@ PAGES |= dict.fromkeys(
 )
 ENDPOINTS |= dict.fromkeys(("importBankStatement", "bankPayments", "decideBankPayment"), Right.SETTLE)
 PAGES |= dict.fromkeys(("GET /admin/bank", "POST /admin/bank", "POST /admin/bank/{gid}"), Right.SETTLE)
+_PAYOUTS = ("duePayouts", "makePaymentFile", "paymentFiles", "paymentFile", "downloadPaymentFile", "markPayouts")
+ENDPOINTS |= dict.fromkeys((*_PAYOUTS, "payoutAccount", "changePayoutAccount"), Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("myPayoutAccounts", "changeMyPayoutAccount"), Right.ACCOUNT)
+_PAYOUT_PAGES = (
+    "GET /admin/payouts",
+    "POST /admin/payouts",
+    "GET /admin/payouts/{gid}",
+    "POST /admin/payouts/{gid}",
+    "GET /admin/payouts/{gid}/pain.xml",
+    "GET /admin/payouts/accounts/{code}",
+    "POST /admin/payouts/accounts/{code}",
+)
+PAGES |= dict.fromkeys(_PAYOUT_PAGES, Right.SETTLE)
+PAGES |= dict.fromkeys(("GET /mine/payouts", "POST /mine/payouts/{code}"), Right.ACCOUNT)

@@ -25,11 +25,14 @@ from saleroom.settlement.domain.journal import (
     reversed_,
 )
 from saleroom.settlement.domain.offers import Offer
+from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
+from saleroom.settlement.domain.transfers import BankAccount, Transfer
 from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.storage import bank, journal, offers, pickups, rates, reminders
+from saleroom.settlement.service.sepa import payment_file
+from saleroom.settlement.storage import bank, journal, offers, payout_accounts, payouts, pickups, rates, reminders
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -67,6 +70,7 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     credited = structs.replace(settled, bill=structs.replace(settled.bill, buyer=premium, consignor=()))
     journal.add(tx, sale.id, Kind.CREDIT, of_credit(credited), staff.id, lot_id=lot.id, settled=credited)
     journal.add(tx, sale.id, Kind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
+    _pay_out(tx, sale, lot.entry.consignor_id, staff, said)
     paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
     entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)
     payment = Payment(
@@ -75,6 +79,29 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     made = bank.add(tx, list(zip(digests([payment] * 2), [payment] * 2, strict=True)), staff.id)
     (taken, _), _ = made.values()
     bank.settle(tx, taken, entry_id=entry)
+
+
+def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str) -> None:
+    """Store a bank account, and a payment file with one payout, which the bank has booked and given back."""
+    to = BankAccount(holder=said, iban="DE89370400440532013000", bic="COBADEFFXXX")
+    payout_accounts.give(tx, consignor, to)
+    account, amount, now = Account(Book.CONSIGNORS, consignor), Decimal("3.000"), tx.now()
+    entry = journal.add(tx, sale.id, Kind.PAYOUT, of_payout(account, amount), staff.id)
+    place = payouts.take_place(tx, now.year)
+    message = message_id(file_number(place.year, place.place), "abc123")
+    known_by = end_to_end(message, 1)
+    row = {
+        "sale_id": sale.id, "consignor_id": consignor, "amount": amount, "country": "DE", "ending": to.ending,
+        "end_to_end": known_by, "entry_id": entry, "place": 1,
+    }  # fmt: skip
+    transfer = Transfer(end_to_end=known_by, to=to, amount=amount, text=said)
+    house = BankAccount(holder=said, iban="DE75512108001245126199")
+    content = payment_file(message, now, house, [transfer])
+    made = payouts.add(tx, place, message, now, content, [row], staff.id)
+    for before, state in ((PayoutState.MADE, PayoutState.BOOKED), (PayoutState.BOOKED, PayoutState.FAILED)):
+        moves = of_end(state, before, account, amount)
+        [one] = payouts.of_files(tx, [made.id])[made.id]
+        payouts.mark(tx, one, state, journal.add(tx, sale.id, Kind.PAYOUT, moves, staff.id), said)
 
 
 def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> None:

@@ -1,7 +1,8 @@
 """Whole sales by chance, settled through the services, and all that must hold of their money at any moment.
 
 A sale has lots of every tax form by random rate cards, and acts of cashiers in any order: payments in parts and in several
-ways, refunds, payouts, netting, invoices, statements, credit notes, corrections, and bank statements that are imported twice.
+ways, refunds, payouts at the desk and by payment files, netting, invoices, statements, credit notes, corrections, and bank
+statements that are imported twice.
 What a lot costs and brings is calculated a second time here, with fractions and straight from the rules.
 
 `python -m tests.settlement.settled_sales --lots 2000 --acts 300 --seeds 3` runs larger ones.
@@ -14,6 +15,7 @@ import asyncio
 import secrets
 import sys
 import tempfile
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -31,7 +33,9 @@ from saleroom.settlement.domain.banking import Statement
 from saleroom.settlement.domain.documents import CREDITABLE, Party
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import Method, Paid
-from saleroom.settlement.service import banking, correcting, desk, issuing
+from saleroom.settlement.domain.payouts import Debit, PayoutState
+from saleroom.settlement.domain.transfers import BankAccount
+from saleroom.settlement.service import banking, correcting, desk, issuing, payouts
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.storage import documents
@@ -43,6 +47,7 @@ from tests.settlement.sold_sales import SettledSale, counted, sold
 
 MERGERS_MAX = 6
 CURRENCIES = ("EUR", "CHF", "JPY", "KWD")
+HOUSE = BankAccount(holder="House", iban="DE75512108001245126199")
 
 
 async def act(sale: SettledSale) -> None:
@@ -71,6 +76,59 @@ async def _pay_out(sale: SettledSale) -> None:
     owed = Decimal(seen.to_pay_out)
     amount = owed if chance.random() < 0.5 and owed > 0 else sale.money(max(owed, Decimal(1)))
     await sale.write("pay out", desk.pay_out, code, Paid(chance.choice([*Method]), amount), sale.paper)
+
+
+async def _pay_by_file(sale: SettledSale) -> None:
+    """Make a payment file of what is due, or of more than that; or say what has become of the payouts of one."""
+    database, chance, token = sale.on.database, sale.chance, sale.token
+    due = (await database.read(payouts.due, token)).due_payouts
+    mine = [one for one in due if one.sale == sale.gid]
+    if not mine or chance.random() < 0.2:
+        await _follow_file(sale)
+        return
+    some = [
+        payouts.Chosen(sale=sale.gid, consignor=one.consignor, amount=_due_of(sale, Decimal(one.to_pay_out)))
+        for one in chance.sample(mine, chance.randint(1, len(mine)))
+    ]
+
+    def make(tx: Transaction, token: str, _: str, key: IdempotencyKey) -> bytes:
+        return payouts.make(tx, token, some, sale.payer, HOUSE, key)
+
+    await sale.write("pay by file", make)
+
+
+def _due_of(sale: SettledSale, owed: Decimal) -> Decimal:
+    return owed if sale.chance.random() < 0.7 else sale.money(owed * 11 / 10)
+
+
+async def _follow_file(sale: SettledSale) -> None:
+    """Note what has become of payouts, by hand or by a statement of the bank, which may come twice."""
+    database, chance, token = sale.on.database, sale.chance, sale.token
+    files, _ = await database.read(payouts.listed, token, None, 100)
+    found = [(file, one) for file in files for one in file.payouts if one.sale == sale.gid]
+    if not found:
+        return
+    file, one = chance.choice(found)
+    if chance.random() < 0.5:
+        state = chance.choice([PayoutState.SENT, PayoutState.BOOKED, PayoutState.FAILED])
+
+        def mark(tx: Transaction, token: str, _: str, key: IdempotencyKey) -> bytes:
+            return payouts.mark(tx, token, file.payment_file, state, [one.transfer_number], "By chance.", key)
+
+        await sale.write("mark", mark)
+        return
+    amount, day = Decimal(one.transferred) + chance.choice([0, 0, 0, 1]), date(2026, 11, 20)
+    if chance.random() < 0.3:
+        back = FromBank(account="", on=day, amount=amount, currency="EUR", payer="", texts=(one.end_to_end_id,))
+        statement = Statement((back,), 0)
+    else:
+        debit = Debit(account="", on=day, amount=amount, currency="EUR", end_to_end=one.end_to_end_id)
+        statement = Statement((), 0, (debit,))
+    await database.write(banking.import_statement, token, statement, sale.head, sale.places)
+    entries = await database.read(counted)
+    await database.write(banking.import_statement, token, statement, sale.head, sale.places)
+    assert entries == await database.read(counted), "a payout was booked twice"
+    sale.done["follow"] += 1
 
 
 async def _net(sale: SettledSale) -> None:
@@ -181,7 +239,24 @@ def _closed(tx: Transaction, gid: str) -> None:
     sales.record(tx, found, [SaleClosed(at=tx.now())])
 
 
-ACTS = (_pay, _pay, _pay, _pay_out, _net, _issue, _issue, _credit, _credit, _correct, _import, _merge, _merge, _close)
+ACTS = (
+    _pay,
+    _pay,
+    _pay,
+    _pay_out,
+    _pay_by_file,
+    _pay_by_file,
+    _net,
+    _issue,
+    _issue,
+    _credit,
+    _credit,
+    _correct,
+    _import,
+    _merge,
+    _merge,
+    _close,
+)
 
 
 async def settle(database: Database, seed: int, count: int, acts: int, every: int = 5) -> tuple[SettledSale, list[str]]:

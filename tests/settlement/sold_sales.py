@@ -28,13 +28,16 @@ from saleroom.sales.storage import consignors
 from saleroom.sales.storage import lots as lot_rows
 from saleroom.sales.storage.tables import lots as lots_table
 from saleroom.settlement.domain.documents import Letterhead, Party
-from saleroom.settlement.domain.rates import Payer, RateCard
+from saleroom.settlement.domain.payouts import Payer
+from saleroom.settlement.domain.rates import Payer as Bearer
+from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country, Goods
+from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.rates import Chosen
 from saleroom.settlement.service.receipts import Paper
-from saleroom.settlement.storage import documents
+from saleroom.settlement.storage import documents, payout_accounts
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage.database import Database, Transaction
 from tests.sales.service.evenings import Evening, evening
@@ -74,6 +77,11 @@ class SettledSale:
     def head(self) -> Letterhead:
         """The letterhead of the house."""
         return Letterhead(house=Party(name="House"), bank=None, currency=self.currency)
+
+    @property
+    def payer(self) -> Payer:
+        """Who pays out by files."""
+        return Payer(name="House", holder="House", bank=None, currency=self.currency, places=self.places)
 
     @property
     def paper(self) -> Paper:
@@ -123,6 +131,8 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
             code, user = secrets.token_hex(5).upper(), users[place] if place < 2 else None
             number = consignors.add(tx, secrets.token_hex(6), code, "Erben", "", user, tx.now())
             codes.append((number, code))
+            account = BankAccount(holder="Erben", iban="DE89370400440532013000")
+            payout_accounts.give(tx, number, account)
         schemes = [None, *TaxScheme]
         for lot in lot_rows.of_sale(tx, on.sale.id):
             said = {
@@ -174,7 +184,7 @@ def a_card(chance: Random, places: int) -> RateCard:
         unsold=amount(9),
         insurance=amount(2),
         donation=amount(5),
-        resale_right=chance.choice([*Payer]),
+        resale_right=chance.choice([*Bearer]),
         country=chance.choice([*Country]),
         goods=chance.choice([*Goods]),
         scheme=chance.choice([*TaxScheme]),

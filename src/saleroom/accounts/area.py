@@ -14,6 +14,7 @@ from saleroom.accounts.service.account_mails import MAILS
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
+from saleroom.accounts.service.confirming import CONFIRMATIONS, Confirmations
 from saleroom.accounts.service.erasures import Erasures
 from saleroom.accounts.service.invitations import Invitations
 from saleroom.accounts.service.last_uses import LastUses
@@ -78,6 +79,7 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         load_key=None if key is None else key.get_secret_value(),
     )
 
+    database.provide(CONFIRMATIONS, Confirmations(accounts, keys.secrets))
     idle = timedelta(minutes=settings.session_idle_minutes) if settings.session_idle_minutes else None
     uses = LastUses(idle)
     database.after_commit(ACCESS_TOKENS_USED, uses.saw)

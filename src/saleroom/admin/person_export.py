@@ -51,6 +51,7 @@ from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.offer_tables import offers
+from saleroom.settlement.storage.payout_tables import payout_accounts, payouts
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
@@ -121,6 +122,8 @@ offers.json         lots that the house has offered to you after a sale
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
+payout_accounts.json  the bank accounts to which the house pays out what your lots bring
+payouts.json        transfers to you for your lots, with the end of the account that each went to
 remarks.json        your remarks on your lots
 questions.json      your questions to sellers, with their answers
 answers.json        questions to you as a seller, with your answers; not who asked
@@ -250,6 +253,8 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),
         Part("consigned_lots", sale_lots.c.id, sale_lots.c.consignor_id.in_(consigned)),
+        Part("payout_accounts", payout_accounts.c.consignor_id, payout_accounts.c.consignor_id.in_(consigned)),
+        Part("payouts", payouts.c.id, payouts.c.consignor_id.in_(consigned)),
         Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),
         Part("questions", questions.c.id, questions.c.asker_id == user_id),
         Part("answers", questions.c.id, questions.c.auction_id.in_(lots)),

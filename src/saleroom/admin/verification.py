@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -14,6 +14,7 @@ from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
 from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.settings import Settings
+from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.progress import Progress
@@ -46,7 +47,7 @@ async def _check(database: Database) -> CheckResult:
 
             freeze_newest(tx)
             found = check(tx, report)
-            found.faults += islice(journal_faults(tx), FAULTS_MAX)
+            found.faults += islice(chain(journal_faults(tx), payout_faults(tx)), FAULTS_MAX)
             found.faults += islice(merger_faults(tx), FAULTS_MAX)
             return found
 

@@ -17,7 +17,7 @@ from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.service.offering import MAILS as OFFERS
 from saleroom.settlement.service.reminding import MAILS as REMINDERS
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of
+from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of, payer_of
 from saleroom.settlement.storage.area_tables import TABLES
 from saleroom.settlement.web.pages import area_pages
 
@@ -32,6 +32,7 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         letterhead=Letterhead(
             house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
         ),
+        payer=payer_of(settings),
         places=decimals(settings.currency),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.documents import Letterhead
+from saleroom.settlement.domain.payouts import Payer
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.receipts import Paper
 from saleroom.storage.database import Database
@@ -21,6 +22,7 @@ class SettlementServices:
     cursors: Cursors
     printer: DocumentPrinter
     letterhead: Letterhead
+    payer: Payer
     documents_years: int
     places: int
     """The decimals of the minor unit of the currency."""

@@ -6,10 +6,12 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
+from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Fault
 from saleroom.platform_settings import Number, Numbers, PlatformSettings
 from saleroom.settlement.domain.documents import Bank, Party
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
+from saleroom.settlement.domain.payouts import Payer
 from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Calendar, days_fault
 from saleroom.settlement.domain.retention import YEARS, YEARS_MAX
 
@@ -29,7 +31,10 @@ class SettlementSettings(PlatformSettings):
     house_tax_number: str | None = Field(
         None, max_length=TEXT_MAX, description="Tax number of the house, if it has no VAT number."
     )
-    house_iban: str | None = Field(None, description="Account (IBAN) that invoices are paid to.")
+    house_iban: str | None = Field(None, description="Account (IBAN) that invoices are paid to and payouts come from.")
+    house_account_holder: str | None = Field(
+        None, max_length=TEXT_MAX, description="Holder of that account as the bank has it; otherwise house_name."
+    )
     house_bic: str | None = Field(None, description="BIC of the bank of that account, if transfers need it.")
     documents_years: int = Field(
         YEARS, ge=1, le=YEARS_MAX, description="Whole years after its own in which a document keeps name and address."
@@ -128,3 +133,14 @@ def calendar_of(settings: SettlementSettings) -> Calendar:
 def bank_of(settings: SettlementSettings) -> Bank | None:
     """Return the account that invoices are paid to."""
     return None if settings.house_iban is None else Bank(iban=settings.house_iban, bic=settings.house_bic or "")
+
+
+def payer_of(settings: SettlementSettings) -> Payer:
+    """Return who pays out to consignors."""
+    return Payer(
+        name=settings.house_name,
+        holder=settings.house_account_holder or settings.house_name,
+        bank=bank_of(settings),
+        currency=settings.currency,
+        places=decimals(settings.currency),
+    )

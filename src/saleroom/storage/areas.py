@@ -67,7 +67,7 @@ class HouseTables:
             for key in table.foreign_keys:
                 if key.column is person and key.parent not in stays:
                     self._delete(tx, table, key.parent == number)
-        for area in self.areas:
+        for area in reversed(self.areas):  # what an area forgets may still be needed by those after it, to find theirs
             if area.forget is not None:
                 area.forget(tx, number)
 

@@ -41,7 +41,7 @@ class Switch:
 
 
 class Provided(Generic[V]):
-    """Names a part that one area provides for the use cases of areas before it: see `Database.provide`."""
+    """Names a part that one area provides for the use cases of others: see `Database.provide`."""
 
 
 class LastWork:
@@ -201,6 +201,10 @@ class Database:
     def provide(self, part: Provided[V], value: V) -> None:
         """Give all transactions from now on this part, for use cases that ask for it."""
         self._provided[part] = value
+
+    def provided(self, part: Provided[V]) -> V | None:
+        """Return what an area provides as this part, for work outside a transaction; None if none does."""
+        return self._provided.get(part)
 
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.

@@ -16,11 +16,13 @@ from saleroom.settlement.service import retention
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.document_papers import paper_data
 from saleroom.settlement.service.documents import credit, issue
+from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents as table
 from saleroom.settlement.storage.documents import Owner
+from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts
 from saleroom.storage.database import Database, Transaction
 from tests.fixtures_database import FakeClock
 from tests.sales.service.evenings import Evening, evening
@@ -83,10 +85,11 @@ async def rows_of(database: Database, *tables: Table) -> list[str]:
 
 async def found_faults(database: Database) -> list[str]:
     """Return what the check of the house says of documents and journal."""
-    return await database.read(lambda tx: [*document_faults(tx), *faults(tx)])
+    return await database.read(lambda tx: [*document_faults(tx), *faults(tx), *payout_faults(tx)])
 
 
-NAMING = (table, participants, consignor_table, bank_payments)
+NAMING = (table, participants, consignor_table, bank_payments, payout_accounts, payment_files)
+IBAN = "DE89370400440532013000"
 
 
 async def test_names_go_after_their_years_and_the_check_holds(clocked_database: Database, clock: FakeClock) -> None:
@@ -101,6 +104,7 @@ async def test_names_go_after_their_years_and_the_check_holds(clocked_database: 
     assert 0 < await clocked_database.write(retention.forget, YEARS)
     after = "".join(await rows_of(clocked_database, *NAMING))
     assert (False, False) == (NAME in after, ADDRESS in after)
+    assert (True, False) == (IBAN in "".join(before), IBAN in after)
     assert [] == await found_faults(clocked_database)
     assert 0 == await clocked_database.write(retention.forget, YEARS), "nothing is left to do"
 

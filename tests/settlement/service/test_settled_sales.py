@@ -12,7 +12,7 @@ from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain import rates
 from saleroom.settlement.domain.journal import Account, Book, Posting, Settled
-from saleroom.settlement.service import banking, crediting, desk, receipts
+from saleroom.settlement.service import banking, crediting, desk, payouts, receipts
 from saleroom.settlement.service import journal as following
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.document_tables import documents as document_rows
@@ -55,6 +55,8 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "own lots are charged what consignors bear": (Settled, "charged", property(lambda self: self.bill)),
     "papers stay with who was merged": (documents, "ROWS", UNMERGED),
     "the journal knows no mergers": (mergers, "of_sale", lambda *_: {}),
+    "a payout that failed stays paid": (payouts, "of_end", lambda *_: ()),
+    "a payment file leaves the consignor unpaid": (payouts, "of_payout", lambda *_: ()),
     "a bank payment is never the same": (banking, "digests", lambda some: [secrets.token_hex(32) for _ in some]),
 }
 

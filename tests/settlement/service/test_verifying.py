@@ -10,16 +10,21 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.sales.storage import consignors
 from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
+from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payouts
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.schema import Instant
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.rows import furnish
 
-TABLES = (journal_entries, journal_postings, journal_series, *DOCUMENT_TABLES)
+PAID_OUT = (payment_files, payment_series, payouts)
+TABLES = (journal_entries, journal_postings, journal_series, *DOCUMENT_TABLES, *PAID_OUT)
+UNSEEN = {"documents.id", "payouts.id", "payouts.reason"}
+"""Nothing names a receipt or a payout by the number of its row, and why one failed is said by people."""
 
 
 class Undone(Exception):
@@ -27,8 +32,8 @@ class Undone(Exception):
 
 
 def found(tx: Transaction) -> list[str]:
-    """Return all faults of journal and documents."""
-    return [*faults(tx), *document_faults(tx)]
+    """Return all faults of journal, documents and payouts."""
+    return [*faults(tx), *document_faults(tx), *payout_faults(tx)]
 
 
 async def furnished(database: Database) -> Evening:
@@ -110,7 +115,7 @@ async def test_a_change_of_any_column_is_found(database: Database) -> None:
                     refused.add(str(column))
                 elif not said:
                     unseen.add(str(column))
-    assert set() == unseen - {"documents.id"}, "nothing names a receipt by the number of its row"
+    assert set() == unseen - UNSEEN
     assert refused <= {str(column) for table in TABLES for column in table.c if _is_tied(column)}
 
 
@@ -149,6 +154,8 @@ async def test_entries_that_are_gone_from_the_end_are_found(database: Database) 
     def without(least: int) -> Any:
         def change(tx: Transaction) -> None:
             tx.execute(delete(bank_payments))
+            for table in (payouts, payment_files, payment_series) if least == 1 else ():
+                tx.execute(delete(table))
             tx.execute(delete(journal_postings).where(journal_postings.c.entry_id >= least))
             tx.execute(update(journal_entries).where(journal_entries.c.id >= least).values(reverses=None))
             tx.execute(delete(journal_entries).where(journal_entries.c.id >= least))

@@ -92,6 +92,9 @@ class Act(StrEnum):
     OFFER_WITHDRAWN = "offer.withdrawn"
     LOT_HANDED_OUT = "lot.handed_out"
     PICKUP_UNDONE = "pickup.undone"
+    PAYOUT_ACCOUNT_CHANGED = "payout_account.changed"
+    PAYMENT_FILE_MADE = "payment_file.made"
+    PAYOUT_MARKED = "payout.marked"
 
 
 ACTS: Mapping[Act, str] = {
@@ -160,6 +163,9 @@ ACTS: Mapping[Act, str] = {
     Act.OFFER_WITHDRAWN: "withdrew the offer of a lot",
     Act.LOT_HANDED_OUT: "handed a lot out",
     Act.PICKUP_UNDONE: "took back that a lot was handed out",
+    Act.PAYOUT_ACCOUNT_CHANGED: "changed the bank account of a consignor",
+    Act.PAYMENT_FILE_MADE: "made a payment file",
+    Act.PAYOUT_MARKED: "noted what became of a payout",
 }
 """Each act in words that go after who did it."""
 

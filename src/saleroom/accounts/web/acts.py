@@ -73,6 +73,9 @@ ACTS_SAID: Mapping[str, str] = {
     Act.OFFER_WITHDRAWN: N_("withdrew the offer of a lot"),
     Act.LOT_HANDED_OUT: N_("handed a lot out"),
     Act.PICKUP_UNDONE: N_("took back that a lot was handed out"),
+    Act.PAYOUT_ACCOUNT_CHANGED: N_("changed the bank account of a consignor"),
+    Act.PAYMENT_FILE_MADE: N_("made a payment file"),
+    Act.PAYOUT_MARKED: N_("noted what became of a payout"),
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""

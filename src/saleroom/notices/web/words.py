@@ -205,6 +205,7 @@ UNCHOSEN_TITLES: Mapping[str, str] = {
     "seller_approved": N_("The right to sell"),
     "erased": N_("The account was erased"),
     "registration_decided": N_("The decision on a registration for a sale"),
+    "payout_account": N_("The bank account for payouts was changed"),
     "webhook_off": N_("A webhook was switched off"),
 }
 """Each kind of mail that is sent whatever people chose, by the name that the outbox shows."""

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from saleroom.settlement.api import bank, desk, documents, offers, pickups, rates, reminders, reports
+from saleroom.settlement.api import (
+    bank,
+    desk,
+    documents,
+    offers,
+    payout_accounts,
+    payouts,
+    pickups,
+    rates,
+    reminders,
+    reports,
+)
 
 ENDPOINTS = (
     *rates.ENDPOINTS,
@@ -13,4 +24,6 @@ ENDPOINTS = (
     *reminders.ENDPOINTS,
     *pickups.ENDPOINTS,
     *offers.ENDPOINTS,
+    *payouts.ENDPOINTS,
+    *payout_accounts.ENDPOINTS,
 )

@@ -6,15 +6,23 @@ from datetime import date
 
 from msgspec import Struct
 
+from saleroom.settlement.domain.payout_views import PayoutDebitView
+
 
 class ImportedStatementView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an import of a bank statement did. `known` payments came in a file before."""
+    """What an import of a bank statement did. `known` payments came in a file before.
+
+    `doubtful_debits` went out for a payout that had failed, or with another amount.
+    """
 
     new_payments: int
     known_payments: int
     taken_payments: int
     doubtful_payments: int
     other_entries: int
+    booked_payouts: int
+    returned_payouts: int
+    doubtful_debits: list[PayoutDebitView]
 
 
 class ProposalView(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
 from saleroom.settlement.domain.documents import PREFIXES, Kind
+from saleroom.settlement.domain.payouts import Debit
 
 TEXT_MAX = 1_000
 """The most characters that are kept of what a payer wrote."""
@@ -43,10 +44,11 @@ class Payment(Struct, frozen=True, kw_only=True):
 
 
 class Statement(Struct, frozen=True):
-    """What a file of a bank says: the payments that came in, and how many other entries it has."""
+    """What a file of a bank says: the payments that came in, how many other entries it has, and what of them went out."""
 
     payments: tuple[Payment, ...]
     others: int
+    debits: tuple[Debit, ...] = ()
 
 
 def digests(payments: Iterable[Payment]) -> list[str]:
@@ -111,7 +113,8 @@ def compact(number: str) -> str:
 
 def account_fault(statement: Statement, iban: str | None) -> Fault | None:
     """Return the fault of a statement that is not surely of the house's account, which is None if nobody has said."""
-    others = {one.account for one in statement.payments if iban and compact(one.account) != compact(iban)}
+    named = {one.account for one in statement.payments} | {one.account for one in statement.debits}
+    others = {one for one in named if iban and compact(one) != compact(iban)}
     if "" in others:
         return Fault("no_iban", "must name its account by an IBAN, as the house has one")
     return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None

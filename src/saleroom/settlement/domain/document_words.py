@@ -53,6 +53,7 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "card": ("Card", "Karte"),
     "bank": ("Transfer", "Überweisung"),
     "other": ("Other", "Sonstiges"),
+    "in_transit": ("Transfer under way", "Überweisung unterwegs"),
     "rounding": ("Rounding of cash", "Bargeldrundung"),
     "buyers": ("Set off against purchases", "Verrechnet mit Käufen"),
     "consignors": ("Set off against sales", "Verrechnet mit Verkäufen"),

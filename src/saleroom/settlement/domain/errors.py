@@ -177,3 +177,45 @@ class NotOwedByHouse(Conflict):
     """The house does not owe so much; `owed` is what it owes."""
 
     code = "not_owed_by_house"
+
+
+class UnknownPaymentFile(Unknown):
+    """There is no such payment file."""
+
+    code = "unknown_payment_file"
+
+
+class OnlyEuros(Conflict):
+    """SEPA transfers are in euros, and the house has another currency: pay out at the desk or at your bank."""
+
+    code = "only_euros"
+
+
+class NoHouseAccount(Conflict):
+    """The house has no account that transfers come from; set `house_iban`."""
+
+    code = "no_house_account"
+
+
+class NoPayoutAccount(Conflict):
+    """The consignor has no bank account; enter it first. `consignor` is the code."""
+
+    code = "no_payout_account"
+
+
+class PayoutUnderWay(Conflict):
+    """A payout to the consignor in this sale is under way; it must be booked or have failed first. `consignor` is the code."""
+
+    code = "payout_under_way"
+
+
+class PayoutDecided(Conflict):
+    """A payout cannot get this mark from the state that it has; `state` says which."""
+
+    code = "payout_decided"
+
+
+class FileForgotten(Conflict):
+    """The file is older than the house keeps names and accounts, so it was deleted; its amounts are still there."""
+
+    code = "file_forgotten"

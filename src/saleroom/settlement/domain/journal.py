@@ -36,6 +36,7 @@ class Book(StrEnum):
     CARD = "card"
     BANK = "bank"
     OTHER = "other"
+    IN_TRANSIT = "in_transit"
     ROUNDING = "rounding"
 
 
@@ -67,7 +68,8 @@ class Kind(StrEnum):
 
     `PLEDGE` is what somebody has given on a fund-a-need since the entry before, less if pledges were undone. `NETTING` sets off
     what a buyer owes against what the house owes them as a consignor, `ROUNDING` what cash cannot pay. `CREDIT` takes
-    charges of a lot back that a credit note has taken back, while the lot stays on its document.
+    charges of a lot back that a credit note has taken back, while the lot stays on its document. `PAYOUT` is a payout by a
+    payment file, and what became of it.
     """
 
     LOT = "lot"
@@ -77,6 +79,7 @@ class Kind(StrEnum):
     NETTING = "netting"
     ROUNDING = "rounding"
     CREDIT = "credit"
+    PAYOUT = "payout"
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -197,7 +200,7 @@ CASH_STEPS: Mapping[str, Decimal] = {
 
 
 NETTED = "netting"
-WAYS = (*Method, Book.ROUNDING.value, NETTED)
+WAYS = (*Method, Book.IN_TRANSIT.value, Book.ROUNDING.value, NETTED)
 """How a balance moved beside lots."""
 
 

@@ -34,7 +34,9 @@ from saleroom.settlement.domain.banking import (
 from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
-from saleroom.settlement.service import money_mails
+from saleroom.settlement.domain.payout_views import PayoutDebitView
+from saleroom.settlement.domain.payouts import Debit
+from saleroom.settlement.service import money_mails, payouts
 from saleroom.settlement.service.desk import balance, begin, find_buyer
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import bank, documents, journal
@@ -68,21 +70,61 @@ def import_statement(
     known_by = digests(statement.payments)
     made = bank.add(tx, list(zip(known_by, statement.payments, strict=True)), staff.id)
     new = [(digest, one) for digest, one in zip(known_by, statement.payments, strict=True) if digest in made]
-    taken = _take_sure(tx, token, [(made[digest][0], one) for digest, one in new], places)
+    numbered = [(made[digest][0], one) for digest, one in new]
+    by_sale = _by_sale(tx, numbered)
+    begun = _begin_all(tx, token, {*by_sale, *_sales_of_payouts(tx, statement)}, places)
+    booked, doubtful = payouts.book(tx, staff, statement.debits)
+    returned = _take_back(tx, staff, numbered)
+    taken = _take_sure(tx, begun, by_sale)
     found = ImportedStatementView(
         new_payments=len(new),
         known_payments=len(statement.payments) - len(new),
         taken_payments=taken,
-        doubtful_payments=len(new) - taken,
+        doubtful_payments=len(new) - taken - returned,
         other_entries=statement.others,
+        booked_payouts=booked,
+        returned_payouts=returned,
+        doubtful_debits=[_debit_view(one) for one in doubtful],
     )
-    if new:
-        audit.note(tx, staff, Act.BANK_STATEMENT_IMPORTED, "bank", {}, {"new": len(new), "taken": taken})
+    if new or booked:
+        facts = {"new": len(new), "taken": taken, "payouts": booked}
+        audit.note(tx, staff, Act.BANK_STATEMENT_IMPORTED, "bank", {}, facts)
     return found
 
 
-def _take_sure(tx: Transaction, token: str, new: Sequence[tuple[int, Payment]], places: int) -> int:
-    """Take the payments that are surely for an invoice, and return how many."""
+def _sales_of_payouts(tx: Transaction, statement: Statement) -> set[int]:
+    """Return the sales of the payouts that a statement names."""
+    said = [one.end_to_end for one in statement.debits] + [text for one in statement.payments for text in one.texts]
+    return {one.sale_id for one in payouts.numbers_of(tx, said).values()}
+
+
+def _begin_all(tx: Transaction, token: str, numbers: Collection[int], places: int) -> dict[int, tuple[Staff, Sale]]:
+    """Lock these sales in one order, so that two imports wait, not lock up; return them with who settles them."""
+    return {number: begin(tx, token, sales.by_id(tx, number).gid, places)[:2] for number in sorted(numbers)}
+
+
+def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, Payment]]) -> int:
+    """Take payments that are payouts which have come back, and return how many."""
+    returned = 0
+    for number, one in new:
+        entry = payouts.take_back(tx, staff, one.texts, one.amount, one.currency)
+        if entry is not None:
+            bank.settle(tx, number, entry_id=entry)
+            returned += 1
+    return returned
+
+
+def _debit_view(one: Debit) -> PayoutDebitView:
+    return PayoutDebitView(
+        end_to_end_id=one.end_to_end,
+        booked_on=one.on.isoformat(),
+        transferred=f"{one.amount:.3f}",
+        currency=one.currency,
+    )
+
+
+def _by_sale(tx: Transaction, new: Sequence[tuple[int, Payment]]) -> dict[int, list[tuple[int, Payment, list[Issued]]]]:
+    """Return the payments that name one invoice, with it, by the number of its sale."""
     named = {number: numbers_in(one.texts) for number, one in new}
     invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
     by_sale: dict[int, list[tuple[int, Payment, list[Issued]]]] = {}
@@ -90,9 +132,18 @@ def _take_sure(tx: Transaction, token: str, new: Sequence[tuple[int, Payment]], 
         known = [invoices[name] for name in named[number] if name in invoices]
         if len(known) == 1:
             by_sale.setdefault(known[0].owner.sale_id, []).append((number, one, known))
+    return by_sale
+
+
+def _take_sure(
+    tx: Transaction,
+    begun: Mapping[int, tuple[Staff, Sale]],
+    by_sale: Mapping[int, list[tuple[int, Payment, list[Issued]]]],
+) -> int:
+    """Take the payments that are surely for an invoice, and return how many."""
     taken = 0
     for sale_id in sorted(by_sale):
-        staff, sale, _ = begin(tx, token, sales.by_id(tx, sale_id).gid, places)
+        staff, sale = begun[sale_id]
         for number, one, known in by_sale[sale_id]:
             buyer = known[0].owner.user_id
             assert buyer is not None, "an invoice is for a user"

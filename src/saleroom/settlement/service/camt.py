@@ -16,6 +16,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.kernel.texts import hidden_fault
 from saleroom.settlement.domain.banking import Payment, Statement, compact
+from saleroom.settlement.domain.payouts import Debit, is_end_to_end
 
 FILE = "statement"
 BYTES_MAX = 4 * 1024 * 1024
@@ -108,23 +109,43 @@ def _statement(root: ET.Element) -> Statement:
     if name != "Document" or _NAMESPACE.fullmatch(space) is None:
         raise _Refused(_NO_XML)
     names = {"": space}
-    payments, others = list[Payment](), 0
+    payments, debits, others = list[Payment](), list[Debit](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
         account = compact(statement.findtext("Acct/Id/IBAN", "", names))
         for entry in statement.iterfind("Ntry", names):
             found = list(_payments(entry, account, names))
             payments += found
             others += not found
-            if len(payments) > PAYMENTS_MAX:
+            debits += _debits(entry, account, names)
+            if len(payments) + len(debits) > PAYMENTS_MAX:
                 raise _Refused(_TOO_MANY)
-    return Statement(tuple(payments), others)
+    return Statement(tuple(payments), others, tuple(debits))
+
+
+def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Debit]:
+    """Yield what went out by an entry that is booked, each part of a batch that names its payment and its amount."""
+    if not _counts(entry, "DBIT", names):
+        return
+    parts = entry.findall("NtryDtls/TxDtls", names)
+    for part in parts:
+        known_by = _text(part.findtext("Refs/EndToEndId", "", names))
+        amount = _amount(part, names) if len(parts) > 1 else _money(entry.find("Amt", names))
+        if is_end_to_end(known_by) and amount is not None:
+            yield Debit(
+                account=account, on=_day(entry, names), amount=amount[0], currency=amount[1], end_to_end=known_by
+            )
+
+
+def _counts(entry: ET.Element, side: str, names: dict[str, str]) -> bool:
+    """Return whether an entry is booked, on this side of the account, and takes no other one back."""
+    booked = entry.findtext("Sts/Cd", "", names) or entry.findtext("Sts", "", names)
+    taken_back = entry.findtext("RvslInd", "false", names).strip() in ("true", "1")
+    return booked.strip() == "BOOK" and not taken_back and entry.findtext("CdtDbtInd", "", names).strip() == side
 
 
 def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Payment]:
     """Yield the payments of an entry that came in and are booked; those of a batch one by one."""
-    booked = entry.findtext("Sts/Cd", "", names) or entry.findtext("Sts", "", names)
-    taken_back = entry.findtext("RvslInd", "false", names).strip() in ("true", "1")
-    if booked.strip() != "BOOK" or taken_back or entry.findtext("CdtDbtInd", "", names).strip() != "CRDT":
+    if not _counts(entry, "CRDT", names):
         return
     on = _day(entry, names)
     own = _text(entry.findtext("AcctSvcrRef", "", names))

@@ -18,10 +18,14 @@ from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.payouts import Payout
 from saleroom.storage.database import Transaction
 
 MINE = "/mine/documents"
 """The page of a person's own documents, to which these mails lead."""
+ACCOUNTS = "/mine/payouts"
+"""The page of a person's own bank accounts."""
+ACCOUNT_CHANGED = "payout_account"
 _ISSUED: Mapping[Kind, str] = {
     Kind.INVOICE: "invoice",
     Kind.STATEMENT: "statement",
@@ -40,6 +44,18 @@ def tell_of_document(tx: Transaction, one: Issued) -> None:
 def tell_of_payment(tx: Transaction, sale: Sale, user_id: int, entry_id: int, amount: str) -> None:
     """Post the word that a payment without a receipt was taken, by the number of its entry in the journal."""
     post(tx, "paid", f"entry {entry_id}", user_id, {"sale": sale.gid, "amount": amount})
+
+
+def tell_of_payout(tx: Transaction, one: Payout) -> None:
+    """Post the word that a transfer to a consignor is on its way, once, by the number of the entry that posted it."""
+    if one.user_id is not None:
+        facts = {"sale": one.sale, "amount": str(one.amount)}
+        post(tx, "paid_out", f"entry {one.entry_id}", one.user_id, facts)
+
+
+def tell_of_account(tx: Transaction, user_id: int, consignor: str) -> None:
+    """Post the word that the bank account of a consignor was changed: somebody else may have done it. It has no number."""
+    post(tx, ACCOUNT_CHANGED, tx.now().isoformat(), user_id, {"consignor": consignor})
 
 
 def post(tx: Transaction, kind: str, cause: str, user_id: int, facts: Mapping[str, Any]) -> None:
@@ -87,6 +103,10 @@ def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | Non
     return {"amount": f"{amount:.3f}", "sale": sale.terms.title, "path": MINE}
 
 
+def _account(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    return {"consignor": str(word.facts.get("consignor")), "path": ACCOUNTS}
+
+
 def kind(name: str, context: Any) -> MailKind:
     """Return a kind of mail about money, by the name of its template."""
     folder = Path(__file__).parent.parent / "web"
@@ -96,5 +116,6 @@ def kind(name: str, context: Any) -> MailKind:
 MAILS = (
     *(kind(name, _document) for name in ("invoice", "credit_note", "statement")),
     *(kind(name, _payment) for name in ("paid", "paid_out")),
+    kind(ACCOUNT_CHANGED, _account),
 )
-"""The mails about money. Their receivers choose among them by kind, with the words about lots."""
+"""The mails about money. Their receivers choose among them by kind, with the words about lots; not about a changed account."""

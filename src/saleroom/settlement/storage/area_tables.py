@@ -12,14 +12,25 @@ from sqlalchemy import Column, Table
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
+from saleroom.kernel.texts import control_fault
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import decoded, number_of
 from saleroom.settlement.domain.journal import Book, Kind
 from saleroom.settlement.domain.offers import OfferState
+from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.transfers import read_account
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.offer_tables import offers
+from saleroom.settlement.storage.payout_accounts import forget
+from saleroom.settlement.storage.payout_tables import (
+    PAYOUT_TABLES,
+    payment_files,
+    payment_series,
+    payout_accounts,
+    payouts,
+)
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.rates import decode_card
 from saleroom.settlement.storage.reminder_tables import reminders
@@ -96,6 +107,17 @@ def _decided_fault(row: Mapping[str, Any]) -> str | None:
     return "a payment from the bank is taken or set aside, not both" if both else None
 
 
+def _account_fault(row: Mapping[str, Any]) -> str | None:
+    found = read_account(row["holder"], row["iban"])
+    return "a bank account has no IBAN that transfers reach" if isinstance(found, Fault) else None
+
+
+def _payout_fault(row: Mapping[str, Any]) -> str | None:
+    ended, came_back = row["end_entry_id"] is not None, row["back_entry_id"] is not None
+    over = row["state"] not in UNDER_WAY
+    return None if ended == over and (ended or not came_back) else "a payout has the entries that its state says"
+
+
 def _day_fault(value: str) -> Fault | None:
     try:
         return None if date.fromisoformat(value).isoformat() == value else Fault("day", _DAY)
@@ -133,6 +155,11 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     bank_payments.c.digest: _digest_fault,
     bank_payments.c.booked_on: _day_fault,
     bank_payments.c.currency: _currency_fault,
+    payment_files.c.gid: _gid_fault,
+    payment_files.c.content: lambda value: control_fault(value, lines=True),
+    **dict.fromkeys((payment_files.c.content_digest, payment_files.c.digest, payment_series.c.digest), _digest_fault),
+    payouts.c.gid: _gid_fault,
+    payouts.c.state: _one_of(*PayoutState),
 }
 _ROW_RULES: dict[Table, RowRule] = {
     rate_card_versions: _terms_fault,
@@ -141,6 +168,8 @@ _ROW_RULES: dict[Table, RowRule] = {
     journal_entries: _entry_fault,
     journal_postings: _posting_fault,
     bank_payments: _decided_fault,
+    payout_accounts: _account_fault,
+    payouts: _payout_fault,
 }
 
 TABLES = AreaTables(
@@ -153,6 +182,7 @@ TABLES = AreaTables(
         journal_series,
         journal_postings,
         bank_payments,
+        *PAYOUT_TABLES,
         reminders,
         pickups,
         offers,
@@ -164,6 +194,7 @@ TABLES = AreaTables(
         documents.c.user_id,
         journal_entries.c.by_id,
         bank_payments.c.by_id,
+        payment_files.c.by_id,
         reminders.c.by_id,
         pickups.c.user_id,
         pickups.c.by_id,
@@ -172,6 +203,8 @@ TABLES = AreaTables(
         offers.c.by_id,
         journal_postings.c.user_id,
     ),
+    forget=forget,
+    large_rows=(payment_files,),
     text_rules=_TEXT_RULES,
     row_rules=_ROW_RULES,
 )

@@ -157,6 +157,24 @@ def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
     ]
 
 
+class Stored(Struct, frozen=True):
+    """What the rows of an entry say, also if they were changed: the sale, and what each account moves by book and consignor."""
+
+    sale_id: int
+    moves: dict[tuple[str, int | None], Decimal]
+
+
+def stored(tx: Transaction, kind: Kind) -> dict[int, Stored]:
+    """Return the entries of a kind as they are stored, by number."""
+    which = select(journal_entries.c.id, journal_entries.c.sale_id).where(journal_entries.c.kind == kind.value)
+    found = {row.id: Stored(row.sale_id, {}) for row in tx.execute(which)}
+    moves = select(journal_postings).join(journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
+    for row in tx.execute(moves.where(journal_entries.c.kind == kind.value)):
+        key, moved = (row.book, row.consignor_id), found[row.entry_id].moves
+        moved[key] = moved.get(key, ZERO) + (row.amount if row.debit else -row.amount)
+    return found
+
+
 def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     """Return the entries of lots that were not taken back, by the number of the lot."""
     back = journal_entries.alias()

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, exists, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, delete, exists, or_, select, update
 
 from saleroom.bidding.storage.tables import auctions
 from saleroom.sales.domain.sale import SaleStatus
 from saleroom.sales.storage.tables import consignors, lots, participants, sales
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage.database import Transaction
 
@@ -50,12 +51,32 @@ def forget_participants(tx: Transaction, before: datetime, most: int) -> int:
 def forget_consignors(tx: Transaction, before: datetime, most: int) -> int:
     """Leave of consignors the code alone if all their sales are old; return of how many."""
     named = or_(consignors.c.name != consignors.c.code, consignors.c.contact != "")
+    old = _old_consignors(before).where(named).limit(most)
+    nobody = {"name": consignors.c.code, "contact": ""}
+    return tx.execute(update(consignors).where(consignors.c.id.in_(old)).values(nobody)).rowcount
+
+
+def forget_accounts(tx: Transaction, before: datetime, most: int) -> int:
+    """Delete the bank accounts of consignors all of whose sales are old; return how many."""
+    theirs = payout_accounts.c.consignor_id.in_(_old_consignors(before))
+    old = select(payout_accounts.c.consignor_id).where(payout_accounts.c.changed_at < before, theirs).limit(most)
+    return tx.execute(delete(payout_accounts).where(payout_accounts.c.consignor_id.in_(old))).rowcount
+
+
+def forget_payment_files(tx: Transaction, before: datetime, most: int) -> int:
+    """Delete what old payment files say, which names holders and accounts; return of how many. Amounts and digests stay."""
+    which = (payment_files.c.made_at < before, payment_files.c.forgotten_at.is_(None))
+    old = select(payment_files.c.id).where(*which).limit(most)
+    gone = {"content": "", "forgotten_at": tx.now()}
+    return tx.execute(update(payment_files).where(payment_files.c.id.in_(old)).values(gone)).rowcount
+
+
+def _old_consignors(before: datetime) -> Select[tuple[int]]:
+    """Return the consignors all of whose sales and statements are older than an instant."""
     theirs = lots.c.consignor_id == consignors.c.id
     recent = exists().where(theirs, lots.c.sale_id.not_in(_old_sales(before)))
     stated = exists().where(documents.c.consignor_id == consignors.c.id, documents.c.issued_at >= before)
-    old = select(consignors.c.id).where(consignors.c.created_at < before, named, ~recent, ~stated).limit(most)
-    nobody = {"name": consignors.c.code, "contact": ""}
-    return tx.execute(update(consignors).where(consignors.c.id.in_(old)).values(nobody)).rowcount
+    return select(consignors.c.id).where(consignors.c.created_at < before, ~recent, ~stated)
 
 
 def _old_sales(before: datetime) -> Select[tuple[int]]:

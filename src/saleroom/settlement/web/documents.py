@@ -13,9 +13,8 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.http.cursors import CursorText
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
 from saleroom.settlement.domain.document_views import DocumentView
@@ -23,7 +22,7 @@ from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.domain.retention import kept_until
 from saleroom.settlement.service import issuing, showing
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
@@ -111,7 +110,7 @@ class DocumentPages:
 
     async def mine(self, request: Request) -> Response:
         """GET /mine/documents: the reader's own documents, the latest first."""
-        before = self._before(request, OWN_DOCUMENTS)
+        before = place_of(self._services.cursors, request, OWN_DOCUMENTS)
         try:
             viewer, (rows, last) = await self._site.read(request, showing.mine, ROWS, before)
         except Unauthenticated:
@@ -153,7 +152,7 @@ class DocumentPages:
 
     async def _of_sale(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid = page_gid(request, UnknownSale)
-        before = self._before(request, SALE_DOCUMENTS)
+        before = place_of(self._services.cursors, request, SALE_DOCUMENTS)
         try:
             viewer, (sale, (rows, last)) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
         except Unauthenticated:
@@ -209,14 +208,6 @@ class DocumentPages:
     def _labels(self, request: Request, words: Any) -> dict[str, str]:
         language = self._site.language(request)
         return {str(one): language.gettext(said) for one, said in words.items()}
-
-    def _before(self, request: Request, of: Any) -> Any:
-        """Return the place at which a page of a list begins. Raises Invalid."""
-        text = request.query_params.get("cursor")
-        found = None if text is None else self._services.cursors.read(CursorText(of, text))
-        if isinstance(found, Fault):
-            raise Invalid({"cursor": [found]})
-        return found
 
 
 _UNSEEN = {"Cache-Control": "no-store"}

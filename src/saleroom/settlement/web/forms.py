@@ -7,8 +7,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from saleroom.http.cursors import CursorKind, Cursors, CursorText
 from saleroom.http.endpoints import digest
-from saleroom.kernel.errors import Invalid, Unknown
+from saleroom.kernel.errors import Fault, Invalid, Unknown
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 
 Sent = dict[str, str]
@@ -35,3 +36,12 @@ def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> Idempote
     if _KEY.fullmatch(key) is None:
         raise Invalid.one("key", "required", "is missing; open the page again")
     return IdempotencyKey(key, digest("POST", form, gid, values))
+
+
+def place_of(cursors: Cursors, request: Request, of: CursorKind) -> Any:
+    """Return the place at which a page of a list begins, None for the first one. Raises Invalid."""
+    text = request.query_params.get("cursor")
+    found = None if text is None else cursors.read(CursorText(of, text))
+    if isinstance(found, Fault):
+        raise Invalid({"cursor": [found]})
+    return found

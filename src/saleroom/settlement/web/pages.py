@@ -6,12 +6,14 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.offers import OfferPages
+from saleroom.settlement.web.payouts import PAYOUTS, PayoutPages
 from saleroom.settlement.web.pickups import PickupPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.reminders import OVERDUE, ReminderPages
@@ -26,7 +28,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({MINE, MY_OFFERS}),
+        paths=frozenset({MINE, MY_OFFERS, MY_PAYOUTS}),
         below=(
             f"{RATES.path}/",
             f"{DESK.path}/",
@@ -36,17 +38,19 @@ def area_pages(services: SettlementServices) -> AreaPages:
             f"{OVERDUE.path}/",
             f"{MINE}/",
             f"{MY_OFFERS}/",
+            f"{PAYOUTS.path}/",
+            f"{MY_PAYOUTS}/",
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
-        sections=(DESK, OVERDUE, BANK, TAXES, RATES),
+        sections=(DESK, OVERDUE, BANK, PAYOUTS, TAXES, RATES),
     )
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
-    pickups, offers = PickupPages(site, services), OfferPages(site, services)
+    pickups, offers, payouts = PickupPages(site, services), OfferPages(site, services), PayoutPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -81,6 +85,12 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{OVERDUE.path}/{{gid}}/forgiveness", Address(POST=reminders.forgive)),
         Route(BANK.path, Address(GET=bank.show, POST=bank.send)),
         Route(f"{BANK.path}/{{gid}}", Address(POST=bank.decide)),
+        Route(PAYOUTS.path, Address(GET=payouts.show, POST=payouts.make)),
+        Route(f"{PAYOUTS.path}/accounts/{{code}}", Address(GET=payouts.account, POST=payouts.change_account)),
+        Route(f"{PAYOUTS.path}/{{gid}}", Address(GET=payouts.one, POST=payouts.mark)),
+        Route(f"{PAYOUTS.path}/{{gid}}/pain.xml", Address(GET=payouts.download)),
+        Route(MY_PAYOUTS, Address(GET=payouts.mine)),
+        Route(f"{MY_PAYOUTS}/{{code}}", Address(POST=payouts.change_own)),
         Route(TAXES.path, Address(GET=reports.taxes)),
         Route(f"{TAXES.path}/{{file}}", Address(GET=reports.tax_file)),
         Route(RATES.path, Address(GET=rates.all, POST=rates.make)),

@@ -8,6 +8,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.offers import OfferState
+from saleroom.settlement.domain.payouts import PayoutState
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.site.language import N_
@@ -53,12 +54,40 @@ WORDS = Words(
             N_("Only %(owed)s is left to pay. There is change for cash alone."),
             N_("This is more than is left to pay. There is change for cash alone."),
         ),
+        "unknown_payment_file": (N_("There is no such payment file."),),
+        "only_euros": (
+            N_(
+                "SEPA transfers are in euros, and this house has another currency. Pay out at the desk, or at your bank."
+            ),
+        ),
+        "no_house_account": (
+            N_("The house has no bank account that transfers come from. Those who installed it set house_iban."),
+        ),
+        "no_payout_account": (
+            N_("%(consignor)s has no bank account. Enter it first, or leave them out."),
+            N_("A consignor has no bank account. Enter it first, or leave them out."),
+        ),
+        "payout_under_way": (
+            N_("A payout to %(consignor)s is under way. Note first that it was booked, or that it failed."),
+            N_("A payout to a consignor is under way. Note first that it was booked, or that it failed."),
+        ),
+        "payout_decided": (N_("A payout cannot get this mark any more. Look at what has become of it."),),
+        "file_forgotten": (N_("The file was deleted, as the house no longer keeps names and accounts of its day."),),
         "not_owed_by_house": (
             N_("The house owes them %(owed)s and no more."),
             N_("The house does not owe them so much."),
         ),
     },
     faults={
+        "iban_digits": (N_("The check digits of this IBAN are wrong: a digit is mistyped or missing."),),
+        "iban_length": (N_("This IBAN is too short or too long for its country."),),
+        "iban_country": (N_("An IBAN begins with the two letters of its country, such as DE or AT."),),
+        "iban_form": (N_("Write an IBAN, such as DE75 5121 0800 1245 1261 99."),),
+        "iban_not_sepa": (N_("SEPA transfers do not reach the country of this IBAN."),),
+        "holder": (N_("Write the name in letters that can be written in Latin ones."),),
+        "payouts_length": (N_("Choose at least one payout, and at most 500."),),
+        "transfer_amount": (N_("One transfer carries at most 999,999,999.99 euros."),),
+        "places": (N_("There is no such transfer in the file."),),
         "not_camt": (N_("This is no bank statement in CAMT.053, or it is broken. Ask your bank for the XML file."),),
         "document_type": (N_("The file has a document type (DOCTYPE), which bank statements never have."),),
         "statement_size": (N_("The file is larger than a bank statement may be. Send shorter periods."),),
@@ -114,6 +143,12 @@ OFFER_STATES: Mapping[OfferState, str] = {
     OfferState.WITHDRAWN: N_("withdrawn"),
     OfferState.EXPIRED: N_("expired"),
 }
+PAYOUT_STATES: Mapping[PayoutState, str] = {
+    PayoutState.MADE: N_("in the file"),
+    PayoutState.SENT: N_("given to the bank"),
+    PayoutState.BOOKED: N_("booked"),
+    PayoutState.FAILED: N_("failed"),
+}
 METHODS: Mapping[Method, str] = {
     Method.CASH: N_("Cash"),
     Method.CARD: N_("Card"),
@@ -122,6 +157,7 @@ METHODS: Mapping[Method, str] = {
 }
 WAYS: Mapping[str, str] = {
     **{one.value: said for one, said in METHODS.items()},
+    Book.IN_TRANSIT.value: N_("By a payment file"),
     Book.ROUNDING.value: N_("Rounding of cash"),
     NETTED: N_("Set off"),
 }
@@ -139,6 +175,7 @@ BOOKS: Mapping[Book, str] = {
     Book.CARD: N_("Card"),
     Book.BANK: N_("Transfer"),
     Book.OTHER: N_("Other"),
+    Book.IN_TRANSIT: N_("Transfers under way"),
     Book.ROUNDING: N_("Rounding of cash"),
 }
 ITEMS: Mapping[Item, str] = {

@@ -1,0 +1,344 @@
+"""Payouts by payment files: what is due, one file for many, what became of each, and what the bank says of them.
+
+The file and its entries are one transaction under the locks of its sales. From then on the consignors are paid, and the money
+is in transit until the bank has booked it or it comes back.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from saleroom.accounts.domain.accounts import Account as Staff
+from saleroom.accounts.domain.audit import Act, Facts
+from saleroom.accounts.domain.rights import Right
+from saleroom.accounts.service import audit
+from saleroom.accounts.service.accounts import authenticate
+from saleroom.accounts.service.idempotency import once
+from saleroom.kernel.errors import Contradiction, Fault
+from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.instants import instant
+from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.service.access import lock_one
+from saleroom.sales.storage import consignors, sales
+from saleroom.settlement.domain import payouts as rules
+from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.documents import finer_fault
+from saleroom.settlement.domain.errors import (
+    FileForgotten,
+    NoHouseAccount,
+    NoPayoutAccount,
+    NotOwedByHouse,
+    OnlyEuros,
+    PayoutDecided,
+    PayoutUnderWay,
+    UnknownPaymentFile,
+)
+from saleroom.settlement.domain.journal import Account, Book, Kind
+from saleroom.settlement.domain.payout_views import DuePayoutsView, DuePayoutView, PaymentFileView, PayoutView
+from saleroom.settlement.domain.payouts import (
+    BEFORE,
+    UNDER_WAY,
+    Debit,
+    Payer,
+    PayoutState,
+    end_to_end,
+    file_number,
+    of_end,
+    of_payout,
+)
+from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
+from saleroom.settlement.service import money_mails, sepa
+from saleroom.settlement.service.desk import balance, begin
+from saleroom.settlement.storage import documents, journal, payout_accounts, payouts
+from saleroom.settlement.storage.payouts import PaymentFile, Payout
+from saleroom.storage.database import Transaction
+
+SALES_SHOWN = 100
+"""How many of the latest sales are searched for what is due."""
+RETURNED = "The bank has returned it."
+_encode = msgspec.json.Encoder().encode
+
+
+class Chosen(Struct, frozen=True, kw_only=True):
+    """What is to be paid out to a consignor in a sale: all that the house owes them, or a part of it."""
+
+    sale: str
+    consignor: str
+    amount: Decimal
+
+
+def due(tx: Transaction, token: str | None) -> DuePayoutsView:
+    """Return what the house owes consignors in its latest sales, as far as it is posted.
+
+    Raises Unauthenticated or MissingRight.
+    """
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found, open_ones = payouts.due(tx, SALES_SHOWN), payouts.under_way(tx)
+    of_sales = sales.by_ids(tx, {one.sale_id for one in found})
+    people = consignors.by_ids(tx, {one.consignor_id for one in found})
+    accounts = payout_accounts.of_consignors(tx, {one.consignor_id for one in found})
+    rows = []
+    for one in found:
+        sale, person, kept = of_sales[one.sale_id], people[one.consignor_id], accounts.get(one.consignor_id)
+        rows.append(
+            DuePayoutView(
+                sale=sale.gid,
+                sale_title=sale.terms.title,
+                consignor=person.code,
+                person_name=person.name,
+                to_pay_out=f"{one.owed:.3f}",
+                masked_iban=None if kept is None else kept.account.masked,
+                is_under_way=(one.sale_id, one.consignor_id) in open_ones,
+            )
+        )
+    return DuePayoutsView(due_payouts=rows, due_total=f"{sum((one.owed for one in found), ZERO):.3f}")
+
+
+def make(
+    tx: Transaction,
+    token: str,
+    chosen: Sequence[Chosen],
+    payer: Payer,
+    house: BankAccount | None,
+    key: IdempotencyKey | None = None,
+) -> bytes:
+    """Make the payment file of some payouts, post them, and return its JSON. `house` is the account that they come from.
+
+    All of it is done, or nothing. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownConsignor,
+    OnlyEuros, NoHouseAccount, NoPayoutAccount, PayoutUnderWay, NotOwedByHouse, or Contradiction for an amount that no transfer
+    can have.
+    """
+    staff = authenticate(tx, token, Right.SETTLE)
+    begun: dict[str, Sale] = {}
+    for sale in sorted(_sales(tx, chosen), key=lambda one: one.id):  # in one order, so that two files wait, not lock up
+        staff, begun[sale.gid], _ = begin(tx, token, sale.gid, payer.places)
+
+    def do() -> bytes:
+        if payer.currency != CURRENCY:
+            raise OnlyEuros
+        if house is None:
+            raise NoHouseAccount
+        _refuse_amounts(chosen, payer.places)
+        now = tx.now()
+        place = payouts.take_place(tx, now.year)
+        number = file_number(place.year, place.place)
+        message = rules.message_id(number, secrets.token_hex(3))
+        transfers, rows = list[Transfer](), list[dict[str, Any]]()
+        for turn, one in enumerate(chosen, 1):
+            transfer, row = _pay(tx, staff, begun[one.sale], one, end_to_end(message, turn), payer)
+            transfers.append(transfer)
+            rows.append({**row, "place": turn})
+        content = sepa.payment_file(message, now, house, transfers)
+        made = payouts.add(tx, place, message, now, content, rows, staff.id)
+        total = sum((one.amount for one in chosen), ZERO)
+        facts: Facts = {"payouts": len(chosen), "total": str(total)}
+        audit.note(tx, staff, Act.PAYMENT_FILE_MADE, number, {}, facts)
+        return _encode(_view(made, payouts.of_files(tx, [made.id])[made.id]))
+
+    return once(tx, staff, key, do)
+
+
+def _sales(tx: Transaction, chosen: Sequence[Chosen]) -> list[Sale]:
+    found = {gid: sales.get(tx, gid) for gid in {one.sale for one in chosen}}
+    known = [sale for sale in found.values() if sale is not None]
+    if len(known) < len(found):
+        raise UnknownSale
+    return known
+
+
+def _refuse_amounts(chosen: Sequence[Chosen], places: int) -> None:
+    fault = finer_fault((one.amount for one in chosen), places)
+    if fault is None and any(one.amount > AMOUNT_MAX for one in chosen):
+        fault = Fault("transfer_amount", f"must be at most {AMOUNT_MAX:.2f} in one transfer")
+    if fault is not None:
+        raise Contradiction({"payouts": [fault]})
+
+
+def _pay(
+    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer
+) -> tuple[Transfer, dict[str, Any]]:
+    """Post a payout, and return its transfer and its row."""
+    person = consignors.find(tx, one.consignor)
+    if person is None:
+        raise UnknownConsignor
+    account, kept = Account(Book.CONSIGNORS, person.id), payout_accounts.of_consignors(tx, [person.id]).get(person.id)
+    if kept is None:
+        raise NoPayoutAccount(consignor=one.consignor)
+    if (sale.id, person.id) in payouts.under_way(tx):
+        raise PayoutUnderWay(consignor=one.consignor)
+    owed = -balance(tx, sale, account)
+    if one.amount > owed:
+        raise NotOwedByHouse(owed=max(owed, ZERO))
+    entry = journal.add(tx, sale.id, Kind.PAYOUT, of_payout(account, one.amount), staff.id)
+    text = _text(tx, sale, person.id, payer)
+    transfer = Transfer(end_to_end=known_by, to=kept.account, amount=one.amount, text=text)
+    row = {
+        "sale_id": sale.id, "consignor_id": person.id, "amount": one.amount, "country": kept.account.iban[:2],
+        "ending": kept.account.ending, "end_to_end": known_by, "entry_id": entry,
+    }  # fmt: skip
+    return transfer, row
+
+
+def _text(tx: Transaction, sale: Sale, consignor_id: int, payer: Payer) -> str:
+    """Return the text of a transfer: the numbers of the statements that it pays, or the sale if there is none."""
+    found = documents.of_parties(tx, [], [(sale.id, consignor_id)])
+    numbers = [one.document.number for one in found if one.document.kind is DocumentKind.STATEMENT]
+    return ", ".join([*numbers[-3:], sale.terms.title, payer.name])
+
+
+def listed(
+    tx: Transaction, token: str | None, before: int | None, limit: int
+) -> tuple[list[PaymentFileView], int | None]:
+    """Return a page of payment files, the newest first, and before which number the next one begins.
+
+    Raises Unauthenticated or MissingRight.
+    """
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found = payouts.newest(tx, before, limit + 1)
+    files = found[:limit]
+    of_files = payouts.of_files(tx, [one.id for one in files])
+    views = [_view(one, of_files[one.id]) for one in files]
+    return views, files[-1].id if len(found) > limit else None
+
+
+def shown(tx: Transaction, token: str | None, gid: str) -> PaymentFileView:
+    """Return a payment file. Raises Unauthenticated, MissingRight or UnknownPaymentFile."""
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found = _known(tx, gid)
+    return _view(found, payouts.of_files(tx, [found.id])[found.id])
+
+
+def content(tx: Transaction, token: str, gid: str) -> tuple[str, str]:
+    """Return the number of a payment file and its XML, the same each time.
+
+    Raises Unauthenticated, MissingRight, UnknownPaymentFile or FileForgotten.
+    """
+    authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
+    found = _known(tx, gid)
+    if found.is_forgotten:
+        raise FileForgotten
+    return file_number(found.year, found.place), found.content
+
+
+def mark(
+    tx: Transaction,
+    token: str,
+    gid: str,
+    state: PayoutState,
+    places: Sequence[int],
+    reason: str | None,
+    key: IdempotencyKey | None = None,
+) -> bytes:
+    """Mark payouts of a file by their places, all that can have the mark if none are named, and return the JSON of the file.
+
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownPaymentFile, or PayoutDecided for one that cannot have it.
+    """
+    authenticate(tx, token, Right.SETTLE)
+    found = _known(tx, gid)
+    rows = payouts.of_files(tx, [found.id])[found.id]
+    for _, sale in sorted({(one.sale_id, one.sale) for one in rows}):
+        lock_one(tx, sale)
+    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the locks
+
+    def do() -> bytes:
+        rows = payouts.of_files(tx, [found.id])[found.id]
+        by_place = dict(enumerate(rows, 1))
+        can = [place for place, one in by_place.items() if one.state in BEFORE[state]]
+        chosen = sorted(set(places)) or can
+        unable = next((place for place in chosen if place not in can), None)
+        if unable is not None or not chosen:
+            raise PayoutDecided(
+                state=None if unable is None or unable not in by_place else by_place[unable].state.value
+            )
+        for place in chosen:
+            follow(tx, staff, by_place[place], state, reason)
+        return _encode(_view(found, payouts.of_files(tx, [found.id])[found.id]))
+
+    return once(tx, staff, key, do)
+
+
+def follow(tx: Transaction, staff: Staff, one: Payout, state: PayoutState, reason: str | None) -> int | None:
+    """Give a payout, whose sale is locked, another state; return the entry that posts it, None if nothing moves."""
+    account = Account(Book.CONSIGNORS, one.consignor_id)
+    moves = of_end(state, one.state, account, one.amount)
+    entry = journal.add(tx, one.sale_id, Kind.PAYOUT, moves, staff.id) if moves else None
+    payouts.mark(tx, one, state, entry, reason if state is PayoutState.FAILED else None)
+    facts = {"state": state.value, "amount": str(one.amount)}
+    audit.note(tx, staff, Act.PAYOUT_MARKED, one.end_to_end, {"state": one.state.value}, facts, reason or "")
+    if state is not PayoutState.FAILED and one.user_id is not None:
+        money_mails.tell_of_payout(tx, one)
+    return entry
+
+
+def numbers_of(tx: Transaction, ids: Sequence[str]) -> dict[str, Payout]:
+    """Return the payouts among what banks say, by what banks know them by."""
+    return payouts.of_end_to_end(tx, {one for one in ids if rules.is_end_to_end(one)})
+
+
+def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> tuple[int, list[Debit]]:
+    """Note that a bank has booked payouts, whose sales are locked; return how many are new, and what no payout fits.
+
+    A payout that is booked already is not booked again, so that files which overlap do nothing twice.
+    """
+    done, doubtful = 0, list[Debit]()
+    for one in debits:
+        payout = numbers_of(tx, [one.end_to_end]).get(one.end_to_end)
+        if payout is None:
+            continue  # another payment of the house
+        came_back = payout.back_entry_id is not None
+        failed = payout.state is PayoutState.FAILED and not came_back
+        if failed or not rules.fits(one.amount, one.currency, payout.amount):
+            doubtful.append(one)
+        elif payout.state in UNDER_WAY:
+            follow(tx, staff, payout, PayoutState.BOOKED, None)
+            done += 1
+    return done, doubtful
+
+
+def take_back(tx: Transaction, staff: Staff, ids: Sequence[str], amount: Decimal, currency: str) -> int | None:
+    """Note that a payout has come back by the bank, which names it; return the entry, None if it is none of the booked ones."""
+    found = [one for one in numbers_of(tx, ids).values() if one.state is PayoutState.BOOKED]
+    if len(found) != 1 or not rules.fits(amount, currency, found[0].amount):
+        return None
+    return follow(tx, staff, found[0], PayoutState.FAILED, RETURNED)
+
+
+def _known(tx: Transaction, gid: str) -> PaymentFile:
+    found = payouts.find(tx, gid)
+    if found is None:
+        raise UnknownPaymentFile
+    return found
+
+
+def _view(one: PaymentFile, rows: Sequence[Payout]) -> PaymentFileView:
+    return PaymentFileView(
+        payment_file=one.gid,
+        file_number=file_number(one.year, one.place),
+        made_at=instant(one.made_at),
+        file_total=f"{sum((row.amount for row in rows), ZERO):.3f}",
+        is_forgotten=one.is_forgotten,
+        payouts=[_payout_view(place, row) for place, row in enumerate(rows, 1)],
+    )
+
+
+def _payout_view(place: int, one: Payout) -> PayoutView:
+    return PayoutView(
+        transfer_number=place,
+        sale=one.sale,
+        sale_title=one.sale_title,
+        consignor=one.consignor,
+        person_name=one.person_name,
+        transferred=f"{one.amount:.3f}",
+        masked_iban=masked(one.country, one.ending),
+        end_to_end_id=one.end_to_end,
+        payout_state=one.state.value,
+        reason=one.reason,
+    )

@@ -1,0 +1,231 @@
+"""Payouts in the back office: one payment file for many, and what became of them; and the bank accounts of consignors."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from saleroom.accounts.domain.errors import CodeRequired, WrongCode, WrongPassword
+from saleroom.accounts.domain.rights import Right
+from saleroom.http.requests import client_address, session_token
+from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.sales.domain.consignors import parse_code
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
+from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, account_in, changed
+from saleroom.settlement.api.payouts import FILES, MAKE, MARK, PAGE, as_xml, made
+from saleroom.settlement.domain.errors import UnknownPaymentFile
+from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
+from saleroom.settlement.service import payout_accounts, payouts
+from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
+from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
+from saleroom.settlement.web.words import PAYOUT_STATES
+from saleroom.site.language import N_
+from saleroom.site.site import Section, Site, fields, go_to
+
+PAYOUTS = Section("/admin/payouts", N_("Payouts"), Right.SETTLE)
+_CHOSEN = "pay-"
+
+
+class PayoutPages:
+    """The pages of payouts and of bank accounts, and their forms."""
+
+    def __init__(self, site: Site, services: SettlementServices) -> None:
+        self._site = site
+        self._services = services
+
+    async def show(self, request: Request) -> Response:
+        """GET /admin/payouts: what is due, to be ticked, and the payment files."""
+        return await self._page(request)
+
+    async def make(self, request: Request) -> Response:
+        """POST /admin/payouts: make one payment file of what is ticked."""
+        sent = await fields(request)
+        chosen = [text.split(" ") for name, text in sorted(sent.items()) if name.startswith(_CHOSEN)]
+        said = [dict(zip(("sale", "consignor", "amount"), parts, strict=False)) for parts in chosen]
+        try:
+            values = MAKE.read(_encode({"payouts": said}))
+            key = once_of(sent, PAYOUTS.path, "", {"payouts": said})
+            body = await made(self._services, session_token(request) or "", values["payouts"], key)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=PAYOUTS.path)
+        except (MissingRight, UnknownSale, UnknownConsignor):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused, sent)
+        return go_to(f"{PAYOUTS.path}/{msgspec.json.decode(body)['paymentFile']}")
+
+    async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        before = place_of(self._services.cursors, request, FILES)
+        try:
+            viewer, due = await self._site.read(request, payouts.due)
+            files, last = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        ticked = None if sent is None else {text for name, text in sent.items() if name.startswith(_CHOSEN)}
+        context = {
+            "due": due,
+            "files": files,
+            "next": self._services.cursors.next_page(FILES, last),
+            "ticked": ticked,
+            "is_sepa": self._services.payer.currency == CURRENCY,
+            "has_account": self._services.payer.bank is not None,
+            "under_way": {state.value for state in UNDER_WAY},
+            **self._refusal(request, refused),
+        }
+        return self._site.page(request, "payouts.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def one(self, request: Request) -> Response:
+        """GET /admin/payouts/{gid}: a payment file, and what has become of its payouts."""
+        return await self._file(request)
+
+    async def mark(self, request: Request) -> Response:
+        """POST /admin/payouts/{gid}: note what has become of one payout, or that the bank has all of them."""
+        sent, gid = await fields(request), page_gid(request, UnknownPaymentFile)
+        said: dict[str, Any] = {name: sent[name].strip() for name in ("mark", "reason") if sent.get(name, "").strip()}
+        place = whole(sent.get("transfer", ""))
+        if place is not None:
+            said["transfers"] = [place]
+        try:
+            values = MARK.read(_encode(said))
+            key = once_of(sent, "/admin/payouts/{gid}", gid, said)
+            write, given = self._services.tokens.write, (values.get("places", ()), values.get("reason"))
+            await write(payouts.mark, session_token(request) or "", gid, values["state"], *given, key)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/{gid}")
+        except (MissingRight, UnknownPaymentFile):
+            raise
+        except Refusal as refused:
+            return await self._file(request, refused, sent)
+        return go_to(f"{PAYOUTS.path}/{gid}?done=1")
+
+    async def _file(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        gid = page_gid(request, UnknownPaymentFile)
+        try:
+            viewer, found = await self._site.read(request, payouts.shown, gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        language = self._site.language(request)
+        context = {
+            "found": found,
+            "states": {state.value: language.gettext(said) for state, said in PAYOUT_STATES.items()},
+            "can_send": any(one.payout_state == PayoutState.MADE for one in found.payouts),
+            "marks": [
+                (one.value, language.gettext(PAYOUT_STATES[one])) for one in (PayoutState.BOOKED, PayoutState.FAILED)
+            ],
+            "sent": sent or {},
+            "done": refused is None and "done" in request.query_params,
+            **self._refusal(request, refused),
+        }
+        return self._site.page(request, "payment_file.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def download(self, request: Request) -> Response:
+        """GET /admin/payouts/{gid}/pain.xml: the file for the bank."""
+        gid = page_gid(request, UnknownPaymentFile)
+        try:
+            return await as_xml(self._services, session_token(request) or "", gid)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+
+    async def account(self, request: Request) -> Response:
+        """GET /admin/payouts/accounts/{code}: the bank account of a consignor."""
+        return await self._account(request)
+
+    async def change_account(self, request: Request) -> Response:
+        """POST /admin/payouts/accounts/{code}: give a consignor a bank account, or take it away."""
+        sent, code = await fields(request), _code(request)
+        try:
+            account = await account_in(ACCOUNT.read(_encode(_said(sent))))
+            await self._services.tokens.write(payout_accounts.change, session_token(request) or "", code, account)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/accounts/{code}")
+        except (MissingRight, UnknownConsignor):
+            raise
+        except Refusal as refused:
+            return await self._account(request, refused, sent)
+        return go_to(f"{PAYOUTS.path}/accounts/{code}?done=1")
+
+    async def _account(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
+        try:
+            viewer, found = await self._site.read(request, payout_accounts.shown, _code(request))
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {"found": found, **self._account_form(request, refused, sent)}
+        return self._site.page(request, "payout_account.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    async def mine(self, request: Request) -> Response:
+        """GET /mine/payouts: the reader's bank accounts, masked, and the forms to change them."""
+        return await self._mine(request)
+
+    async def change_own(self, request: Request) -> Response:
+        """POST /mine/payouts/{code}: change one of the reader's bank accounts, with the password."""
+        sent, code = await fields(request), _code(request)
+        said = {**_said(sent), "password": sent.get("password", ""), "code": sent.get("code", "").strip() or None}
+        try:
+            values = OWN_ACCOUNT.read(_encode(said))
+            if not values["password"]:
+                raise Invalid.one("password", "required", "is required")
+            token = session_token(request) or ""
+            await changed(self._services, token, code, values, client_address(request))
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=MINE)
+        except (MissingRight, UnknownConsignor):
+            raise
+        except Refusal as refused:
+            return await self._mine(request, refused, sent, code)
+        return go_to(f"{MINE}?done={code}")
+
+    async def _mine(
+        self, request: Request, refused: Refusal | None = None, sent: Sent | None = None, of: str = ""
+    ) -> Response:
+        try:
+            viewer, found = await self._site.read(request, payout_accounts.mine)
+        except Unauthenticated:
+            return self._site.to_log_in(request)
+        context = {"accounts": found.payout_accounts, "of": of, **self._account_form(request, refused, sent)}
+        return self._site.page(request, "mine_payouts.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    def _account_form(self, request: Request, refused: Refusal | None, sent: Sent | None) -> dict[str, Any]:
+        """Return what the forms of accounts show: what was typed but the password, and the faults."""
+        typed = {name: text for name, text in (sent or {}).items() if name in ("accountHolder", "iban")}
+        done = "" if refused else request.query_params.get("done", "")
+        most = {"holder_max": HOLDER_MAX, "iban_max": IBAN_MAX}
+        removes = (sent or {}).get("do") == "remove"
+        return {"sent": typed, "removes": removes, "done": done, **most, **self._refusal(request, refused)}
+
+    def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
+        """Return the parts of a refusal that the forms show."""
+        shown = refused
+        if isinstance(refused, WrongPassword):
+            shown = Invalid.one("password", refused.code, refused.message)
+        elif isinstance(refused, CodeRequired | WrongCode):
+            shown = Invalid.one("code", refused.code, refused.message)
+        language, words = self._site.language(request), self._site.words
+        return {
+            "faults": words.field_faults(language, shown),
+            "message": None if shown is None else words.refusal(language, shown),
+            "key": secrets.token_urlsafe(24),
+        }
+
+
+def _said(sent: Sent) -> dict[str, str | None]:
+    """Return the account of a form: its fields, or that it is taken away."""
+    if sent.get("do") == "remove":
+        return {"iban": None}
+    return {"accountHolder": sent.get("accountHolder", ""), "iban": sent.get("iban", "")}
+
+
+def _code(request: Request) -> str:
+    found = parse_code(str(request.path_params["code"]))
+    if isinstance(found, Fault):
+        raise UnknownConsignor
+    return found
+
+
+_UNSEEN = {"Cache-Control": "no-store"}
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,82 @@
+"""Payouts on pages, without scripts: ticked, made, downloaded, marked; and bank accounts of staff's and of one's own."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
+from tests.fixtures_house import PASSWORD, ServeHouse
+from tests.settlement.api.test_payouts import MASKED, THEIRS, Paying
+from tests.settlement.camt import IBAN
+from tests.site.visitor import Visitor
+
+pytestmark = pytest.mark.databases("sqlite")
+
+
+def test_a_cashier_makes_a_file_and_follows_it(serve_house: ServeHouse) -> None:
+    """The account is entered, the payout ticked, the file downloaded and given to the bank; it fails and is due again."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    visitor = Visitor(paying.house, paying.cashier)
+    assert "Enter the account" in visitor.page("/admin/payouts").main
+    path = f"/admin/payouts/accounts/{paying.code}"
+    refused = visitor.sent(visitor.page(path), path, accountHolder="Ada", iban=THEIRS[:-1])
+    assert "too short or too long" in refused.main
+    saved = visitor.sent(refused, path, iban=THEIRS)
+    assert THEIRS in saved.main and "COBADEFFXXX" in saved.main
+    page = visitor.page("/admin/payouts")
+    assert MASKED in page.main and THEIRS not in page.main
+    assert "Choose at least one payout" in visitor.sent(page, "/admin/payouts", "", (), **_without("pay-1")).main
+    file = visitor.sent(page, "/admin/payouts")
+    assert re.fullmatch(r"PAY-\d{4}-00001", file.one("h2", id="file").text)
+    [link] = [one for one in file.links if one.endswith("pain.xml")]
+    assert "pain.001.001.09" in visitor.http.get(link).text
+    own = link.removesuffix("/pain.xml")
+    assert "given to the bank" in visitor.sent(file, own, mark="sent").main
+    answer = visitor.http.post(own, data=_form(visitor, own, "failed"))
+    assert 400 == answer.status_code
+    failed = visitor.http.post(own, data={**_form(visitor, own, "failed"), "reason": "Closed."})
+    assert 303 == failed.status_code
+    assert "failed: Closed." in visitor.page(own).main
+    assert "€86.91 in all" in visitor.page("/admin/payouts").main
+
+
+def _form(visitor: Visitor, path: str, mark: str) -> dict[str, str]:
+    """Return the fields of the form that marks the first payout."""
+    page = visitor.page(path)
+    token, key = (page.all("input", name=name)[0]["value"] for name in ("csrfToken", "key"))
+    return {"csrfToken": token, "key": key, "transfer": "1", "mark": mark}
+
+
+def test_a_consignor_gives_and_removes_the_account(serve_house: ServeHouse) -> None:
+    """The page says when there is nothing to pay out; the password is asked for, and the number is masked."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    stranger = Visitor(paying.house, paying.house.newcomer())
+    assert "You bring no lots" in stranger.page("/mine/payouts").main
+    visitor, path = Visitor(paying.house, paying.owner), f"/mine/payouts/{paying.code}"
+    page = visitor.page("/mine/payouts")
+    given = {"accountHolder": "Ada", "iban": THEIRS}
+    wrong = visitor.sent(page, path, **given, password="not mine")
+    assert "true" == wrong.one("input", id="a1-password")["aria-invalid"]
+    saved = visitor.sent(page, path, **given, password=PASSWORD)
+    assert MASKED in saved.main and THEIRS not in saved.main and "is saved" in saved.main
+    data = {"csrfToken": saved.all("input", name="csrfToken")[0]["value"], "do": "remove", "password": PASSWORD}
+    assert 303 == visitor.http.post(path, data=data).status_code
+    assert "You have given no account yet" in visitor.page("/mine/payouts").main
+
+
+def test_the_pages_speak_german(serve_house: ServeHouse) -> None:
+    """The back office and the reader's own page."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    paying.give()
+    visitor = Visitor(paying.house, paying.cashier, **{"Accept-Language": "de"})
+    page = visitor.page("/admin/payouts")
+    assert "Was das Haus Einlieferern schuldet" in page.main
+    assert "in der Datei" in visitor.sent(page, "/admin/payouts").main
+    own = Visitor(paying.house, paying.owner, **{"Accept-Language": "de"})
+    assert "Bankkonto von" in own.page("/mine/payouts").main
+
+
+def _without(*names: str) -> dict[str, Any]:
+    """Return the changes that leave fields out."""
+    return dict.fromkeys(names)
