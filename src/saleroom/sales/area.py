@@ -14,6 +14,7 @@ from saleroom.bidding.service.closing import EARLIEST_ENDS
 from saleroom.bidding.service.ledgers import OPENS
 from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.auctions import CHANGED
+from saleroom.bidding.storage.bids import SALES_OF
 from saleroom.feed.feed import Feed
 from saleroom.http.endpoints import Rows
 from saleroom.sales import api
@@ -34,6 +35,7 @@ from saleroom.sales.service.publishing import opens_ledger
 from saleroom.sales.service.showing import place_of
 from saleroom.sales.services import SaleServices
 from saleroom.sales.storage.area_tables import TABLES
+from saleroom.sales.storage.participants import sales_of
 from saleroom.sales.storage.sales import LOG
 from saleroom.sales.web.pages import area_pages
 from saleroom.storage.database import Database
@@ -47,6 +49,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     signs = (settings.currency, get_currency_symbol(settings.currency, "en"))
     database.provide(EARLIEST_ENDS, earliest_ends)
     database.provide(OPENS, opens_ledger)
+    database.provide(SALES_OF, sales_of)
     services = SaleServices(
         database=database,
         tokens=platform.tokens,

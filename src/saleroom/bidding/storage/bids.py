@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import CompoundSelect, Select, and_, func, select, union, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.storage.tables import bidder_names, bids
+from saleroom.bidding.storage.tables import auctions, bidder_names, bids
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Provided, Transaction
 
 STANDS = bids.c.voided.is_(None)
+SALES_OF: Provided[Callable[[int], Select[tuple[int]]]] = Provided()
+"""Selects the numbers of the sales in which a user takes part."""
 
 
 class Bid(Struct, frozen=True):
@@ -80,11 +82,24 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None, sal
 
 
 def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int | None) -> list[int]:
-    """Return the numbers of up to `limit` auctions on which the user has bid, newest auction first."""
-    statement = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id).distinct()
-    if before is not None:
-        statement = statement.where(bids.c.auction_id < before)
-    return list(tx.execute(statement.order_by(bids.c.auction_id.desc()).limit(limit)).scalars())
+    """Return the numbers of up to `limit` auctions as `lots_of_bidder` selects them, newest auction first."""
+    found = lots_of_bidder(tx, bidder_id).subquery()
+    number = found.c.auction_id
+    statement = select(number) if before is None else select(number).where(number < before)
+    return list(tx.execute(statement.order_by(number.desc()).limit(limit)).scalars())
+
+
+def lots_of_bidder(tx: Transaction, bidder_id: int) -> CompoundSelect[tuple[int]]:
+    """Select the numbers of the auctions on which the user has bid, or leads with a bid of the floor that a clerk has named.
+
+    The row of such a bid stays that of the floor.
+    """
+    made = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id)
+    sales_of = tx.provided(SALES_OF)
+    if sales_of is None:
+        return union(made)
+    of_sales = (auctions.c.sale_id.is_not(None), auctions.c.sale_id.in_(sales_of(bidder_id)))
+    return union(made, select(auctions.c.id).where(*of_sales, auctions.c.current_bidder_id == bidder_id))
 
 
 def bidders(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:

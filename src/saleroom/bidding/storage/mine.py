@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, sel
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
-from saleroom.bidding.storage.bids import STANDS
+from saleroom.bidding.storage.bids import STANDS, lots_of_bidder
 from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids
 from saleroom.storage.database import Transaction
@@ -30,12 +30,12 @@ class RankPlace(Struct, frozen=True, array_like=True):
 def bid_on(
     tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankPlace | None
 ) -> tuple[list[Auction], RankPlace | None]:
-    """Return up to `limit` auctions on which the user has bid: first those that others lead, then by end.
+    """Return up to `limit` auctions of `lots_of_bidder`: first those that others lead, then by end.
 
     Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
     the next page begins.
     """
-    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
+    mine = lots_of_bidder(tx, user_id)
     runs = auctions.c.status.not_in([Status.CLOSED, Status.CANCELLED])
     leads = case((and_(runs, auctions.c.current_bidder_id == user_id), 1), else_=0)
     return _page(tx, [auctions.c.id.in_(mine), auctions.c.status.in_(statuses)], leads, limit, after)
@@ -51,12 +51,15 @@ def count_outbid(tx: Transaction, user_id: int) -> int:
 def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal | None]:
     """Return the highest limit behind the user's bids that stand, by auction, for those on which the user has bid.
 
-    It is None if all of these bids were voided.
+    It is None if all of these bids were voided. A leader's is that of the auction, also if a clerk has named them as the bidder.
     """
     most = func.max(case((STANDS, bids.c.maximum)), type_=bids.c.maximum.type)
     highest = select(bids.c.auction_id, most.label("most")).group_by(bids.c.auction_id)
     mine = highest.where(bids.c.bidder_id == user_id, bids.c.auction_id.in_(auction_ids))
-    return {row.auction_id: row.most for row in tx.execute(mine)}
+    found = {row.auction_id: row.most for row in tx.execute(mine)}
+    led = select(auctions.c.id, auctions.c.maximum).where(auctions.c.current_bidder_id == user_id)
+    found.update({row.id: row.maximum for row in tx.execute(led.where(auctions.c.id.in_(auction_ids)))})
+    return found
 
 
 def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, tuple[Decimal, str | None]]:

@@ -35,6 +35,11 @@ def add(tx: Transaction, one: Participant) -> Participant:
     return _participant(tx, tx.execute(_ROWS.where(participants.c.id == number)).one())
 
 
+def sales_of(user_id: int) -> Select[tuple[int]]:
+    """Select the numbers of the sales in which a user takes part."""
+    return select(participants.c.sale_id).where(participants.c.user_id == user_id)
+
+
 def save(tx: Transaction, one: Participant) -> None:
     """Write a locked participant back. Raises IntegrityError if another has the paddle."""
     values = _columns(one) | {"registered_at": one.registered_at}
