@@ -51,7 +51,7 @@ def count_outbid(tx: Transaction, user_id: int) -> int:
 def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal | None]:
     """Return the highest limit behind the user's bids that stand, by auction, for those on which the user has bid.
 
-    It is None if all of these bids were voided. A leader's is that of the auction, also if a clerk has named them as the bidder.
+    It is None if all of these bids were voided. A leader has that of the auction, also one whom a clerk has named.
     """
     most = func.max(case((STANDS, bids.c.maximum)), type_=bids.c.maximum.type)
     highest = select(bids.c.auction_id, most.label("most")).group_by(bids.c.auction_id)
