@@ -79,6 +79,12 @@ def intercept(page: Page, pattern: str, handler: Callable[[Route], object], **op
     page.wait_for_function(PROBED)
 
 
+def go_offline(page: Page) -> None:
+    """Cut the pages of this browser off, and wait until none of their requests leaves it: a busy Chromium still sends some."""
+    page.context.set_offline(True)
+    page.wait_for_function("fetch('/a-page-that-is-not-there').then(() => false, () => true)")
+
+
 STILL = """async () => {
   const changing = () => document.getAnimations().some(one => one instanceof CSSTransition && one.playState === 'running');
   for (let turn = 0; turn < 100 && changing(); turn++) await new Promise(next => setTimeout(next, 50));

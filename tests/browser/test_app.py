@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from saleroom.outbox import hooks
 from tests.browser.conftest import ARGUMENTS
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline
 from tests.fixtures_house import House, ServeHouse
 from tests.needs import need
 from tests.notices.api.test_pushes import browsers, given
@@ -44,7 +44,7 @@ def test_without_a_connection_there_is_a_page_that_says_so(
     assert name.startswith("saleroom-")
     assert [] == [address for address in kept if "/assets/" not in address and "service-worker" not in address]
 
-    page.context.set_offline(True)
+    go_offline(page)
     page.goto(f"/lots/{gid}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Keine Verbindung")
     expect(page.get_by_role("main")).to_contain_text("kein Gebot abgegeben")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules, intercept
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline, intercept
 from tests.browser.test_lot import bid, later
 from tests.fixtures_house import PASSWORD, House, User
 
@@ -163,7 +163,7 @@ def test_a_bid_without_a_line_says_so_and_is_sent_once(enter: Enter, sqlite_hous
     page.goto(f"/lots/{lot}")
     check(page, "130")
     key = page.locator("form.confirm [name=key]").input_value()
-    page.context.set_offline(True)
+    go_offline(page)
     page.get_by_role("button", name="Bid €130.00").click()
     expect(page.locator("form.confirm .way")).to_contain_text("No connection.")
     expect(page.locator("[data-problem]")).to_have_count(0)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from saleroom.accounts.domain.rights import Role
-from tests.browser.people import BrowserVisitor, broken_rules, intercept
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline, intercept
 from tests.fixtures_house import House, User
 from tests.sales.api.test_participants import published
 
@@ -219,7 +219,7 @@ def test_acts_wait_while_the_network_is_gone(evening: Evening) -> None:
     page = evening.console()
     press(page, "Enter")
     settled(page)
-    page.context.set_offline(True)
+    go_offline(page)
     press(page, "Space", "Space", "f")
     expect(page.locator("#queue")).to_contain_text("Offline: 3 acts wait.")
     expect(slot(page, "ask")).to_have_text("€12.00")
@@ -260,7 +260,7 @@ def test_what_follows_a_refused_act_is_not_sent(evening: Evening) -> None:
     page = evening.console()
     press(page, "Enter")
     settled(page)
-    page.context.set_offline(True)
+    go_offline(page)
     press(page, "Space", "f")
     expect(page.locator("#queue")).to_contain_text("2 acts wait")
     evening.act("bid", amount="10", paddle=20)

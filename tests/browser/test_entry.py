@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from saleroom.accounts.domain.rights import Role
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline
 from tests.fixtures_house import House, User
 from tests.sales.api.test_participants import published
 
@@ -149,7 +149,7 @@ def test_lines_wait_without_a_network(evening: Evening) -> None:
         "caches.match('/service-worker.js?kept=' + encodeURIComponent('/sales/[A-Za-z0-9_-]{1,64}/entry'))"
     )
     context = page.context
-    context.set_offline(True)
+    go_offline(page)
     type_in(page, "6 20 44", "1 20 57", "3 -")
     expect(page.locator("#queue")).to_contain_text("Offline: 3 lines wait.")
     page.reload()
@@ -257,7 +257,7 @@ def test_the_lines_of_one_person_are_not_sent_by_another(evening: Evening) -> No
     type_in(page, "1 20 57")
     done(page, "1 20 57")
     assert "reservePrice" not in page.evaluate("JSON.stringify(localStorage)")
-    page.context.set_offline(True)
+    go_offline(page)
     type_in(page, "2 20 57")
     expect(page.locator("#queue")).to_contain_text("1 line waits")
     base = page.url.partition("/sales")[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules, intercept
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline, intercept
 from tests.fixtures_house import House, User
 from tests.sales.live_sale import LiveSale
 
@@ -77,7 +77,7 @@ def test_a_screen_survives_a_cut_network(enter: Enter, sqlite_house: House) -> N
     sale.act("call")
     page = opened(enter, sale, None, "screen")
     expect(page.locator("#hall-state")).to_contain_text("Lot 1")
-    page.context.set_offline(True)
+    go_offline(page)
     page.evaluate("document.querySelector('[data-live]')._htmx.sse.reader.cancel()")
     expect(page.locator("#offline")).to_be_visible()
     sale.act("skip")

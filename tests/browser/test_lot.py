@@ -153,9 +153,11 @@ def test_the_result_comes_by_itself(browse: Browse, sqlite_house: House) -> None
 
 def test_a_scheduled_lot_opens_by_itself(browse: Browse, sqlite_house: House) -> None:
     """The bid box appears when the lot opens, without a reload."""
-    gid = sqlite_house.user("ada").auction(startsAt=later(seconds=4))
+    ada = sqlite_house.user("ada")
+    gid = ada.auction(startsAt=later(days=1))
     page = browse("grace", f"/lots/{gid}").page
     expect(page.locator("#lot-box")).to_contain_text("Bidding has not started yet.")
+    ada.json("PATCH", f"/auctions/{gid}", json={"startsAt": later(seconds=5)})
     expect(page.get_by_label("Your bid")).to_be_visible()
 
 

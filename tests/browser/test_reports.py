@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline
 from tests.fixtures_house import House
 from tests.settlement.api.test_bank import Banking
 from tests.settlement.camt import credit, statement
@@ -52,7 +52,7 @@ def test_the_total_says_when_the_net_is_cut(enter: Callable[..., BrowserVisitor]
     page = enter(banking.cashier).page
     page.goto(f"/sales/{banking.gid}/total")
     expect(page.locator("#offline")).to_be_hidden()
-    page.context.set_offline(True)
+    go_offline(page)
     expect(page.locator("#offline")).to_be_visible(timeout=LATE_MS)
     expect(page.locator("#offline")).to_contain_text("The connection was lost.")
     page.context.set_offline(False)
