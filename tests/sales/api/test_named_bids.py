@@ -38,3 +38,4 @@ def test_a_bidder_in_the_hall_finds_what_they_lead_and_have_won(house: House) ->
     act("undo")
     act("undo")
     assert [] == standings(paul)
+    assert [] == house.staff(Role.MANAGER).json("GET", "/staff/users?q=floor")["users"], "the floor is nobody"

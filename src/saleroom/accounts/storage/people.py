@@ -41,9 +41,12 @@ def lock(tx: Transaction, username: str, by_id: int | None) -> list[Account]:
 
 
 def page(tx: Transaction, which: Which, limit: int, after: str | None = None) -> tuple[list[Account], str | None]:
-    """Return up to `limit` people by name, from the name `after` onwards, and the name after which the next page begins."""
+    """Return up to `limit` people by name, from the name `after` onwards, and the name after which the next page begins.
+
+    A user of the house's own, such as the floor of live sales, is nobody: its name begins with `#`, which nobody can choose.
+    """
     now = tx.now()
-    some = select(*accounts.ACCOUNT).order_by(users.c.username).limit(limit + 1)
+    some = select(*accounts.ACCOUNT).where(users.c.username.not_like("#%")).order_by(users.c.username).limit(limit + 1)
     if which.text:
         some = some.where(users.c.username.contains(which.text, autoescape=True))
     if which.role is not None:

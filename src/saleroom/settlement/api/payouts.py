@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, positive, read_fields, string
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, positive, read_fields, string
 from saleroom.http.paging import paging
 from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Fault, Invalid
@@ -74,13 +74,17 @@ def _payouts(raw: bytes) -> list[Chosen] | Fault | list[Fault]:
         return [fault for faults in invalid.faults.values() for fault in faults]
 
 
+_place = json_whole(1, PAYOUTS_MAX)
+
+
 def _places(raw: bytes) -> list[int] | Fault:
     wrong = Fault("places", f"must be a list of up to {PAYOUTS_MAX} numbers of transfers, the first of which is 1")
     try:
-        found = msgspec.json.decode(raw, type=list[int])
+        found = [_place(bytes(one)) for one in msgspec.json.decode(raw, type=list[msgspec.Raw])]
     except (msgspec.ValidationError, ValueError, RecursionError):
         return wrong
-    return found if len(found) <= PAYOUTS_MAX and all(1 <= one <= PAYOUTS_MAX for one in found) else wrong
+    places = [one for one in found if isinstance(one, int)]
+    return places if len(places) == len(found) <= PAYOUTS_MAX else wrong
 
 
 MAKE = Form(
