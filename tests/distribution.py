@@ -33,6 +33,7 @@ LONG = (
     "tests/admin/test_transfer.py",
     "tests/faults/test_live.py",
     "tests/faults/test_money.py",
+    "tests/faults/test_cards.py",
     "tests/bidding/domain/test_properties.py",
     "tests/simulation/test_simulation.py",
     "tests/test_metering.py",

@@ -20,6 +20,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/new": {"lot": "1", "paddle": "7", "offerPrice": "10", "days": "7", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/withdrawal": {"offer": "none", "key": "k" * 24},
+    "POST /mine/documents/{gid}/card": {},
     "POST /mine/offers/{gid}": {"do": "accept", "key": "k" * 24},
     "POST /admin/desk/{gid}/pickup/out": {"lot": "1", "key": "k" * 24},
     "POST /admin/desk/{gid}/pickup/undo": {"lot": "1", "key": "k" * 24},

@@ -276,3 +276,39 @@ def test_a_mail_server_that_cannot_be_used_is_named(environ: dict[str, str], fau
     [found] = faults({f"SALEROOM_{name}": value for name, value in environ.items()})
     assert fault in found
     assert "p@" not in found
+
+
+_CARDS = {
+    "STRIPE_KEY": "sk_test_0123456789",
+    "STRIPE_WEBHOOK_SECRET": "whsec_0123456789",
+    "PUBLIC_URL": "http://house.test",
+}
+
+
+@pytest.mark.parametrize(
+    ("environ", "fault"),
+    [
+        ({"STRIPE_KEY": SECRET}, "SALEROOM_STRIPE_KEY: write the secret key"),
+        ({"STRIPE_KEY": "pk_live_0123456789"}, "SALEROOM_STRIPE_KEY: write the secret key"),
+        ({"STRIPE_KEY": "sk_live_0123456789"}, "a live key needs a public_url with https"),
+        ({"PUBLIC_URL": ""}, "SALEROOM_STRIPE_KEY: it needs public_url too"),
+        ({"STRIPE_KEY": ""}, "SALEROOM_STRIPE_WEBHOOK_SECRET: it needs stripe_key too"),
+        ({"STRIPE_WEBHOOK_SECRET": ""}, "stripe_webhook_secret: stripe_key needs it too"),
+        ({"STRIPE_WEBHOOK_SECRET": SECRET}, "write the signing secret of the endpoint"),
+        ({"CURRENCY": "UGX"}, "no cards online in this currency"),
+        ({"STRIPE_URL": "http://stripe.example"}, "http is for this machine alone"),
+        ({"STRIPE_CHECKOUT_URL": "https://pay.example/path"}, "write https://host"),
+    ],
+)
+def test_cards_online_that_cannot_work_are_refused(environ: dict[str, str], fault: str) -> None:
+    """Each fault of the settings of cards online is named with its correction, and never with the secret."""
+    [found] = faults({f"SALEROOM_{name}": value for name, value in {**_CARDS, **environ}.items()})
+    assert fault in found
+    assert SECRET not in found and "0123456789" not in found
+
+
+def test_cards_online_are_taken_with_a_test_key_and_a_live_one() -> None:
+    """A test key works with http; a live one, or a restricted one, with https. No repr shows them."""
+    for more in ({}, {"STRIPE_KEY": "rk_live_0123456789", "PUBLIC_URL": "https://house.test"}):
+        found = load({}, {f"SALEROOM_{name}": value for name, value in {**_CARDS, **more}.items()})
+        assert found.stripe_key is not None and "0123456789" not in repr(found)

@@ -189,7 +189,7 @@ def _owner_lines(settings: Settings) -> list[str]:
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings for this program's own processes, secrets included."""
     plain: dict[str, Any] = settings.model_dump(mode="json")
-    return plain | {name: _secret(getattr(settings, name)) for name in ("mqtt_password", "load_key", "metrics_token")}
+    return plain | {name: value.get_secret_value() for name, value in settings if isinstance(value, SecretStr)}
 
 
 def _secret(value: SecretStr | None) -> str | None:

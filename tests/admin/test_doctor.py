@@ -34,6 +34,8 @@ from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
 from tests.mqtt.equipment import free_port
 from tests.process import ServeProcess
+from tests.settlement.paying import provider
+from tests.settlement.stripe_server import KEY
 
 SECRET = "open-sesame-and-more"
 Examine = Callable[..., dict[str, list[tuple[str, str]]]]
@@ -269,3 +271,21 @@ def test_the_certificate(
             code=int(not trusted), database=f"sqlite:///{sqlite_template}", public_url=f"https://localhost:{port}"
         )
     assert [expected] == [level for level, _ in found["certificate"]]
+
+
+def test_the_card_provider(examine: Examine, sqlite_template: Path) -> None:
+    """Without a key it is off. A key that is refused is a fault, and so is a provider that is away; a test key is warned of."""
+    house = {"database": f"sqlite:///{sqlite_template}"}
+    assert "off" == examine(**house)["cards"][0][0]
+    with provider() as stripe:
+        cards = {
+            "stripe_key": KEY, "stripe_webhook_secret": f"whsec_{SECRET}", "stripe_url": stripe.url,
+            "public_url": "http://127.0.0.1",
+        }  # fmt: skip
+        assert ("warn", "stripe_key is a test key: no real money moves") == examine(**house, **cards)["cards"][0]
+        [(level, what)] = examine(code=1, **house, **{**cards, "stripe_key": f"sk_test_{SECRET.replace('-', '_')}"})[
+            "cards"
+        ]
+        assert ("fault", f"{stripe.url}: it refuses the key") == (level, what)
+    [(level, what)] = examine(code=1, **house, **cards)["cards"]
+    assert ("fault", f"{stripe.url}: it did not answer") == (level, what)

@@ -24,6 +24,11 @@ HASTE = {
     "saleroom.mqtt.relay:BACKOFF_SECONDS_MAX": 0.5,
     "saleroom.mqtt.connection:ACKNOWLEDGE_SECONDS_MAX": 3.0,
     "saleroom.mqtt.connection:CONNECT_SECONDS_MAX": 3.0,
+    "saleroom.storage.duty:LEASE_SECONDS": 1,
+    "saleroom.storage.duty:RENEW_SECONDS": 0.2,
+    "saleroom.storage.duty:STANDBY_SECONDS": 0.1,
+    "saleroom.storage.duty:IDLE_SECONDS": 0.1,
+    "saleroom.settlement.service.online_looking:POLL_SECONDS": 0.1,
 }
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 

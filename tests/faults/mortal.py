@@ -46,12 +46,20 @@ POINTS = {
     "number taken": "a document has its number, and is not written",
     "money decided": "an act of a cashier is written and not committed",
     "money committed": "an act of a cashier is committed and nobody has been told",
+    "sheet made": "the card provider has made a page, and the house has not noted it",
+    "payment seen": "the card provider has said that something is paid or paid back, and nothing is posted",
+    "payment written": "a payment by card online is posted and not committed",
+    "payment committed": "a payment by card online is committed and nobody has been told",
 }
-_WRITES = {
+CARD_POINTS = ("sheet made", "payment seen", "payment written", "payment committed")
+"""The points that only a house comes to that takes cards online."""
+_WRITES: dict[str, tuple[str | None, str | None, str | None]] = {
     "place_bids": (None, "bid decided", "bid committed"),
     "mark_delivered": ("event acknowledged", "mark written", "mark committed"),
     "settle_due": (None, "close decided", "close committed"),
     "act": (None, "act decided", "act committed"),
+    "note_sheet": ("sheet made", None, None),
+    "post_seen": ("payment seen", "payment written", "payment committed"),
     **dict.fromkeys(
         ("pay", "refund", "pay_out", "net", "correct", "issue", "credit", "import_statement"),
         (None, "money decided", "money committed"),

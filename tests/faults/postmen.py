@@ -15,7 +15,7 @@ from typing import Any
 
 from saleroom.http.secret import Purpose
 from saleroom.notices.area import duties, push_duty, webhook_duties
-from saleroom.notices.service import delivering, duty, hooking, posting, pushing, sending
+from saleroom.notices.service import delivering, hooking, posting, pushing, sending
 from saleroom.notices.service.delivering import Deliverer
 from saleroom.notices.service.letters import Letter
 from saleroom.notices.service.posting import Poster
@@ -24,6 +24,7 @@ from saleroom.outbox import hooks, message, store
 from saleroom.outbox.hooks import HookClient
 from saleroom.outbox.message import MAIL, PUSH
 from saleroom.outbox.web_push import HouseKey
+from saleroom.storage import duty
 from saleroom.storage.database import Database, unbound
 from tests.faults.outbox_judging import TRIES_MAX
 from tests.notices.equipment import ORIGIN, Postman

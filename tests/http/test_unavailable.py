@@ -90,7 +90,7 @@ def only_the_database_is_named(logged: Log) -> None:
         "closing waits for the database",
         "sales wait for the database",
         "ends that follow wait for the database",
-        "words to people wait for the database",
+        "a duty waits for the database",
         "what other processes commit is noticed only once a second for now",
         "somebody registered",
         "somebody logged in",

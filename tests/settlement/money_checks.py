@@ -20,6 +20,7 @@ from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.rates import Item, RateCard
 from saleroom.settlement.domain.rates import Line as Charge
 from saleroom.settlement.service import desk, reporting
+from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
@@ -243,7 +244,7 @@ def _one_person(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Itera
         yield f"{named & {*who}} were merged, and money or papers still are theirs"
     for source, target in who.items():
         names = users.names_of(tx, [source, target])
-        if desk.find_buyer(tx, sale.on.sale, names[source]).id != target:
+        if find_buyer(tx, sale.on.sale, names[source]).id != target:
             yield f"the desk does not find {target} by the name of {source}"
         if documents.of_user(tx, source, 1):
             yield f"{source} has documents of {target}"

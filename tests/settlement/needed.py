@@ -130,3 +130,5 @@ _PAYOUT_PAGES = (
 )
 PAGES |= dict.fromkeys(_PAYOUT_PAGES, Right.SETTLE)
 PAGES |= dict.fromkeys(("GET /mine/payouts", "POST /mine/payouts/{code}"), Right.ACCOUNT)
+ENDPOINTS |= {"payOnline": Right.ACCOUNT, "ownOnlinePayments": Right.READ, "onlinePayments": Right.SETTLE}
+PAGES |= {"GET /admin/cards": Right.SETTLE, "POST /mine/documents/{gid}/card": Right.ACCOUNT}

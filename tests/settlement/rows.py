@@ -25,6 +25,7 @@ from saleroom.settlement.domain.journal import (
     reversed_,
 )
 from saleroom.settlement.domain.offers import Offer
+from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
@@ -32,7 +33,18 @@ from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.domain.transfers import BankAccount, Transfer
 from saleroom.settlement.service.documents import credit, issue
 from saleroom.settlement.service.sepa import payment_file
-from saleroom.settlement.storage import bank, journal, offers, payout_accounts, payouts, pickups, rates, reminders
+from saleroom.settlement.storage import (
+    bank,
+    documents,
+    journal,
+    offers,
+    online,
+    payout_accounts,
+    payouts,
+    pickups,
+    rates,
+    reminders,
+)
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -79,6 +91,21 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     made = bank.add(tx, list(zip(digests([payment] * 2), [payment] * 2, strict=True)), staff.id)
     (taken, _), _ = made.values()
     bank.settle(tx, taken, entry_id=entry)
+    _pay_online(tx, sale, staff, said)
+
+
+def _pay_online(tx: Transaction, sale: Sale, buyer: User, said: str) -> None:
+    """Pay a part of the invoice by card online, and have some of it paid back, which fails."""
+    [invoice] = [one for one in documents.of_user(tx, buyer.id, 10) if one.document.kind is DocumentKind.INVOICE]
+    one = online.add(tx, invoice, buyer.id, Decimal("4.000"), tx.now())
+    paid = of_money(Account(Book.BUYERS, buyer.id), Method.ONLINE, Decimal("4.000"))
+    entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, buyer.id)
+    posted = {"state": OnlineState.PAID.value, "received": Decimal("4.000"), "entry_id": entry, "look_at": None}
+    online.change(
+        tx, one.id, session=f"cs {said}", intent=f"pi {said}", dispute=Dispute.WON.value, trouble=said, **posted
+    )
+    back = online.add_refund(tx, one.id, Decimal("1.000"), buyer.id, f"re {said}")
+    online.change_refund(tx, back.id, state=RefundState.FAILED.value, reason=said)
 
 
 def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from saleroom.admin import keys, machine_checks, notice_checks, service_checks
+from saleroom.admin import card_checks, keys, machine_checks, notice_checks, service_checks
 from saleroom.admin.findings import Finding, Level, failed, fine
 from saleroom.kernel.terminal import plain
 from saleroom.settings import Settings, SettingsError, load
@@ -35,6 +35,7 @@ CHECKS: dict[str, Check] = {
     "mail": service_checks.mail,
     "webhooks": notice_checks.webhooks,
     "push": notice_checks.push,
+    "cards": card_checks.cards,
     "keys": keys.check,
     "certificate": service_checks.certificate,
     "ports": machine_checks.ports,

@@ -51,6 +51,7 @@ from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.offer_tables import offers
+from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_tables import payout_accounts, payouts
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.reminder_tables import reminders
@@ -119,6 +120,8 @@ journal_postings.json  what the accounts of sales say of you as a buyer: what yo
 reminders.json      reminders of your invoices that were not paid
 pickups.json        lots that you have bought and that were handed out, and to whom
 offers.json         lots that the house has offered to you after a sale
+online_payments.json   payments by card online that you have begun
+online_refunds.json    what of these was paid back
 sales.json          the sales that you have made for the house
 consignors.json     what the house has noted about you as one who brings lots to its sales
 consigned_lots.json the lots that you have brought to its sales
@@ -207,13 +210,6 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
     """Return the files of a user's archive."""
     given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
     lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
-    papers = is_theirs(user_id, documents.c.user_id, documents.c.sale_id)
-    issued = select(documents.c.id).where(papers)
-    # Named, as they are used two levels down, where nothing is correlated by itself.
-    of_entry = select(journal_entries.c.sale_id).where(journal_entries.c.id == journal_postings.c.entry_id)
-    of_entry = of_entry.correlate(journal_postings)
-    of_pickup = select(sale_lots.c.sale_id).where(sale_lots.c.id == pickups.c.lot_id).correlate(pickups)
-    of_offer = select(sale_lots.c.sale_id).where(sale_lots.c.id == offers.c.lot_id).correlate(offers)
     consigned = select(consignors.c.id).where(consignors.c.user_id == user_id)
     return [
         Part("account", users.c.id, users.c.id == user_id),
@@ -240,15 +236,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("participants", participants.c.id, participants.c.user_id == user_id),
         Part("mergers", mergers.c.id, or_(mergers.c.source_id == user_id, mergers.c.target_id == user_id)),
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
-        Part("documents", documents.c.id, papers),
-        Part(
-            "journal_postings",
-            journal_postings.c.id,
-            is_theirs(user_id, journal_postings.c.user_id, of_entry.scalar_subquery()),
-        ),
-        Part("reminders", reminders.c.id, reminders.c.document_id.in_(issued)),
-        Part("pickups", pickups.c.id, is_theirs(user_id, pickups.c.user_id, of_pickup.scalar_subquery())),
-        Part("offers", offers.c.id, is_theirs(user_id, offers.c.user_id, of_offer.scalar_subquery())),
+        *_parts_as_buyer(user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),
         Part("sales", sales.c.id, sales.c.owner_id == user_id),
         Part("consignors", consignors.c.id, consignors.c.user_id == user_id),
@@ -270,6 +258,31 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("sanctions", sanctions.c.id, sanctions.c.user_id == user_id),
         Part("invitations", invitations.c.id, or_(invitations.c.by_id == user_id, invitations.c.used_by_id == user_id)),
         Part("acts", audit.c.id, audit.c.user_id == user_id),
+    ]
+
+
+def _parts_as_buyer(user_id: int) -> list[Part]:
+    """Return the files about what a user has bought: papers, money and lots, also those of guests who were merged with them."""
+    papers = is_theirs(user_id, documents.c.user_id, documents.c.sale_id)
+    issued = select(documents.c.id).where(papers)
+    # Named, as they are used two levels down, where nothing is correlated by itself.
+    of_entry = select(journal_entries.c.sale_id).where(journal_entries.c.id == journal_postings.c.entry_id)
+    of_entry = of_entry.correlate(journal_postings)
+    of_pickup = select(sale_lots.c.sale_id).where(sale_lots.c.id == pickups.c.lot_id).correlate(pickups)
+    of_offer = select(sale_lots.c.sale_id).where(sale_lots.c.id == offers.c.lot_id).correlate(offers)
+    paid_online = select(online_payments.c.id).where(online_payments.c.document_id.in_(issued))
+    return [
+        Part("documents", documents.c.id, papers),
+        Part(
+            "journal_postings",
+            journal_postings.c.id,
+            is_theirs(user_id, journal_postings.c.user_id, of_entry.scalar_subquery()),
+        ),
+        Part("reminders", reminders.c.id, reminders.c.document_id.in_(issued)),
+        Part("pickups", pickups.c.id, is_theirs(user_id, pickups.c.user_id, of_pickup.scalar_subquery())),
+        Part("offers", offers.c.id, is_theirs(user_id, offers.c.user_id, of_offer.scalar_subquery())),
+        Part("online_payments", online_payments.c.id, online_payments.c.document_id.in_(issued)),
+        Part("online_refunds", online_refunds.c.id, online_refunds.c.payment_id.in_(paid_online)),
     ]
 
 

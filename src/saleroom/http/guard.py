@@ -46,6 +46,8 @@ JSON_HEADERS = (
 """The security headers of JSON, which is not a document. They are few: each header costs a bid a microsecond."""
 HSTS = b"max-age=31536000"
 """For a house that people reach by https. Its subdomains are left out unless it says so, as they may belong to others."""
+FORMS_TO = "saleroom.forms_to"
+"""In the scope of a request for a page: an origin beside the house's own to which its forms may lead."""
 IS_JSON = "saleroom.is_json"
 """In the scope of a request: every answer to it with a body is JSON."""
 
@@ -65,11 +67,21 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Pass the request on, and add to the answer."""
         response = await self._respond(scope, receive)
-        response.raw_headers += self._json if IS_JSON in scope else self._others
+        if IS_JSON in scope:
+            response.raw_headers += self._json
+        elif FORMS_TO in scope:
+            response.raw_headers += [(name, _leading_to(value, scope[FORMS_TO])) for name, value in self._others]
+        else:
+            response.raw_headers += self._others
         if (cookie := scope.get(NEW_COOKIE)) is not None:
             response.raw_headers.append((b"set-cookie", cookie))
         self._outcomes.count(scope, response.status_code)
         return response
+
+
+def _leading_to(value: bytes, origin: str) -> bytes:
+    """Return a security header; the policy lets forms lead to `origin` too, also by the redirect that answers them."""
+    return value.replace(b"form-action 'self'", b"form-action 'self' " + origin.encode("ascii"))
 
 
 class Guard:

@@ -15,7 +15,6 @@ from saleroom.notices import api
 from saleroom.notices.api.vocabulary import VOCABULARY
 from saleroom.notices.service import delivering, hooking, posting, pushing, sending
 from saleroom.notices.service.delivering import Deliverer
-from saleroom.notices.service.duty import Duty
 from saleroom.notices.service.hooking import Hooker
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
@@ -38,6 +37,7 @@ from saleroom.outbox.smtp import SHOW, SmtpServer
 from saleroom.outbox.web_push import HouseKey
 from saleroom.site.language import Languages
 from saleroom.storage.database import Database
+from saleroom.storage.duty import Duty
 
 SENDER = "saleroom@localhost"
 """The sender of mails that are only shown, if the settings name none."""

@@ -12,9 +12,12 @@ from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.service import retention
+from saleroom.settlement.service.card_provider import CardProvider
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.service.offering import MAILS as OFFERS
+from saleroom.settlement.service.online_looking import OnlineCards
+from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.service.reminding import MAILS as REMINDERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of, payer_of
@@ -22,25 +25,65 @@ from saleroom.settlement.storage.area_tables import TABLES
 from saleroom.settlement.web.pages import area_pages
 
 
+def card_provider(settings: SettlementSettings, origin: str) -> CardProvider | None:
+    """Return the provider of payments by card online, None without one. A house without one never loads its library.
+
+    `origin` is the address of the house.
+    """
+    key, secret = settings.stripe_key, settings.stripe_webhook_secret
+    if key is None or secret is None:
+        return None
+    from saleroom.settlement.service.stripe_provider import StripeProvider
+
+    return StripeProvider(
+        key=key.get_secret_value(),
+        webhook_secret=secret.get_secret_value(),
+        url=settings.stripe_url,
+        origin=settings.stripe_checkout_url,
+        house=origin,
+    )
+
+
 def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
+    letterhead = Letterhead(
+        house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
+    )
+    places, provider = decimals(settings.currency), card_provider(settings, platform.origin)
+    cards = (
+        None
+        if provider is None
+        else OnlineCards(
+            platform.database,
+            platform.tokens,
+            provider,
+            lambda language: Paper(head=letterhead, places=places, language=language),
+            settings.currency,
+        )
+    )
     services = SettlementServices(
         database=platform.database,
         tokens=platform.tokens,
         cursors=platform.cursors,
         printer=DocumentPrinter(platform.database),
         documents_years=settings.documents_years,
-        letterhead=Letterhead(
-            house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
-        ),
+        letterhead=letterhead,
         payer=payer_of(settings),
-        places=decimals(settings.currency),
+        places=places,
+        cards=cards,
     )
 
     async def begin() -> Mapping[str, Task]:
-        return {"retention": partial(retention.run, platform.database, settings.documents_years)}
+        tasks: dict[str, Task] = {"retention": partial(retention.run, platform.database, settings.documents_years)}
+        if cards is not None:
+            tasks["payments online"] = partial(cards.run, cards.duty())
+        return tasks
 
     return AreaParts(
-        pages=area_pages(services), rows=(Rows(services, api.ENDPOINTS),), begin=begin, close=services.printer.close
+        pages=area_pages(services),
+        rows=(Rows(services, api.ENDPOINTS),),
+        begin=begin,
+        close=services.printer.close,
+        figures=tuple if cards is None else cards.figures,
     )
 
 

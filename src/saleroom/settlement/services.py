@@ -8,6 +8,7 @@ from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.domain.payouts import Payer
 from saleroom.settlement.service.document_printing import DocumentPrinter
+from saleroom.settlement.service.online_looking import OnlineCards
 from saleroom.settlement.service.receipts import Paper
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
@@ -26,6 +27,8 @@ class SettlementServices:
     documents_years: int
     places: int
     """The decimals of the minor unit of the currency."""
+    cards: OnlineCards | None = None
+    """Payments by card online; None if the house takes none."""
 
     def paper(self, language: str) -> Paper:
         """Return how the desk writes receipts in a language."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Fault
 from saleroom.platform_settings import Number, Numbers, PlatformSettings
 from saleroom.settlement.domain.documents import Bank, Party
+from saleroom.settlement.domain.online import NOT_TAKEN
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
 from saleroom.settlement.domain.payouts import Payer
 from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Calendar, days_fault
@@ -52,6 +54,60 @@ class SettlementSettings(PlatformSettings):
     strikes_max: Number = Field(
         3, ge=0, le=100, description="How many strikes ban their user until all is paid; 0 for never."
     )
+
+    stripe_key: SecretStr | None = Field(
+        None,
+        description="Secret key of Stripe (sk_… or rk_…), to take payments of invoices by card online. Without it: none.",
+    )
+    stripe_webhook_secret: SecretStr | None = Field(
+        None, description="Signing secret (whsec_…) of the endpoint to which Stripe sends what has happened."
+    )
+    stripe_url: str = Field("https://api.stripe.com", description="Address of Stripe's API; another one for tests.")
+    stripe_checkout_url: str = Field(
+        "https://checkout.stripe.com",
+        description="Origin of Stripe's pages to pay on; another one for a domain of your own there.",
+    )
+
+    @field_validator("stripe_key")
+    @classmethod
+    def _usable_key(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Check the key with the address of the house and the currency, which are settings of the platform."""
+        if value is None:
+            return None
+        found = re.fullmatch(r"(?:sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}", value.get_secret_value())
+        if found is None:
+            raise ValueError("write the secret key, which begins with sk_live_, sk_test_, rk_live_ or rk_test_")
+        url = info.data.get("public_url", "")
+        if url is None:
+            raise ValueError("it needs public_url too: the address to which people come back after they paid")
+        if found[1] == "live" and not url.startswith("https://"):
+            raise ValueError("a live key needs a public_url with https; write a test key to try it out")
+        if info.data.get("currency") in NOT_TAKEN:
+            raise ValueError("the house takes no cards online in this currency (docs/settlement.md)")
+        return value
+
+    @field_validator("stripe_webhook_secret")
+    @classmethod
+    def _with_key(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """Check the secret with the key, which is why that stands above it."""
+        if "stripe_key" not in info.data:
+            return value
+        if value is None and info.data["stripe_key"] is not None:
+            raise ValueError("stripe_key needs it too: otherwise anybody could say that something was paid")
+        if value is not None and info.data["stripe_key"] is None:
+            raise ValueError("it needs stripe_key too")
+        if value is not None and not re.fullmatch(r"whsec_[A-Za-z0-9+/=_-]{8,240}", value.get_secret_value()):
+            raise ValueError("write the signing secret of the endpoint, which begins with whsec_")
+        return value
+
+    @field_validator("stripe_url", "stripe_checkout_url")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        if not re.fullmatch(
+            r"https://[^/?#@*\s]+|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?", value.rstrip("/")
+        ):
+            raise ValueError("write https://host; http is for this machine alone")
+        return value.rstrip("/")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

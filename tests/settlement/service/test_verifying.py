@@ -5,15 +5,17 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Column, Table, delete, select, update
+from sqlalchemy import Column, Table, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 
+from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage import consignors
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
+from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payouts
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage.database import Database, Transaction
@@ -154,6 +156,8 @@ async def test_entries_that_are_gone_from_the_end_are_found(database: Database) 
     def without(least: int) -> Any:
         def change(tx: Transaction) -> None:
             tx.execute(delete(bank_payments))
+            for table in (online_refunds, online_payments):
+                tx.execute(delete(table))
             for table in (payouts, payment_files, payment_series) if least == 1 else ():
                 tx.execute(delete(table))
             tx.execute(delete(journal_postings).where(journal_postings.c.entry_id >= least))
@@ -166,3 +170,22 @@ async def test_entries_that_are_gone_from_the_end_are_found(database: Database) 
     for change in (without(last), without(1), lambda tx: tx.execute(delete(journal_series))):
         [said] = await look(database, change) or []
         assert re.fullmatch(r"journal of sale \d+: its last entry is not there", said)
+
+
+async def test_a_payment_online_that_is_not_posted_as_it_says_is_found(database: Database) -> None:
+    """Another amount or buyer, an entry of something else, and a posted payment whose row is gone."""
+    await furnished(database)
+
+    def gone(tx: Transaction) -> None:
+        tx.execute(delete(online_refunds))
+        tx.execute(delete(online_payments))
+
+    changes: list[Any] = [
+        lambda tx: tx.execute(update(online_payments).values(received=Decimal("4.001"))),
+        lambda tx: tx.execute(update(online_payments).values(entry_id=1)),
+        lambda tx: tx.execute(update(online_payments).values(user_id=select(func.max(users.c.id)).scalar_subquery())),
+        gone,
+    ]
+    for change in changes:
+        said = await look(database, change) or []
+        assert [one for one in said if "by card online" in one], said

@@ -7,6 +7,7 @@ from saleroom.settlement.api import (
     desk,
     documents,
     offers,
+    online,
     payout_accounts,
     payouts,
     pickups,
@@ -26,4 +27,5 @@ ENDPOINTS = (
     *offers.ENDPOINTS,
     *payouts.ENDPOINTS,
     *payout_accounts.ENDPOINTS,
+    *online.ENDPOINTS,
 )

@@ -22,8 +22,15 @@ from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
-from saleroom.settlement.domain.errors import LotNotSold, NothingToNet, NotOwedByHouse, Overpaid, SameBuyer
-from saleroom.settlement.domain.journal import Method, Paid
+from saleroom.settlement.domain.errors import (
+    LotNotSold,
+    NothingToNet,
+    NotOwedByHouse,
+    NotRefundableOnline,
+    Overpaid,
+    SameBuyer,
+)
+from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
 from saleroom.settlement.service import correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
@@ -39,7 +46,7 @@ BUYER = PathIdentifier(
     about="The paddle of the buyer, or the username of one without a paddle.",
 )
 _PAID = (
-    msgspec.structs.replace(choice("method", "method", Method, "How the money moves."), required=True),
+    msgspec.structs.replace(choice("method", "method", BY_HAND, "How the money moves."), required=True),
     Field(name="amount", to="amount", parse=positive, schema=POSITIVE_SCHEMA, required=True, about="How much."),
 )
 
@@ -92,11 +99,28 @@ CORRECT = Form(
     fields=(
         paddle_field("Whose the lot is at the same price; without it the lot is taken back, and counts as passed."),
         reason("Why; the audit log notes it."),
-        choice("method", "back", Method, "How the first buyer is paid back at once; without it their balance stays."),
+        choice("method", "back", BY_HAND, "How the first buyer is paid back at once; without it their balance stays."),
         LANGUAGE_OF_RECEIPT,
     ),
 )
 PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=(*_PAID, LANGUAGE_OF_RECEIPT))
+PAY_BACK = Form(
+    name="PaidBack",
+    example={"method": "online", "amount": "20"},
+    fields=(
+        msgspec.structs.replace(
+            choice(
+                "method",
+                "method",
+                Method,
+                "How the money moves; online is back to cards that were used online, and is posted once the provider did it.",
+            ),
+            required=True,
+        ),
+        _PAID[1],
+        LANGUAGE_OF_RECEIPT,
+    ),
+)
 LANGUAGE = Field(
     name="language",
     to="language",
@@ -221,7 +245,7 @@ ENDPOINTS = (
     ),
     _endpoint(
         "POST", "/sales/{gid}/desk/{buyer}/refunds", "refundBuyer", "Pay a buyer back what the house owes them", refund,
-        form=PAY_OUT, errors=(*_NOBODY, NotOwedByHouse), **_OF_BUYER,
+        form=PAY_BACK, errors=(*_NOBODY, NotOwedByHouse, NotRefundableOnline), **_OF_BUYER,
     ),
     _endpoint(
         "POST", "/sales/{gid}/desk/{buyer}/netting", "netBuyer", "Set off what a buyer owes against what they get", net,

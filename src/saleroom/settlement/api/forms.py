@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -124,18 +124,19 @@ def _percent_field(name: str, about: str) -> Field:
     return Field(name=name, to=name, parse=percent, schema=PERCENT_SCHEMA, about=about)
 
 
-def choice(name: str, to: str, kind: type[StrEnum], about: str) -> Field:
-    """Return a field for one of a few words."""
+def choice(name: str, to: str, kind: Iterable[StrEnum], about: str) -> Field:
+    """Return a field for one of a few words: all of a kind, or some."""
     schema = {"type": "string", "enum": [one.value for one in kind]}
     return Field(name=name, to=to, parse=_of(kind), schema=schema, about=about)
 
 
-def _of(kind: type[StrEnum]) -> Parse:
-    read = one_of(tuple(one.value for one in kind))
+def _of(kind: Iterable[StrEnum]) -> Parse:
+    known = {one.value: one for one in kind}
+    read = one_of(tuple(known))
 
     def parse(raw: bytes) -> Any:
         found = read(raw)
-        return found if isinstance(found, Fault) else kind(found)
+        return found if isinstance(found, Fault) else known[found]
 
     return parse
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.cards import BillView, bill_view
 from saleroom.settlement.domain.document_views import DocumentRowView
+from saleroom.settlement.domain.online_views import OnlinePaymentView
 from saleroom.settlement.domain.rates import Bill
 
 
@@ -39,7 +40,8 @@ class OwnLotsView(Struct, frozen=True, kw_only=True, rename="camel"):
 class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them.
 
-    `payment_receipt` is that of the payment that was just taken or paid back.
+    `payment_receipt` is that of the payment that was just taken or paid back. `to_pay_back` is what the house owes without what
+    is on its way back to cards. `online_payments` are those that were paid.
     """
 
     sale: str
@@ -55,6 +57,8 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     too_large_lots: list[str]
     payment_receipt: str | None
     documents: list[DocumentRowView]
+    to_pay_back: str
+    online_payments: list[OnlinePaymentView]
 
 
 class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -52,6 +52,7 @@ _METHODS: Mapping[str, tuple[str, str]] = {
     "cash": ("Cash", "Bar"),
     "card": ("Card", "Karte"),
     "bank": ("Transfer", "Überweisung"),
+    "online": ("Card, online", "Karte, online"),
     "other": ("Other", "Sonstiges"),
     "in_transit": ("Transfer under way", "Überweisung unterwegs"),
     "rounding": ("Rounding of cash", "Bargeldrundung"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Conflict, Unknown
+from saleroom.kernel.errors import Conflict, Unknown, Unreadable
 
 
 class UnknownRateCard(Unknown):
@@ -219,3 +219,33 @@ class FileForgotten(Conflict):
     """The file is older than the house keeps names and accounts, so it was deleted; its amounts are still there."""
 
     code = "file_forgotten"
+
+
+class CardsOff(Unknown):
+    """The house takes no cards online."""
+
+    code = "cards_off"
+
+
+class NotPayableOnline(Conflict):
+    """The document is no invoice of which something is open that a card can pay online."""
+
+    code = "not_payable_online"
+
+
+class ProviderUnavailable(Conflict):
+    """The card provider makes no page now; nothing was paid. Try again later, or pay in another way."""
+
+    code = "provider_unavailable"
+
+
+class NotRefundableOnline(Conflict):
+    """They have paid less by card online than should be paid back there; `most` is what can be."""
+
+    code = "not_refundable_online"
+
+
+class ForgedCallback(Unreadable):
+    """The signature is not that of the card provider, or the callback is too old."""
+
+    code = "forged_callback"

@@ -35,18 +35,24 @@ class Book(StrEnum):
     CASH = "cash"
     CARD = "card"
     BANK = "bank"
+    ONLINE = "online"
     OTHER = "other"
     IN_TRANSIT = "in_transit"
     ROUNDING = "rounding"
 
 
 class Method(StrEnum):
-    """How money moves at the desk."""
+    """How money moves. `CARD` is the terminal in the house, `ONLINE` the page of the card provider."""
 
     CASH = "cash"
     CARD = "card"
     BANK = "bank"
+    ONLINE = "online"
     OTHER = "other"
+
+
+BY_HAND = (Method.CASH, Method.CARD, Method.BANK, Method.OTHER)
+"""How a cashier takes money and pays it out. What is paid online, the provider says."""
 
 
 class Account(Struct, frozen=True):

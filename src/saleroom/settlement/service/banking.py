@@ -37,7 +37,8 @@ from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_m
 from saleroom.settlement.domain.payout_views import PayoutDebitView
 from saleroom.settlement.domain.payouts import Debit
 from saleroom.settlement.service import money_mails, payouts
-from saleroom.settlement.service.desk import balance, begin, find_buyer
+from saleroom.settlement.service.buyers import find_buyer
+from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import bank, documents, journal
 from saleroom.settlement.storage.bank import Received

@@ -26,7 +26,8 @@ from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, Method, Paid, in_cash
 from saleroom.settlement.service import crediting
-from saleroom.settlement.service.desk import Buyer, balance, begin, buyer_of, desk_view, pay_back
+from saleroom.settlement.service.buyers import Buyer, buyer_of
+from saleroom.settlement.service.desk import begin, desk_view, owed_by_house, pay_back
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents as rows
@@ -101,7 +102,7 @@ def _paid_back(
     tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Method | None, due: Decimal, paper: Paper
 ) -> rows.Issued | None:
     """Pay a buyer back what the lot cost, as far as the house owes it to them; return the receipt."""
-    owed = -balance(tx, sale, Account(Book.BUYERS, buyer.id))
+    owed = owed_by_house(tx, sale, Account(Book.BUYERS, buyer.id))
     amount = min(due, owed)
     if back is Method.CASH and amount == owed:
         amount = in_cash(amount, paper.currency)

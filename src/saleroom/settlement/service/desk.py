@@ -5,12 +5,10 @@ Each use case locks the sale and brings its journal up to date first: two cashie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import msgspec
-from msgspec import Struct
 
 from saleroom.accounts.domain import audit as audit_words
 from saleroom.accounts.domain.accounts import Account as Staff
@@ -18,14 +16,13 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
-from saleroom.accounts.storage import accounts as users
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
-from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant
+from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.storage import consignors, mergers, participants, sales
+from saleroom.sales.storage import consignors, mergers, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.desk_views import (
     DeskView,
@@ -54,15 +51,15 @@ from saleroom.settlement.domain.journal import (
     split,
     way,
 )
-from saleroom.settlement.service import document_money, overdue, pledging, receipts
+from saleroom.settlement.service import document_money, online_paying, online_showing, overdue, pledging, receipts
+from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
-from saleroom.settlement.storage import journal
+from saleroom.settlement.storage import journal, online
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
 
 SALES_SHOWN = 50
-_PADDLE = re.compile(r"[1-9][0-9]{0,4}")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -121,7 +118,7 @@ def pay(
         paid, change = kept
         for one in paid:
             journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
-        receipt = receipts.issue(tx, sale, _payer(account, buyer), paid, paper)
+        receipt = receipts.issue(tx, sale, payer_of(buyer), paid, paper)
         overdue.lift_if_paid(tx, buyer.id, staff)
         facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
         audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
@@ -178,12 +175,22 @@ def pay_out(
 
 
 def pay_back(tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Paid, paper: Paper) -> Issued | None:
-    """Pay a buyer back within the transaction of the caller, and return the receipt. Raises NotOwedByHouse."""
+    """Pay a buyer back within the transaction of the caller, and return the receipt.
+
+    What goes back to a card that was used online is posted, with its receipt, once the provider has paid it. Raises
+    NotOwedByHouse, or as `online_paying.pay_back` does.
+    """
     account = Account(Book.BUYERS, buyer.id)
-    _pay_out(tx, sale, account, back, staff.id, paper.currency)
+    if back.method is Method.ONLINE:
+        _refuse_more(back, owed_by_house(tx, sale, account))
+        online_paying.pay_back(tx, staff.id, sale, buyer.id, back.amount)
+    else:
+        _pay_out(tx, sale, account, back, staff.id, paper.currency)
     facts = {"sale": sale.gid, back.method.value: str(back.amount)}
     audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
-    return receipts.issue(tx, sale, _payer(account, buyer), [Paid(back.method, -back.amount)], paper)
+    if back.method is Method.ONLINE:
+        return None
+    return receipts.issue(tx, sale, payer_of(buyer), [Paid(back.method, -back.amount)], paper)
 
 
 def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: IdempotencyKey | None = None) -> bytes:
@@ -226,13 +233,23 @@ def _own_lots(tx: Transaction, sale: Sale, buyer: Buyer) -> OwnLotsView | None:
 
 
 def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int, currency: str) -> None:
-    owed = -balance(tx, sale, account)
+    owed = owed_by_house(tx, sale, account)
     if out.method is Method.CASH and out.amount == in_cash(owed, currency) != owed:
         journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, owed - out.amount), by_id)
         owed = out.amount
+    _refuse_more(out, owed)
+    journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
+
+
+def _refuse_more(out: Paid, owed: Decimal) -> None:
     if out.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
-    journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
+
+
+def owed_by_house(tx: Transaction, sale: Sale, account: Account) -> Decimal:
+    """Return what the house has to pay out on an account, without what is on its way back to cards."""
+    on_its_way = online.under_way(tx, sale.id, account.party) if account.book is Book.BUYERS and account.party else ZERO
+    return -balance(tx, sale, account) - on_its_way
 
 
 def _refuse_finer(field: str, paid: Sequence[Paid], places: int) -> None:
@@ -247,47 +264,11 @@ def balance(tx: Transaction, sale: Sale, account: Account) -> Decimal:
     return sum((one.posting.amount for one in journal.moved(tx, sale.id, account)), ZERO)
 
 
-class Buyer(Struct, frozen=True, kw_only=True):
-    """A buyer of a sale, who has no paddle where people bid without one."""
-
-    id: int
-    username: str
-    name: str
-    paddle: int | None
-
-
-def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
-    """Return the buyer with a paddle, otherwise with a username: who they were merged into, if they were.
-
-    Raises UnknownParticipant.
-    """
-    one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
-    if one is not None:
-        return buyer_of(tx, sale, mergers.person(tx, sale.id, one.user.id))
-    user = users.find_login(tx, who)
-    if user is None:
-        raise UnknownParticipant
-    return buyer_of(tx, sale, mergers.person(tx, sale.id, user.account.id))
-
-
-def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:
-    """Return the buyer with the number of a user."""
-    one = participants.find(tx, sale.id, user_id)
-    if one is None:
-        name = users.names_of(tx, [user_id])[user_id]
-        return Buyer(id=user_id, username=name, name=name, paddle=None)
-    return Buyer(id=user_id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
-
-
 def _consignor(tx: Transaction, code: str) -> Consignor:
     found = consignors.find(tx, code)
     if found is None:
         raise UnknownConsignor
     return found
-
-
-def _payer(account: Account, buyer: Buyer) -> Payer:
-    return Payer(account, buyer.name, str(buyer.paddle or buyer.username), buyer.id)
 
 
 def desk_view(
@@ -319,6 +300,8 @@ def desk_view(
         change=f"{change:.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
+        to_pay_back=f"{max(owed_by_house(tx, sale, account), ZERO):.3f}",
+        online_payments=online_showing.views(tx, online.of_buyer(tx, sale.id, buyer.id)),
     )
 
 

@@ -32,7 +32,8 @@ from saleroom.settlement.domain.paying import before
 from saleroom.settlement.domain.reminding import due_on
 from saleroom.settlement.service import crediting, documents
 from saleroom.settlement.service.billing import billed, decided
-from saleroom.settlement.service.desk import begin, find_buyer
+from saleroom.settlement.service.buyers import find_buyer
+from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.overdue import lift_if_paid

@@ -32,7 +32,8 @@ from saleroom.settlement.domain.reminder_views import (
 )
 from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_overdue
 from saleroom.settlement.service import money_mails
-from saleroom.settlement.service.desk import begin, buyer_of
+from saleroom.settlement.service.buyers import buyer_of
+from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.overdue import Overdue, Pair, lift_if_paid, overdue
 from saleroom.settlement.storage import documents, reminders
 from saleroom.storage.database import Transaction

@@ -33,7 +33,7 @@ def forget(tx: Transaction, years: int) -> int:
         content = encoded(without_party(decoded(row.content)))
         rows.keep_without_party(tx, row.id, content, rest_digest(row, content), now)
     others = (
-        *(rows.forget_payers, rows.forget_participants, rows.forget_consignors),
+        *(rows.forget_payers, rows.forget_unpaid, rows.forget_participants, rows.forget_consignors),
         *(rows.forget_accounts, rows.forget_payment_files),
     )
     return len(old) + sum(one(tx, before, AT_ONCE) for one in others)

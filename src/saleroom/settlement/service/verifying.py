@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from saleroom.settlement.domain.journal import (
     Account,
+    Book,
     Kind,
     Posting,
     balances,
@@ -14,7 +15,7 @@ from saleroom.settlement.domain.journal import (
     of_lot,
     reversed_,
 )
-from saleroom.settlement.storage import journal
+from saleroom.settlement.storage import journal, online
 from saleroom.settlement.storage.journal import Entry
 from saleroom.storage.database import Transaction
 
@@ -36,6 +37,19 @@ def faults(tx: Transaction) -> Iterator[str]:
         expected = _expected(one, stored.get(one.reverses) if one.reverses is not None else None)
         if expected is not None and _moves(one.postings) != _moves(expected):
             yield f"journal entry {one.id}: it does not move what it rests on"
+    yield from _online_faults(tx, stored, changed)
+
+
+def _online_faults(tx: Transaction, stored: Mapping[int, Entry], changed: frozenset[int]) -> Iterator[str]:
+    """Yield the payments by card online that are not posted as their rows say, and entries that no row has posted."""
+    named = {number: expected for number, expected in online.posted(tx) if number not in changed}
+    for number, expected in named.items():
+        one = stored.get(number)
+        if one is None or one.kind is not Kind.PAYMENT or _moves(one.postings) != _moves(expected):
+            yield f"journal entry {number}: it is not the payment by card online, or the refund, that names it"
+    for one in stored.values():
+        if one.id not in named and any(each.account.book is Book.ONLINE for each in one.postings):
+            yield f"journal entry {one.id}: no payment by card online and no refund names it"
 
 
 def _expected(one: Entry, taken_back: Entry | None) -> Sequence[Posting] | None:

@@ -17,12 +17,14 @@ from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import decoded, number_of
 from saleroom.settlement.domain.journal import Book, Kind
 from saleroom.settlement.domain.offers import OfferState
+from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.transfers import read_account
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.offer_tables import offers
+from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_accounts import forget
 from saleroom.settlement.storage.payout_tables import (
     PAYOUT_TABLES,
@@ -118,6 +120,23 @@ def _payout_fault(row: Mapping[str, Any]) -> str | None:
     return None if ended == over and (ended or not came_back) else "a payout has the entries that its state says"
 
 
+def _online_fault(row: Mapping[str, Any]) -> str | None:
+    posted = row["entry_id"] is not None
+    if (row["state"] == OnlineState.PAID) != posted or (row["received"] is not None) != posted:
+        return "a payment online is paid if and only if it is posted, with what came"
+    if row["dispute_entry_id"] is not None and (row["dispute"] != Dispute.LOST or row["disputed"] is None):
+        return "only a lost dispute takes a payment online back"
+    return None
+
+
+def _refund_fault(row: Mapping[str, Any]) -> str | None:
+    taken_back = row["back_entry_id"] is not None
+    stands = row["entry_id"] is not None and not taken_back
+    if (row["state"] == RefundState.DONE) != stands or (taken_back and row["entry_id"] is None):
+        return "a refund online is done if and only if it is posted and not taken back"
+    return None
+
+
 def _day_fault(value: str) -> Fault | None:
     try:
         return None if date.fromisoformat(value).isoformat() == value else Fault("day", _DAY)
@@ -160,6 +179,12 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     **dict.fromkeys((payment_files.c.content_digest, payment_files.c.digest, payment_series.c.digest), _digest_fault),
     payouts.c.gid: _gid_fault,
     payouts.c.state: _one_of(*PayoutState),
+    online_payments.c.gid: _gid_fault,
+    online_payments.c.currency: _currency_fault,
+    online_payments.c.state: _one_of(*OnlineState),
+    online_payments.c.dispute: _one_of(*Dispute),
+    online_refunds.c.gid: _gid_fault,
+    online_refunds.c.state: _one_of(*RefundState),
 }
 _ROW_RULES: dict[Table, RowRule] = {
     rate_card_versions: _terms_fault,
@@ -170,6 +195,8 @@ _ROW_RULES: dict[Table, RowRule] = {
     bank_payments: _decided_fault,
     payout_accounts: _account_fault,
     payouts: _payout_fault,
+    online_payments: _online_fault,
+    online_refunds: _refund_fault,
 }
 
 TABLES = AreaTables(
@@ -186,6 +213,8 @@ TABLES = AreaTables(
         reminders,
         pickups,
         offers,
+        online_payments,
+        online_refunds,
     ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(
@@ -201,6 +230,8 @@ TABLES = AreaTables(
         pickups.c.undone_by_id,
         offers.c.user_id,
         offers.c.by_id,
+        online_payments.c.user_id,
+        online_refunds.c.by_id,
         journal_postings.c.user_id,
     ),
     forget=forget,

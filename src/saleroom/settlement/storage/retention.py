@@ -13,6 +13,7 @@ from saleroom.sales.domain.sale import SaleStatus
 from saleroom.sales.storage.tables import consignors, lots, participants, sales
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.online_tables import online_payments
 from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage.database import Transaction
@@ -37,6 +38,13 @@ def forget_payers(tx: Transaction, before: datetime, most: int) -> int:
     named = or_(bank_payments.c.payer != "", bank_payments.c.said != "")
     old = select(bank_payments.c.id).where(bank_payments.c.imported_at < before, named).limit(most)
     return tx.execute(update(bank_payments).where(bank_payments.c.id.in_(old)).values(payer="", said="")).rowcount
+
+
+def forget_unpaid(tx: Transaction, before: datetime, most: int) -> int:
+    """Delete payments by card online that were begun and never paid; return how many."""
+    which = (online_payments.c.asked_at < before, online_payments.c.entry_id.is_(None))
+    old = select(online_payments.c.id).where(*which, online_payments.c.look_at.is_(None)).limit(most)
+    return tx.execute(delete(online_payments).where(online_payments.c.id.in_(old))).rowcount
 
 
 def forget_participants(tx: Transaction, before: datetime, most: int) -> int:

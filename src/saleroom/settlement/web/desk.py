@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -21,13 +21,13 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownPa
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
 from saleroom.settlement.domain.documents import finer_fault
-from saleroom.settlement.domain.journal import Method, Paid
+from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
 from saleroom.settlement.service import correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
-from saleroom.settlement.web.words import BOOKS, DOCUMENTS, ITEMS, METHODS, WAYS
+from saleroom.settlement.web.words import BOOKS, DISPUTES, DOCUMENTS, ITEMS, METHODS, ONLINE, REFUND_STATES, WAYS
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
 
@@ -69,7 +69,7 @@ class DeskPages:
         """POST /admin/desk/{gid}/refund: pay a buyer back what the house owes them."""
 
         async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
-            back = self._one_amount(request, sent)
+            back = self._one_amount(request, sent, Method)
             once = once_of(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
             body = await self._write(request, desk.refund, gid, _who(buyer), back, self._paper(request), once)
             return {"done": "1", **_outcome(body)}
@@ -136,7 +136,7 @@ class DeskPages:
         """POST /admin/desk/{gid}/statements/{code}: pay a consignor all or a part of what the house owes them."""
         sent, gid, code = await fields(request), page_gid(request, UnknownSale), _code(request)
         try:
-            out = self._one_amount(request, sent)
+            out = self._one_amount(request, sent, BY_HAND)
             once = once_of(sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out)})
             body = await self._write(request, desk.pay_out, gid, code, out, self._paper(request), once)
         except Unauthenticated:
@@ -167,7 +167,7 @@ class DeskPages:
     def _amounts(self, request: Request, sent: Sent) -> list[Paid]:
         """Return the payments by the amounts that are filled in. Raises Invalid."""
         found, faults = list[Paid](), dict[str, list[Fault]]()
-        for method in Method:
+        for method in BY_HAND:
             text = sent.get(method.value, "").strip()
             if not text:
                 continue
@@ -184,14 +184,14 @@ class DeskPages:
             raise Invalid(faults)
         return found
 
-    def _one_amount(self, request: Request, sent: Sent) -> Paid:
-        """Return what is paid out. Raises Invalid."""
+    def _one_amount(self, request: Request, sent: Sent, methods: Iterable[Method]) -> Paid:
+        """Return what is paid out, in one of some ways. Raises Invalid."""
         amount = self._site.language(request).parse_money(sent.get("amount", ""))
         if isinstance(amount, Decimal) and not amount:
             amount = Fault("not_positive", "must be above 0")
         if isinstance(amount, Fault):
             raise Invalid({"amount": [amount]})
-        if sent.get("method") not in list(Method):
+        if sent.get("method") not in [one.value for one in methods]:
             raise Invalid({"method": [Fault("not_a_choice", "must be one of the ways to pay")]})
         return Paid(Method(sent["method"]), amount)
 
@@ -259,6 +259,9 @@ class DeskPages:
             "key": secrets.token_urlsafe(24),
             "items": _labels(language, ITEMS),
             "methods": _labels(language, METHODS),
+            "online": language.gettext(ONLINE),
+            "refund_states": _labels(language, REFUND_STATES),
+            "disputes": _labels(language, DISPUTES),
             "ways": {name: language.gettext(said) for name, said in WAYS.items()},
             "kinds": _labels(language, DOCUMENTS),
         }

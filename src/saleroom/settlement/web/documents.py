@@ -13,14 +13,16 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
+from saleroom.http.guard import FORMS_TO
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
 from saleroom.settlement.domain.document_views import DocumentView
+from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.domain.retention import kept_until
-from saleroom.settlement.service import issuing, showing
+from saleroom.settlement.service import issuing, online_showing, showing
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS
@@ -119,14 +121,20 @@ class DocumentPages:
         context = {"rows": rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
         return self._site.page(request, "mine_documents.html", viewer, context)
 
-    async def own(self, request: Request) -> Response:
-        """GET /mine/documents/{gid}: one of the reader's own documents."""
+    async def own(self, request: Request, refused: Refusal | None = None) -> Response:
+        """GET /mine/documents/{gid}: one of the reader's own documents, with the button to pay it by card."""
         gid = page_gid(request, UnknownDocument)
+        cards, currency = self._services.cards, self._services.letterhead.currency
         try:
             viewer, found = await self._site.read(request, showing.view_of_own, gid)
+            context = {**self._shown(request, found, MINE), **self._said(request, refused), "online": None}
+            if cards is not None and found.document_kind == Kind.INVOICE:
+                request.scope[FORMS_TO] = cards.origin
+                _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
         except Unauthenticated:
             return self._site.to_log_in(request)
-        return self._site.page(request, "mine_document.html", viewer, self._shown(request, found, MINE))
+        context["card"] = request.query_params.get("card")
+        return self._site.page(request, "mine_document.html", viewer, context, refused=refused, headers=_UNSEEN)
 
     async def own_paper(self, request: Request) -> Response:
         """GET /mine/documents/{gid}/paper.pdf."""

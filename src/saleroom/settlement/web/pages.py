@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.settlement.api.online import CALLBACKS
 from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
@@ -13,6 +14,7 @@ from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.offers import OfferPages
+from saleroom.settlement.web.online import CARDS, OnlinePages
 from saleroom.settlement.web.payouts import PAYOUTS, PayoutPages
 from saleroom.settlement.web.pickups import PickupPages
 from saleroom.settlement.web.rates import RATES, RatePages
@@ -43,7 +45,8 @@ def area_pages(services: SettlementServices) -> AreaPages:
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
-        sections=(DESK, OVERDUE, BANK, PAYOUTS, TAXES, RATES),
+        sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES),
+        proven=frozenset({CALLBACKS}),  # a callback is signed
     )
 
 
@@ -51,6 +54,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
     pickups, offers, payouts = PickupPages(site, services), OfferPages(site, services), PayoutPages(site, services)
+    online = OnlinePages(site, services, documents)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -83,6 +87,8 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(OVERDUE.path, Address(GET=reminders.show, POST=reminders.remind_all)),
         Route(f"{OVERDUE.path}/{{gid}}", Address(POST=reminders.remind)),
         Route(f"{OVERDUE.path}/{{gid}}/forgiveness", Address(POST=reminders.forgive)),
+        Route(CARDS.path, Address(GET=online.show)),
+        Route(f"{MINE}/{{gid}}/card", Address(POST=online.pay)),
         Route(BANK.path, Address(GET=bank.show, POST=bank.send)),
         Route(f"{BANK.path}/{{gid}}", Address(POST=bank.decide)),
         Route(PAYOUTS.path, Address(GET=payouts.show, POST=payouts.make)),

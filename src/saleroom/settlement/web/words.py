@@ -8,6 +8,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.offers import OfferState
+from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
@@ -73,6 +74,18 @@ WORDS = Words(
         ),
         "payout_decided": (N_("A payout cannot get this mark any more. Look at what has become of it."),),
         "file_forgotten": (N_("The file was deleted, as the house no longer keeps names and accounts of its day."),),
+        "cards_off": (N_("The house takes no cards online."),),
+        "not_payable_online": (N_("Nothing of this document is open that a card can pay online."),),
+        "provider_unavailable": (
+            N_(
+                "The card provider cannot be reached now, and nothing was paid. Try again later, or pay in another way."
+            ),
+        ),
+        "not_refundable_online": (
+            N_("Only %(most)s of what they paid by card online can be paid back there."),
+            N_("They have paid less by card online."),
+        ),
+        "forged_callback": (N_("This is no callback of the card provider."),),
         "not_owed_by_house": (
             N_("The house owes them %(owed)s and no more."),
             N_("The house does not owe them so much."),
@@ -95,6 +108,7 @@ WORDS = Words(
         "one_statement": (N_("Choose one file."),),
         "other_account": (N_("This is the statement of another account than that of the house."),),
         "no_iban": (N_("The statement does not name its account by an IBAN. Ask your bank for one that does."),),
+        "provider_unit": (N_("This amount cannot be paid back to a card."),),
         "set_aside": (N_("The payment has more decimals than this currency. Set it aside with a reason."),),
         "sale_or_reason": (N_("Choose a sale and a buyer, or say why it is for none."),),
         "unknown_sale": (N_("There is no such sale."),),
@@ -149,6 +163,7 @@ PAYOUT_STATES: Mapping[PayoutState, str] = {
     PayoutState.BOOKED: N_("booked"),
     PayoutState.FAILED: N_("failed"),
 }
+ONLINE = N_("Card, online")
 METHODS: Mapping[Method, str] = {
     Method.CASH: N_("Cash"),
     Method.CARD: N_("Card"),
@@ -158,6 +173,7 @@ METHODS: Mapping[Method, str] = {
 WAYS: Mapping[str, str] = {
     **{one.value: said for one, said in METHODS.items()},
     Book.IN_TRANSIT.value: N_("By a payment file"),
+    Method.ONLINE.value: ONLINE,
     Book.ROUNDING.value: N_("Rounding of cash"),
     NETTED: N_("Set off"),
 }
@@ -174,9 +190,28 @@ BOOKS: Mapping[Book, str] = {
     Book.CASH: N_("Cash"),
     Book.CARD: N_("Card"),
     Book.BANK: N_("Transfer"),
+    Book.ONLINE: ONLINE,
     Book.OTHER: N_("Other"),
     Book.IN_TRANSIT: N_("Transfers under way"),
     Book.ROUNDING: N_("Rounding of cash"),
+}
+ONLINE_STATES: Mapping[OnlineState, str] = {
+    OnlineState.ASKED: N_("asked for"),
+    OnlineState.OPEN: N_("not paid yet"),
+    OnlineState.PAID: N_("paid"),
+    OnlineState.EXPIRED: N_("not paid"),
+    OnlineState.UNCLEAR: N_("unclear: look at the provider's site"),
+}
+REFUND_STATES: Mapping[RefundState, str] = {
+    RefundState.ASKED: N_("asked for"),
+    RefundState.PENDING: N_("on its way"),
+    RefundState.DONE: N_("done"),
+    RefundState.FAILED: N_("failed"),
+}
+DISPUTES: Mapping[Dispute, str] = {
+    Dispute.OPEN: N_("disputed: answer at the provider's site"),
+    Dispute.WON: N_("dispute won"),
+    Dispute.LOST: N_("dispute lost: the money is gone, and the buyer owes it again"),
 }
 ITEMS: Mapping[Item, str] = {
     Item.HAMMER: N_("Hammer price"),

@@ -75,7 +75,7 @@ class Duty:
                 await asyncio.gather(renewing, return_exceptions=True)
         except DatabaseUnavailable as error:
             if not self._waits:
-                _log.warning("words to people wait for the database", duty=self._lease, reason=str(error))
+                _log.warning("a duty waits for the database", duty=self._lease, reason=str(error))
             self._waits = True
             return RETRY_SECONDS
         self._waits = False

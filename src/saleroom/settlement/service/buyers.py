@@ -1,0 +1,54 @@
+"""The buyers of a sale, by paddle or username."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from saleroom.accounts.storage import accounts as users
+from saleroom.sales.domain.errors import UnknownParticipant
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.storage import mergers, participants
+from saleroom.settlement.domain.journal import Account, Book
+from saleroom.settlement.service.receipts import Payer
+from saleroom.storage.database import Transaction
+
+_PADDLE = re.compile(r"[1-9][0-9]{0,4}")
+
+
+class Buyer(Struct, frozen=True, kw_only=True):
+    """A buyer of a sale, who has no paddle where people bid without one."""
+
+    id: int
+    username: str
+    name: str
+    paddle: int | None
+
+
+def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
+    """Return the buyer with a paddle, otherwise with a username: who they were merged into, if they were.
+
+    Raises UnknownParticipant.
+    """
+    one = participants.with_paddle(tx, sale.id, int(who)) if _PADDLE.fullmatch(who) else None
+    if one is not None:
+        return buyer_of(tx, sale, mergers.person(tx, sale.id, one.user.id))
+    user = users.find_login(tx, who)
+    if user is None:
+        raise UnknownParticipant
+    return buyer_of(tx, sale, mergers.person(tx, sale.id, user.account.id))
+
+
+def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:
+    """Return the buyer with the number of a user."""
+    one = participants.find(tx, sale.id, user_id)
+    if one is None:
+        name = users.names_of(tx, [user_id])[user_id]
+        return Buyer(id=user_id, username=name, name=name, paddle=None)
+    return Buyer(id=user_id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+
+
+def payer_of(buyer: Buyer) -> Payer:
+    """Return a buyer as receipts name them."""
+    return Payer(Account(Book.BUYERS, buyer.id), buyer.name, str(buyer.paddle or buyer.username), buyer.id)

@@ -1,0 +1,96 @@
+"""Payments by card online on pages, without scripts: the button on an invoice, the way back, and the list of the house."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
+from tests.fixtures_database import FakeClock
+from tests.fixtures_house import House
+from tests.settlement.api.test_desk import Settling
+from tests.settlement.paying import Paying, provider, quickly, settings_of
+from tests.site.visitor import Visitor
+
+pytestmark = pytest.mark.databases("sqlite")
+
+
+@pytest.fixture
+def paying(database_url: str, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Paying]:
+    """A house that takes cards, and an invoice of 14.88."""
+    quickly(monkeypatch)
+    with provider(clock) as stripe:
+        house = House(settings_of(database_url, stripe), clock)
+        house.start()
+        yield Paying(house, clock, stripe)
+        house.stop()
+
+
+def test_a_buyer_pays_and_reads_what_is_known(paying: Paying) -> None:
+    """The button leads to the provider, which the policy of the page allows; back here the page claims nothing too soon."""
+    buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"
+    page = buyer.page(path)
+    assert "Pay €14.88 by card" in page.main
+    answer = buyer.http.get(path)
+    assert f"form-action 'self' {paying.stripe.url};" in answer.headers["content-security-policy"]
+    assert "form-action 'self';" in buyer.http.get("/mine/documents").headers["content-security-policy"]
+    sent = buyer.send(page, f"{path}/card")
+    session = paying.stripe.latest()
+    assert (303, paying.stripe.sessions[session]["url"]) == (sent.status_code, sent.headers["location"])
+    left = buyer.page(f"{path}?card=left")
+    assert "You have left the payment page." in left.main and "Pay €14.88 by card" in left.main
+    back = buyer.page(f"{path}?card=done")
+    assert "The payment is being confirmed." in back.main and "Pay €14.88" not in back.main
+    paying.stripe.pay(session)
+    assert "The payment is being confirmed." in buyer.page(f"{path}?card=done").main
+    paying.look(minutes=3)
+    paid = buyer.page(f"{path}?card=done")
+    assert "Your payment of €14.88 by card has arrived." in paid.main and "Pay €" not in paid.main
+    buyer.http.headers["Accept-Language"] = "de"
+    assert "Ihre Kartenzahlung über 14,88" in buyer.page(f"{path}?card=done").main
+    refused = buyer.sent(page, f"{path}/card")
+    assert "Nothing of this document is open" in refused.main or "Von diesem Dokument ist nichts offen" in refused.main
+
+
+def test_a_buyer_is_told_that_the_provider_is_away(paying: Paying) -> None:
+    """A sentence on the page of the invoice, and the button again."""
+    buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"
+    page = buyer.page(path)
+    paying.stripe.moods.append(503)
+    refused = buyer.sent(page, f"{path}/card")
+    assert "The card provider cannot be reached now" in refused.main and "Pay €14.88 by card" in refused.main
+
+
+def test_those_who_settle_see_payments_and_pay_back_to_the_card(paying: Paying) -> None:
+    """The list has the state of each; the desk pays back to the card, and shows what becomes of it."""
+    session = paying.sheet()
+    cashier = Visitor(paying.house, paying.cashier)
+    assert "not paid yet" in cashier.page("/admin/cards").main
+    paying.stripe.pay(session)
+    paying.pay(paying.paddle, ("cash", "14.88"))
+    paying.look(minutes=3)
+    desk = f"/admin/desk/{paying.gid}"
+    page = cashier.page(f"{desk}?buyer={paying.paddle}")
+    assert "The house owes them €14.88." in page.main
+    paying.stripe.refund_state = "failed"
+    done = cashier.sent(page, f"{desk}/refund", amount="10", method="online")
+    assert "Done." in done.main
+    paying.until_refunds("failed")
+    assert "failed" in cashier.page(f"{desk}?buyer={paying.paddle}").main
+    paying.stripe.dispute(f"pi_{session}", 1488, "needs_response")
+    paying.told("charge.dispute.created", paying.stripe.disputes[-1])
+    listed = cashier.page("/admin/cards").main
+    assert f"pi_{session}" in listed and "Refund of €10.00: failed" in listed and "disputed" in listed
+
+
+def test_a_house_without_a_key_shows_no_button(house: House) -> None:
+    """Neither on the invoice nor in the menu of the back office."""
+    settling = Settling(house, 1)
+    user = settling.sale.bidder()
+    paddle = user.json("GET", f"/sales/{settling.gid}/registration")["paddle"]
+    settling.sell(paddle)
+    order = {"documentKind": "invoice", "paddle": paddle}
+    invoice = settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=order)["document"]
+    assert "by card" not in Visitor(house, user).page(f"/mine/documents/{invoice}").main
+    cashier = Visitor(house, settling.cashier)
+    assert "/admin/cards" not in cashier.http.get("/admin/bank").text
+    assert "The house takes no cards online." in cashier.page("/admin/cards").main
