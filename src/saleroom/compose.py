@@ -127,7 +127,7 @@ def application(
     answers = front.build(
         routes,
         _resources(settings, (*rows, Rows(health, HEALTH)), routes, platform.cursors),
-        _guard(settings, secret, pages),
+        _guard(settings, secret, pages, frozenset(row.path for row in endpoints if row.proven)),
         page_answer=pages.answer,
         whose=tokens.owner,
         urgent=tuple(path for area in areas for path in area.urgent),
@@ -211,12 +211,12 @@ def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, a
     return Pages(site, api_paths)
 
 
-def _guard(settings: Settings, secret: HouseSecret, pages: Pages) -> Guard:
+def _guard(settings: Settings, secret: HouseSecret, pages: Pages, proven: frozenset[str]) -> Guard:
     return Guard(
         secret=secret,
         form_bytes_max=settings.body_bytes_max,
         shows_again=pages.shows_again,
-        proven=pages.proven,
+        proven=pages.proven | proven,
         https=_is_https(settings),
     )
 

@@ -122,7 +122,8 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     takes an Idempotency-Key; `match` takes an If-Match, and is the refusal if the condition does not hold. `conditional` takes
     an If-None-Match. `answer` is the JSON of the good answer, `headers` its headers, and `unavailable` the JSON while the
     database cannot be reached. `stream` answers with events as they happen, `lines` with NDJSON, `file` with bytes of that
-    media type. `bare`: a refusal for its fields shows its message alone.
+    media type. `bare`: a refusal for its fields shows its message alone. `proven`: a request carries its own proof, such as a
+    signature, so that the forgery filter asks for no header.
     """
 
     method: str
@@ -147,6 +148,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     match: type[Refusal] | None = None
     conditional: bool = False
     bare: bool = False
+    proven: bool = False
     stream: bool = False
     lines: bool = False
     file: str = ""

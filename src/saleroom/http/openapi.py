@@ -137,7 +137,7 @@ def _parameters(endpoint: Endpoint[Any]) -> list[dict[str, Any]]:
         if named is not None
     ]
     found += [_query(field) for field in endpoint.query]
-    if endpoint.method not in SAFE_METHODS:
+    if endpoint.method not in SAFE_METHODS and not endpoint.proven:
         about = "Any value: it passes the forgery filter."
         found.append(
             parameter("header", "X-Requested-With", {"type": "string", "default": "api"}, about, required=True)

@@ -117,6 +117,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         summary="Take a callback of the card provider",
         handler=hear,
         tag="settlement",
+        proven=True,
         upload=Upload(("application/json",), "An event of Stripe, with its header Stripe-Signature."),
         status=204,
         errors=(CardsOff, ForgedCallback),

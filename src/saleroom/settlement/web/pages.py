@@ -6,7 +6,6 @@ from pathlib import Path
 
 from starlette.routing import Route
 
-from saleroom.settlement.api.online import CALLBACKS
 from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
@@ -46,7 +45,6 @@ def area_pages(services: SettlementServices) -> AreaPages:
         tabs="parts/document_tabs.html",
         tabs_last=True,
         sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES),
-        proven=frozenset({CALLBACKS}),  # a callback is signed
     )
 
 
