@@ -12,7 +12,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "askedAt": (INSTANT, "When it was asked for."),
     "charged": (MONEY, "What the card provider was asked to charge."),
     "dispute": (
-        {"enum": [*Dispute, None]},
+        {"enum": list(Dispute)},
         "How a dispute by the holder of the card stands; null without one. One that is lost takes the money back.",
     ),
     "failure": ({}, "Why it failed, by the provider's word; null otherwise."),
