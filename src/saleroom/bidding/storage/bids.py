@@ -94,7 +94,7 @@ def lots_of_bidder(tx: Transaction, bidder_id: int) -> CompoundSelect[tuple[int]
 
     The row of such a bid stays that of the floor.
     """
-    made = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id)
+    made = select(bids.c.auction_id).where(bids.c.bidder_id == bidder_id).distinct()
     sales_of = tx.provided(SALES_OF)
     if sales_of is None:
         return union(made)
