@@ -52,4 +52,6 @@ def _with_code(
     args: tuple[Any, ...],
 ) -> R | Refusal:
     refused = codes.refusal_of(tx, sealing, account.id, code)
-    return use_case(tx, account, *args) if refused is None else refused
+    if refused is not None:
+        return refused
+    return use_case(tx, account, *args)

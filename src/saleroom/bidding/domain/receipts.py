@@ -67,8 +67,10 @@ class Receipt(Struct, frozen=True, kw_only=True, rename="camel"):
 
         msgspec writes an instant as `instant` does, unless it is at a whole second: then it leaves the decimals out.
         """
-        has_decimals = self.decided_at.microsecond and (self.received_at is None or self.received_at.microsecond)
-        return self if has_decimals else self.payload()
+        for moment in (self.decided_at, self.received_at):
+            if moment is not None and moment.microsecond == 0:
+                return self.payload()
+        return self
 
 
 class SaltedReceipt(Struct, frozen=True, array_like=True):
