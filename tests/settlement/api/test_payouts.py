@@ -189,7 +189,8 @@ def test_a_file_of_several_is_made_or_not_at_all(paying: Paying) -> None:
     two = {"sale": other.gid, "consignor": other.code, "amount": other.owed}
     for chosen, code in (
         ([one, two], "no_payout_account"),
-        ([one, one], "not_owed_by_house"),
+        ([one, one], "payout_under_way"),
+        ([{**one, "amount": "40"}, {**one, "amount": "46.91"}], "payout_under_way"),
         ([{**one, "amount": "86.92"}], "not_owed_by_house"),
     ):
         assert (409, code) == refusal(paying.cashier.post(path, json={"payouts": chosen}))

@@ -7,7 +7,7 @@ is in transit until the bank has booked it or it comes back.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from decimal import Decimal
 from typing import Any
 
@@ -131,9 +131,11 @@ def make(
         place = payouts.take_place(tx, now.year)
         number = file_number(place.year, place.place)
         message = rules.message_id(number, secrets.token_hex(3))
+        open_ones = payouts.under_way(tx)
         transfers, rows = list[Transfer](), list[dict[str, Any]]()
         for turn, one in enumerate(chosen, 1):
-            transfer, row = _pay(tx, staff, begun[one.sale], one, end_to_end(message, turn), payer)
+            transfer, row = _pay(tx, staff, begun[one.sale], one, end_to_end(message, turn), payer, open_ones)
+            open_ones.add((row["sale_id"], row["consignor_id"]))
             transfers.append(transfer)
             rows.append({**row, "place": turn})
         content = sepa.payment_file(message, now, house, transfers)
@@ -163,16 +165,16 @@ def _refuse_amounts(chosen: Sequence[Chosen], places: int) -> None:
 
 
 def _pay(
-    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer
+    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, open_ones: Set[tuple[int, int]]
 ) -> tuple[Transfer, dict[str, Any]]:
-    """Post a payout, and return its transfer and its row."""
+    """Post a payout, and return its transfer and its row; `open_ones` are the sales and consignors with one under way."""
     person = consignors.find(tx, one.consignor)
     if person is None:
         raise UnknownConsignor
     account, kept = Account(Book.CONSIGNORS, person.id), payout_accounts.of_consignors(tx, [person.id]).get(person.id)
     if kept is None:
         raise NoPayoutAccount(consignor=one.consignor)
-    if (sale.id, person.id) in payouts.under_way(tx):
+    if (sale.id, person.id) in open_ones:
         raise PayoutUnderWay(consignor=one.consignor)
     owed = -balance(tx, sale, account)
     if one.amount > owed:

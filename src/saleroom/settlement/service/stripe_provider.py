@@ -154,7 +154,7 @@ class StripeProvider:
         about = event.data.object
         is_session = about.object == "checkout.session"
         return Callback(
-            payment=about.metadata.get("payment"),
+            payment=(about.metadata or {}).get("payment"),
             session=about.id if is_session else None,
             intent=about.id if about.object == "payment_intent" else about.payment_intent,
             is_live=event.livemode,
@@ -171,7 +171,7 @@ class _About(msgspec.Struct):
     object: str = ""
     id: str = ""
     payment_intent: str | None = None
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] | None = None
 
 
 class _Data(msgspec.Struct):
