@@ -11,7 +11,8 @@ from saleroom.kernel.currency import decimals
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
-from saleroom.settlement.service import retention
+from saleroom.settlement.domain.reminding import Automatic
+from saleroom.settlement.service import automatic_reminding, retention
 from saleroom.settlement.service.card_provider import CardProvider
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.money_mails import MAILS
@@ -74,6 +75,9 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
 
     async def begin() -> Mapping[str, Task]:
         tasks: dict[str, Task] = {"retention": partial(retention.run, platform.database, settings.documents_years)}
+        calendar = letterhead.calendar
+        if calendar.automatic is not Automatic.OFF:
+            tasks["reminders"] = partial(automatic_reminding.run, platform.database, calendar, places)
         if cards is not None:
             tasks["payments online"] = partial(cards.run, cards.duty())
         return tasks

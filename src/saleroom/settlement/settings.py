@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
@@ -14,7 +14,7 @@ from saleroom.settlement.domain.documents import Bank, Party
 from saleroom.settlement.domain.online import NOT_TAKEN
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
 from saleroom.settlement.domain.payouts import Payer
-from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Calendar, days_fault
+from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Automatic, Calendar, days_fault
 from saleroom.settlement.domain.retention import YEARS, YEARS_MAX
 
 
@@ -53,6 +53,9 @@ class SettlementSettings(PlatformSettings):
     )
     strikes_max: Number = Field(
         3, ge=0, le=100, description="How many strikes ban their user until all is paid; 0 for never."
+    )
+    automatic_reminders: Literal["off", "reminders", "strikes"] = Field(
+        "off", description="What of this the house does by itself: nothing (off), reminders, or strikes too."
     )
 
     stripe_key: SecretStr | None = Field(
@@ -183,6 +186,7 @@ def calendar_of(settings: SettlementSettings) -> Calendar:
         reminder_days=settings.reminder_days,
         strike_day=settings.strike_days or None,
         strikes_max=settings.strikes_max,
+        automatic=Automatic(settings.automatic_reminders),
     )
 
 

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_fault, days_overdue, due_on, next_step
+from saleroom.settlement.domain.reminding import (
+    Automatic,
+    Calendar,
+    Step,
+    StepKind,
+    days_fault,
+    days_overdue,
+    due_on,
+    is_by_house,
+    next_step,
+)
 
 DUE = date(2026, 11, 25)
 CALENDAR = Calendar(due_days=14, reminder_days=(3, 14), strike_day=28)
@@ -79,3 +89,15 @@ def test_there_is_always_as_much_time_between_two_steps(days: list[int], late: l
             assert (step.on - done[-1]).days >= days[place] - days[place - 1]
         done.append(step.on + timedelta(days=late[place]))
     assert next_step(DUE, done, calendar) is None
+
+
+@pytest.mark.parametrize(
+    ("automatic", "reminds", "strikes"),
+    [(Automatic.OFF, False, False), (Automatic.REMINDERS, True, False), (Automatic.STRIKES, True, True)],
+)
+def test_the_house_does_by_itself_what_its_setting_says(automatic: Automatic, reminds: bool, strikes: bool) -> None:
+    """Not before the day of the step, and strikes only if it says so."""
+    calendar = Calendar(automatic=automatic)
+    for kind, does in ((StepKind.REMINDER, reminds), (StepKind.STRIKE, strikes)):
+        step = Step(kind=kind, level=1, on=DUE)
+        assert [False, does, does] == [is_by_house(step, DUE + timedelta(days=more), calendar) for more in (-1, 0, 1)]

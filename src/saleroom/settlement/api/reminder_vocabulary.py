@@ -16,6 +16,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "remindedOn": ({}, "The days of its reminders, and of the strike."),
     "nextStep": ({}, "What the calendar of the house has next for it; null after the last step."),
     "hasStrike": ({}, "Whether its buyer has a strike for it."),
+    "hasMail": ({}, "Whether its buyer has a verified mail address, so that a reminder reaches them."),
     "stepKind": ({"enum": list(StepKind)}, "What the step is."),
     "stepOn": ({"format": "date"}, "The day from which on the step is due."),
     "stepNumber": ({"minimum": 1}, "The number of the step; the first reminder is 1."),

@@ -15,7 +15,10 @@ class ReminderStepView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OverdueInvoiceView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An invoice that is overdue. `reminded_on` are the days of its reminders, `next_step` is null after the last one."""
+    """An invoice that is overdue. `reminded_on` are the days of its reminders, `next_step` is null after the last one.
+
+    `has_mail` says whether its buyer has a verified mail address, so that a reminder reaches them.
+    """
 
     document: str
     document_number: str
@@ -31,6 +34,7 @@ class OverdueInvoiceView(Struct, frozen=True, kw_only=True, rename="camel"):
     next_step: ReminderStepView | None
     has_strike: bool
     strikes: int
+    has_mail: bool
 
 
 class OverdueInvoicesView(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -12,18 +12,27 @@ DUE_DAYS_MAX = 365
 STEPS_MAX = 10
 
 
+class Automatic(StrEnum):
+    """What of its calendar the house does by itself: nothing, reminders, or strikes too."""
+
+    OFF = "off"
+    REMINDERS = "reminders"
+    STRIKES = "strikes"
+
+
 class Calendar(Struct, frozen=True, kw_only=True):
     """What the house does about invoices that are not paid.
 
     An invoice without a day of its own is due `due_days` after it was issued. A reminder goes out on each of the days after
     that, `reminder_days`, and a strike is given on the last, `strike_day`; None for no strikes. A user with
-    `strikes_max` strikes is banned; 0 bans nobody.
+    `strikes_max` strikes is banned; 0 bans nobody. `automatic` is what the house does of it without a person.
     """
 
     due_days: int = 14
     reminder_days: tuple[int, ...] = (3, 14)
     strike_day: int | None = 28
     strikes_max: int = 3
+    automatic: Automatic = Automatic.OFF
 
 
 class StepKind(StrEnum):
@@ -65,6 +74,16 @@ def next_step(due: date, done: Sequence[date], calendar: Calendar) -> Step | Non
         on = max(on, done[-1] + timedelta(days=days[level] - days[level - 1]))
     kind = StepKind.REMINDER if level < len(calendar.reminder_days) else StepKind.STRIKE
     return Step(kind=kind, level=level + 1, on=on)
+
+
+def is_by_house(step: Step, today: date, calendar: Calendar) -> bool:
+    """Return whether the house does a step by itself today."""
+    kinds = {
+        Automatic.OFF: (),
+        Automatic.REMINDERS: (StepKind.REMINDER,),
+        Automatic.STRIKES: (StepKind.REMINDER, StepKind.STRIKE),
+    }
+    return step.on <= today and step.kind in kinds[calendar.automatic]
 
 
 def days_fault(reminder_days: Sequence[int], strike_day: int | None) -> str | None:

@@ -41,9 +41,21 @@ class Overdue(Struct, frozen=True, kw_only=True):
         return self.step is not None and self.step.on <= today
 
 
-def overdue(tx: Transaction, pairs: Collection[Pair], calendar: Calendar, *, past: bool = True) -> list[Overdue]:
-    """Return the open invoices of buyers of sales, by default those whose day has passed, the earliest day first."""
+def overdue(tx: Transaction, pairs: Collection[Pair] | None, calendar: Calendar) -> list[Overdue]:
+    """Return the open invoices whose day has passed of buyers of sales who owe something, the earliest day first.
+
+    None stands for all buyers. What a lot was that is open again, or was given to another paddle, nobody owes any more, though
+    its invoice is not credited yet.
+    """
+    owed = reminders.debtors(tx, None if pairs is None else {sale_id for sale_id, _ in pairs})
+    owing = [pair for pair in owed if pairs is None or pair in pairs]
     today = tx.now().date()
+    found = [one for one in open_invoices(tx, owing, calendar) if days_overdue(one.due, today)]
+    return sorted(found, key=lambda one: (one.due, one.issued.id))
+
+
+def open_invoices(tx: Transaction, pairs: Collection[Pair], calendar: Calendar) -> list[Overdue]:
+    """Return the open invoices of buyers of sales."""
     issued = [one for one in documents.of_parties(tx, [*pairs], []) if one.document.kind is Kind.INVOICE]
     known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs])
     done = reminders.done(tx, [one.id for one in issued])
@@ -53,11 +65,11 @@ def overdue(tx: Transaction, pairs: Collection[Pair], calendar: Calendar, *, pas
         assert user_id is not None, "an invoice is for a user"
         left = known[one.owner.sale_id, Account(Book.BUYERS, user_id)][one.id].open
         due = due_on(one.document.due_on, one.document.issued_on, calendar)
-        if left > ZERO and (not past or days_overdue(due, today)):
+        if left > ZERO:
             days = tuple(at.astimezone(UTC).date() for at in done.get(one.id, []))
             step = next_step(due, days, calendar)
             found.append(Overdue(issued=one, user_id=user_id, open=left, due=due, done=days, step=step))
-    return sorted(found, key=lambda one: (one.due, one.issued.id))
+    return found
 
 
 def lift_if_paid(tx: Transaction, user_id: int, by: Staff | None) -> None:
@@ -67,5 +79,5 @@ def lift_if_paid(tx: Transaction, user_id: int, by: Staff | None) -> None:
     struck = [documents.find(tx, gid) for gid in sanction_rows.struck(tx, user_id)]
     pairs = {(one.owner.sale_id, user_id) for one in struck if one is not None}
     gids = {one.gid for one in struck if one is not None}
-    if not any(one.issued.gid in gids for one in overdue(tx, pairs, Calendar(), past=False)):
+    if not any(one.issued.gid in gids for one in open_invoices(tx, pairs, Calendar())):
         sanctions.lift_for_strikes(tx, user_id, by, ALL_PAID)

@@ -16,6 +16,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit, sanctions
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
+from saleroom.accounts.storage import mail_addresses
 from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
@@ -45,10 +46,11 @@ _encode = msgspec.json.Encoder().encode
 def listed(tx: Transaction, token: str | None, calendar: Calendar) -> OverdueInvoicesView:
     """Return all invoices that are overdue. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found = overdue(tx, reminders.debtors(tx), calendar)
+    found = overdue(tx, None, calendar)
     of_sales = sales.by_ids(tx, {one.issued.owner.sale_id for one in found})
     struck = sanction_rows.strikes(tx, {one.user_id for one in found})
     subjects = {user: sanction_rows.struck(tx, user) for user in struck}
+    reached = mail_addresses.verified(tx, {one.user_id for one in found})
     today = tx.now().date()
     views = []
     for one in found:
@@ -78,6 +80,7 @@ def listed(tx: Transaction, token: str | None, calendar: Calendar) -> OverdueInv
                 ),
                 has_strike=one.issued.gid in subjects.get(one.user_id, []),
                 strikes=struck.get(one.user_id, 0),
+                has_mail=one.user_id in reached,
             )
         )
     return OverdueInvoicesView(
@@ -108,7 +111,7 @@ def remind(
             raise ReminderNotDue(on=None if one.step is None else one.step.on.isoformat())
         if one.step.kind is StepKind.STRIKE:
             staff.refuse_without(Right.SANCTION_PEOPLE)
-        return _encode(_done([_do(tx, one, one.step, calendar, staff)]))
+        return _encode(_done([do_step(tx, one, one.step, calendar, staff)]))
 
     return once(tx, staff, key, do)
 
@@ -133,7 +136,7 @@ def remind_all(
             for one in overdue(tx, by_sale[sale_id], calendar):
                 step = one.step
                 if step is not None and one.is_due(tx.now().date()) and (strikes or step.kind is StepKind.REMINDER):
-                    made.append(_do(tx, one, step, calendar, staff))
+                    made.append(do_step(tx, one, step, calendar, staff))
         for user_id in sanction_rows.barred_for(tx, sanctions.STRIKES):
             lift_if_paid(tx, user_id, staff)
         return _encode(_done(made))
@@ -171,27 +174,27 @@ def _sale_of(tx: Transaction, token: str, gid: str) -> str:
     return sales.by_id(tx, found.owner.sale_id).gid
 
 
-class _Made(Struct, frozen=True):
+class Made(Struct, frozen=True):
     """A step that was done, and whether it banned somebody."""
 
     kind: StepKind
     banned: bool = False
 
 
-def _do(tx: Transaction, one: Overdue, step: Step, calendar: Calendar, staff: Staff | None) -> _Made:
-    """Do a step in the transaction of the caller: it is stored, noted, and told to the buyer."""
+def do_step(tx: Transaction, one: Overdue, step: Step, calendar: Calendar, staff: Staff | None) -> Made:
+    """Do a step in the transaction of the caller: it is stored, noted, and told to the buyer. `staff` is None for the house."""
     by_id, number = None if staff is None else staff.id, one.issued.document.number
     reminders.add(tx, one.issued.id, step.level, by_id)
     facts = {"document": one.issued.gid, "level": step.level, "strike": step.kind is StepKind.STRIKE}
     money_mails.post(tx, "overdue", f"{one.issued.gid}:{step.level}", one.user_id, facts)
     if step.kind is StepKind.STRIKE:
         reason = _NOT_PAID.format(number)
-        return _Made(step.kind, sanctions.strike(tx, one.user_id, one.issued.gid, reason, calendar.strikes_max, staff))
+        return Made(step.kind, sanctions.strike(tx, one.user_id, one.issued.gid, reason, calendar.strikes_max, staff))
     audit.note(tx, staff, Act.REMINDER_SENT, one.user_id, {}, {"number": number, "level": step.level})
-    return _Made(step.kind)
+    return Made(step.kind)
 
 
-def _done(made: Collection[_Made]) -> RemindedView:
+def _done(made: Collection[Made]) -> RemindedView:
     struck = [one for one in made if one.kind is StepKind.STRIKE]
     return RemindedView(reminded=len(made) - len(struck), struck=len(struck), banned=sum(one.banned for one in struck))
 

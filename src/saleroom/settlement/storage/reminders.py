@@ -18,8 +18,11 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-def debtors(tx: Transaction) -> dict[tuple[int, int], Decimal]:
-    """Return what buyers owe by the journal, by the numbers of the sale and the user; those who owe nothing are left out."""
+def debtors(tx: Transaction, sale_ids: Collection[int] | None = None) -> dict[tuple[int, int], Decimal]:
+    """Return what buyers owe by the journal, by the numbers of the sale and the user; those who owe nothing are left out.
+
+    Of some sales, or of all.
+    """
     who = mergers.whose(journal_postings.c.user_id)
     which = (journal_entries.c.sale_id, journal_postings.c.amount, journal_postings.c.debit)
     found = (
@@ -29,6 +32,8 @@ def debtors(tx: Transaction) -> dict[tuple[int, int], Decimal]:
         .where(journal_postings.c.book == Book.BUYERS.value)
         .group_by(*which, who)
     )
+    if sale_ids is not None:
+        found = found.where(bulk.among(tx, journal_entries.c.sale_id, sale_ids))
     owed: dict[tuple[int, int], Decimal] = {}
     for row in tx.execute(found):  # not summed by the database: SQLite has no exact decimals
         moved = row.amount * row.times

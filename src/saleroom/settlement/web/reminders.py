@@ -96,6 +96,7 @@ class ReminderPages:
         done = None if refused else _DONE.fullmatch(request.query_params.get("done", ""))
         context: dict[str, Any] = {
             "found": found,
+            "automatic": self._services.letterhead.calendar.automatic.value,
             "done": None if done is None else [int(part) for part in done.groups()],
             "may_strike": viewer is not None and Right.SANCTION_PEOPLE.value in viewer.rights,
             "of": of,

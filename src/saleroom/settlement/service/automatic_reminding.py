@@ -1,0 +1,80 @@
+"""Automatic reminders: the house does the steps of the calendar by itself, as far as a setting says.
+
+Every process looks. Nothing depends on that: a step is done under the lock of its sale, and the database takes each step once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from saleroom.accounts.storage import mail_addresses
+from saleroom.outbox import store
+from saleroom.outbox.message import MAIL
+from saleroom.sales.storage import sales
+from saleroom.settlement.domain.reminding import Calendar, is_by_house
+from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.service.overdue import Overdue, Pair, overdue
+from saleroom.settlement.service.reminding import do_step
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
+
+LOOK_SECONDS = 600.0
+
+_log = structlog.get_logger()
+
+
+def due_sales(tx: Transaction, calendar: Calendar) -> dict[int, list[Pair]]:
+    """Return the buyers for whom the house has a step to do by itself, by the number of their sale."""
+    found: dict[int, list[Pair]] = {}
+    for one in _due(tx, None, calendar):
+        found.setdefault(one.issued.owner.sale_id, []).append((one.issued.owner.sale_id, one.user_id))
+    return found
+
+
+def do_due(tx: Transaction, sale_id: int, pairs: list[Pair], calendar: Calendar, places: int) -> int:
+    """Do the steps about buyers of a sale whose day has come, and return how many there were.
+
+    The journal is brought up to date in the name of whoever made the sale: what a reminder says must be what is owed now.
+    """
+    sale = sales.lock(tx, sales.by_id(tx, sale_id).gid)
+    if sale is None:
+        return 0
+    bring_up_to_date(tx, sale, sale.owner.id, places)
+    due = _due(tx, pairs, calendar)
+    for one in due:
+        if one.step is not None:
+            do_step(tx, one, one.step, calendar, None)
+    return len(due)
+
+
+def _due(tx: Transaction, pairs: list[Pair] | None, calendar: Calendar) -> list[Overdue]:
+    """Return what the house does by itself now. What would reach nobody by mail is left for a person."""
+    today = tx.now().date()
+    found = [
+        one for one in overdue(tx, pairs, calendar) if one.step is not None and is_by_house(one.step, today, calendar)
+    ]
+    if not found or not tx.is_on(store.SENT_BY[MAIL]):
+        return []
+    reached = mail_addresses.verified(tx, {one.user_id for one in found})
+    return [one for one in found if one.user_id in reached]
+
+
+async def look(database: Database, calendar: Calendar, places: int) -> int:
+    """Do all that is due, one sale in a transaction, and return how many steps that were. Raises DatabaseUnavailable."""
+    done = 0
+    for sale_id, pairs in (await database.read(due_sales, calendar)).items():
+        done += await database.write(do_due, sale_id, pairs, calendar, places)
+    return done
+
+
+async def run(database: Database, calendar: Calendar, places: int) -> None:
+    """Look now and every ten minutes until cancelled. Without the database, the next time comes."""
+    while True:
+        with suppress(DatabaseUnavailable):
+            done = await look(database, calendar, places)
+            if done:
+                _log.info("overdue invoices were reminded of", steps=done)
+        await asyncio.sleep(LOOK_SECONDS)
