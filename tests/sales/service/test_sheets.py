@@ -100,6 +100,40 @@ def test_a_formula_counts_with_its_value_and_is_refused_without() -> None:
     assert sheets.read(calculated)[0][1] == [1, "Clock", 20]
 
 
+def with_merged(*ranges: str) -> bytes:
+    """Return a sheet with a title above its headings, notes behind its columns, and these cells merged."""
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Spring sale"], ["Lot", "Title", "Category", "Notes"], [1, "Clock", "Clocks", "a"], [2, "Watch"], [3, "Bell"]):
+        sheet.append(row)
+    for one in ranges:
+        sheet.merge_cells(one)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("cells", ["C3:C5", "A4:D4", "B5:C5"])
+def test_merged_cells_are_refused_with_their_place(cells: str) -> None:
+    """All cells but the first of a merged range are empty in the file, so an import would empty what the sheet shows."""
+    with pytest.raises(Invalid, match=f"merged cells in {cells};"):
+        sheets.read(with_merged(cells))
+
+
+def test_merged_cells_that_no_value_comes_from_do_not_matter() -> None:
+    """A title above the headings, a column that is not read and what is below the last row may be merged."""
+    rows, _ = sheets.read(with_merged("A1:D1", "D3:D5", "B7:B9"))
+    assert rows[3] == [2, "Watch"]
+
+
+@pytest.mark.parametrize("cells", ["nonsense", "A:C", "C5:C3", ""])
+def test_a_range_that_is_none_is_no_sheet(cells: str) -> None:
+    """A damaged range of merged cells is a fault of the file."""
+    sheet = changed(with_merged("C3:C5"), "sheet1.xml", lambda text: text.replace('"C3:C5"', f'"{cells}"'))
+    assert refusal(sheet) == "not_a_sheet"
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

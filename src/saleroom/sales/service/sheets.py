@@ -96,12 +96,16 @@ def _read_xlsx(data: bytes) -> list[list[Cell]]:
         with opened(io.BytesIO(data), CATALOGUE, UNPACKED_BYTES_MAX, PARTS_MAX):
             pass
         values, formulas = (_sheet(data, values=values) for values in (True, False))
+        merged = _merged(data, values)
     except Invalid:
         raise
     except Exception as error:
         # On damaged files openpyxl raises KeyError, ValueError, ParseError, BadZipFile and more.
         raise _refused(Fault("not_a_sheet", "is no spreadsheet in XLSX or CSV, or is broken off or damaged")) from error
     _refuse_formulas(values, formulas)
+    if merged:
+        shown = _named(merged)
+        raise _refused(Fault("merged_cells", f"has merged cells in {shown}; divide them and fill each", cells=shown))
     return [[_cell(value) for value in row] for row in values]
 
 
@@ -123,6 +127,32 @@ def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
         book.close()
 
 
+def _merged(data: bytes, rows: list[list[Any]]) -> list[str]:
+    """Return the first ranges of merged cells below the headings, in columns that are read: all cells but one of each are empty."""
+    from openpyxl import load_workbook
+    from openpyxl.utils.cell import range_boundaries
+    from openpyxl.xml.constants import SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    headings = find_headings(rows)
+    if isinstance(headings, Fault):
+        return []
+    columns = {place + 1 for place in headings.places.values()}
+    book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+    found: list[str] = []
+    try:
+        with book.worksheets[0]._get_source() as source:  # noqa: SLF001  # a sheet that is read in pieces does not tell them
+            for _, element in iterparse(source):
+                if element.tag == f"{{{SHEET_MAIN_NS}}}mergeCell" and len(found) <= CELLS_NAMED_MAX:
+                    left, top, right, bottom = range_boundaries(element.get("ref"))
+                    if bottom > headings.row and top <= len(rows) and columns.intersection(range(left, right + 1)):
+                        found.append(element.get("ref"))
+                element.clear()
+        return found
+    finally:
+        book.close()
+
+
 def _refuse_formulas(values: list[list[Any]], formulas: list[list[Any]]) -> None:
     """Raise Invalid for cells that show an error, or whose formula has no value: nobody has calculated it yet."""
     wrong = []
@@ -132,8 +162,15 @@ def _refuse_formulas(values: list[list[Any]], formulas: list[list[Any]]) -> None
             if (cell is not None and value is None) or (isinstance(value, str) and value in _ERRORS):
                 wrong.append(f"{_letters(place)}{number + 1}")
     if wrong:
-        shown = ", ".join(wrong[:CELLS_NAMED_MAX]) + (" and more" if len(wrong) > CELLS_NAMED_MAX else "")
-        raise _refused(Fault("formula", f"has formulas without a value in {shown}; put values in their place"))
+        shown = _named(wrong)
+        raise _refused(
+            Fault("formula", f"has formulas without a value in {shown}; put values in their place", cells=shown)
+        )
+
+
+def _named(cells: list[str]) -> str:
+    """Return the first of these cells, for a person."""
+    return ", ".join(cells[:CELLS_NAMED_MAX]) + (", …" if len(cells) > CELLS_NAMED_MAX else "")
 
 
 def _cell(value: Any) -> Cell:
