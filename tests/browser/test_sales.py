@@ -36,6 +36,38 @@ def test_lots_move_by_drag_and_by_keyboard(enter: Callable[..., BrowserVisitor],
     assert ["1", "3", "2"] == labels(page)
 
 
+def test_keys_in_a_row_each_move_the_lot_by_a_place(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """No key is lost, however fast they come; a lot is dragged behind the last one too."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    page = enter(staff).page
+    gid = with_lots(staff, 6)
+
+    def stored() -> list[str]:
+        return [lot["label"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
+
+    page.goto(f"/admin/sales/{gid}")
+    grip = page.get_by_role("button", name="Move lot 6", exact=True)
+    grip.focus()
+    for _ in range(4):
+        page.keyboard.press("Alt+ArrowUp")
+    with page.expect_navigation():
+        pass
+    expect(grip).to_be_focused()
+    assert ["1", "6", "2", "3", "4", "5"] == labels(page) == stored()
+    page.keyboard.press("Alt+ArrowUp")
+    with page.expect_navigation():
+        page.get_by_role(
+            "button", name="Move lot 3", exact=True
+        ).focus()  # what was moved is sent before another begins
+    assert ["6", "1", "2", "3", "4", "5"] == labels(page) == stored()
+    rows = page.locator(".lot-rows > li")
+    box = rows.nth(5).bounding_box()
+    assert box is not None
+    with page.expect_navigation():
+        rows.nth(0).locator(".grip").drag_to(rows.nth(5), target_position={"x": 20, "y": box["height"] - 4})
+    assert ["1", "2", "3", "4", "5", "6"] == labels(page) == stored()
+
+
 def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
     """axe finds no fault in the catalogue, its list and its editor, in light and in dark, and none is wider than the screen."""
     staff = sqlite_house.staff(Role.AUCTIONEER)

@@ -68,9 +68,10 @@ def test_an_order_names_each_lot_once() -> None:
 
 
 def test_a_lot_is_moved_before_another() -> None:
-    """A lot goes before another one, or to the end."""
+    """A lot goes before another one, or to the end; before itself it stays where it is."""
     assert ["3", "1", "2"] == moved(["1", "2", "3"], "3", "1")
     assert ["2", "3", "1"] == moved(["1", "2", "3"], "1", None)
+    assert ["1", "2", "3"] == moved(["1", "2", "3"], "2", "2")
 
 
 def test_numbers_follow_the_order() -> None:

@@ -105,7 +105,13 @@ def with_merged(*ranges: str) -> bytes:
     book = Workbook()
     sheet = book.active
     assert sheet is not None
-    for row in (["Spring sale"], ["Lot", "Title", "Category", "Notes"], [1, "Clock", "Clocks", "a"], [2, "Watch"], [3, "Bell"]):
+    for row in (
+        ["Spring sale"],
+        ["Lot", "Title", "Category", "Notes"],
+        [1, "Clock", "Clocks", "a"],
+        [2, "Watch"],
+        [3, "Bell"],
+    ):
         sheet.append(row)
     for one in ranges:
         sheet.merge_cells(one)

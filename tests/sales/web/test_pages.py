@@ -92,6 +92,7 @@ def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staf
     assert 303 == editor.send(rows, f"{path}/order", label="3", to="up").status_code
     assert 303 == editor.send(editor.page(path), f"{path}/order", label="3", to="up").status_code
     assert 303 == editor.send(editor.page(path), f"{path}/order", label="1", before="").status_code
+    assert 303 == editor.send(editor.page(path), f"{path}/order", label="1", before="1").status_code
     gid = path.rpartition("/")[2]
     assert ["3", "2", "1"] == [lot["label"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
     assert 303 == editor.send(editor.page(path), f"{path}/renumber").status_code
@@ -103,8 +104,11 @@ def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staf
     assert ("1000.000", 60) == (lots[1]["startingPrice"], lots[1]["auction"]["softClose"]["window"])
     assert 303 == editor.send(editor.page(path), f"{path}/pause").status_code
     assert "Let the sale go on" in editor.page(path).main
+    assert 303 == editor.send(editor.page(path), f"{path}/order", label="2", before="2").status_code
     assert 303 == editor.send(editor.page(path), f"{path}/resume").status_code
     assert "Pause the sale" in editor.page(path).main
+    running = editor.page(path).main
+    assert (True, False) == ("Move lot" in running, "Number all lots" in running)
     withdrawn = editor.send(editor.page(f"{path}/lots/2"), f"{path}/lots/2/withdraw", reason="Broken.")
     assert 303 == withdrawn.status_code
     assert "Withdrawn" in editor.page(path).main

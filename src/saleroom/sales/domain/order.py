@@ -42,7 +42,9 @@ def refuse_bad_order(known: Sequence[str], labels: Sequence[str]) -> None:
 
 
 def moved(known: Sequence[str], label: str, before: str | None) -> list[str]:
-    """Return `known` with one label moved before another; at the end for None."""
+    """Return `known` with one label moved before another; at the end for None. A lot that goes before itself stays."""
+    if label == before:
+        return list(known)
     rest = [each for each in known if each != label]
     place = len(rest) if before is None else rest.index(before)
     return [*rest[:place], label, *rest[place:]]

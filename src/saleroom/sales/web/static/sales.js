@@ -20,7 +20,10 @@ function send(row, name, value) {
 
 if (rows) {
   let held = null;
-  const clear = () => rows.querySelectorAll(".over").forEach((row) => row.classList.remove("over"));
+  const clear = () => rows.querySelectorAll(".over").forEach((row) => row.classList.remove("over", "under"));
+  // The last row of all has a place behind it too.
+  const behind = (event, row) => row.nextElementSibling === null && !document.querySelector(".pager [rel=next]")
+    && event.clientY > row.getBoundingClientRect().top + row.offsetHeight / 2;
   rows.addEventListener("dragstart", (event) => {
     held = event.target.closest("li");
     held.classList.add("dragged");
@@ -33,19 +36,44 @@ if (rows) {
     event.preventDefault();
     clear();
     row.classList.add("over");
+    row.classList.toggle("under", behind(event, row));
   });
   rows.addEventListener("drop", (event) => {
     const row = event.target.closest("li");
     event.preventDefault();
-    if (held !== null && row !== null && row !== held) send(held, "before", row.dataset.label);
+    if (held === null || row === null || row === held) return;
+    send(held, "before", behind(event, row) ? "" : row.dataset.label);
   });
   rows.addEventListener("dragend", () => { held?.classList.remove("dragged"); held = null; clear(); });
+  // Each key moves the row at once; the move is sent when no other key follows, or the grip loses the focus.
+  let waiting = null;
+  const settle = () => {
+    if (waiting === null) return;
+    const { row, timer, to } = waiting;
+    clearTimeout(timer);
+    waiting = null;
+    const next = row.nextElementSibling;
+    if (next !== null) send(row, "before", next.dataset.label);
+    else if (document.querySelector(".pager [rel=next]")) send(row, "to", to);  // the next lot is on another page
+    else send(row, "before", "");
+  };
   rows.addEventListener("keydown", (event) => {
     const to = { ArrowUp: "up", ArrowDown: "down" }[event.key];
     if (!event.altKey || to === undefined || !event.target.matches(".grip")) return;
     event.preventDefault();
-    send(event.target.closest("li"), "to", to);
+    const row = event.target.closest("li");
+    const other = to === "up" ? row.previousElementSibling : row.nextElementSibling;
+    if (other === null) {
+      if (waiting === null) send(row, "to", to);
+      return;
+    }
+    if (waiting !== null) clearTimeout(waiting.timer);
+    waiting = null;  // before the row moves, which takes its focus away
+    if (to === "up") other.before(row); else other.after(row);
+    event.target.focus();
+    waiting = { row, to, timer: setTimeout(settle, 600) };
   });
+  rows.addEventListener("focusout", settle);
   // The page comes back after a move: the same lot keeps the focus, so that it can go on by the keyboard.
   const back = sessionStorage.getItem(moved);
   sessionStorage.removeItem(moved);
