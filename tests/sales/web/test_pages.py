@@ -35,6 +35,7 @@ def test_a_catalogue_is_read_searched_and_entered_by_number(house: House, staff:
         assert "Écritoire" in page.main
     found = reader.page(f"/catalogues/{gid}?q=ecritoire")
     assert (True, False) == (f"/lots/{lots['2']}" in found.links, f"/lots/{lots['1']}" in found.links)
+    assert (True, False) == ("1 lot" in found.main, "2 lots" in found.main)
     assert "No lot matches" in reader.page(f"/catalogues/{gid}?q=nothing").main
     assert f"/lots/{lots['2']}" == reader.http.get(f"/catalogues/{gid}?number=002").headers["location"]
     assert "There is no lot with this number here." in reader.page(f"/catalogues/{gid}?number=<9>").main

@@ -128,7 +128,7 @@ def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
 
 
 def _merged(data: bytes, rows: list[list[Any]]) -> list[str]:
-    """Return the first ranges of merged cells below the headings, in columns that are read: all cells but one of each are empty."""
+    """Return the first ranges of merged cells below the headings, in columns that are read."""
     from openpyxl import load_workbook
     from openpyxl.utils.cell import range_boundaries
     from openpyxl.xml.constants import SHEET_MAIN_NS
@@ -141,12 +141,13 @@ def _merged(data: bytes, rows: list[list[Any]]) -> list[str]:
     book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     found: list[str] = []
     try:
-        with book.worksheets[0]._get_source() as source:  # noqa: SLF001  # a sheet that is read in pieces does not tell them
+        sheet: Any = book.worksheets[0]
+        with sheet._get_source() as source:  # noqa: SLF001  # a sheet that is read in pieces does not tell them
             for _, element in iterparse(source):
                 if element.tag == f"{{{SHEET_MAIN_NS}}}mergeCell" and len(found) <= CELLS_NAMED_MAX:
-                    left, top, right, bottom = range_boundaries(element.get("ref"))
+                    left, top, right, bottom = (int(side or 0) for side in range_boundaries(element.get("ref", "")))
                     if bottom > headings.row and top <= len(rows) and columns.intersection(range(left, right + 1)):
-                        found.append(element.get("ref"))
+                        found.append(element.get("ref", ""))
                 element.clear()
         return found
     finally:
