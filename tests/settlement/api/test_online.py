@@ -128,8 +128,8 @@ def test_a_callback_about_somebody_else_changes_nothing(paying: Paying, stripe: 
     assert 204 == paying.tell("checkout.session.completed", other).status_code
     assert 204 == paying.tell("checkout.session.completed", stripe.sessions[session], livemode=True).status_code
     assert 204 == paying.tell("invoice.paid", {"id": "in_1", "object": "invoice"}).status_code
-    for nothing in ({}, None):
-        thing = {"id": "acct_1", "object": "account", "metadata": nothing}
+    for names in (dict[str, str](), None):
+        thing = {"id": "acct_1", "object": "account", "metadata": names}
         assert 204 == paying.tell("account.updated", thing).status_code
     assert (0, []) == (paying.looked(), paying.money())
 

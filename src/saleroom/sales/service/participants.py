@@ -103,7 +103,9 @@ def register(tx: Transaction, token: str, gid: str) -> Known:
         return known_of(tx, was)
     _refuse_merged(tx, sale, account)
     one = _new(tx, sale, account, standing=standing, limit=limit)
-    return known_of(tx, _add(tx, sale, one if standing is Standing.PENDING else _with_paddle(tx, sale, one)))
+    if standing is not Standing.PENDING:
+        one = _with_paddle(tx, sale, one)
+    return known_of(tx, _add(tx, sale, one))
 
 
 def own(tx: Transaction, token: str | None, gid: str) -> Known | None:

@@ -125,7 +125,9 @@ def to_charge(left: Decimal, currency: str) -> Decimal:
 
 
 def _exponent(currency: str) -> int:
-    return 0 if currency in ZERO_DECIMAL else 3 if currency in THREE_DECIMAL else 2
+    if currency in ZERO_DECIMAL:
+        return 0
+    return 3 if currency in THREE_DECIMAL else 2
 
 
 OPEN_FOR = timedelta(hours=2)
@@ -150,7 +152,9 @@ def next_look(state: OnlineState, changed_at: datetime, now: datetime, *, under_
         return None
     age = now - changed_at
     if state is OnlineState.PAID and not under_way:
-        return now + min(max(age / 2, timedelta(days=1)), timedelta(days=14)) if age < WATCHED_FOR else None
+        if age >= WATCHED_FOR:
+            return None
+        return now + min(max(age / 2, timedelta(days=1)), timedelta(days=14))
     longest = timedelta(days=1) if state is OnlineState.PAID else timedelta(minutes=10)
     return now + min(max(age / 2, timedelta(minutes=1)), longest)
 

@@ -248,8 +248,10 @@ def _refuse_more(out: Paid, owed: Decimal) -> None:
 
 def owed_by_house(tx: Transaction, sale: Sale, account: Account) -> Decimal:
     """Return what the house has to pay out on an account, without what is on its way back to cards."""
-    on_its_way = online.under_way(tx, sale.id, account.party) if account.book is Book.BUYERS and account.party else ZERO
-    return -balance(tx, sale, account) - on_its_way
+    owed = -balance(tx, sale, account)
+    if account.book is not Book.BUYERS or account.party is None:
+        return owed
+    return owed - online.under_way(tx, sale.id, account.party)
 
 
 def _refuse_finer(field: str, paid: Sequence[Paid], places: int) -> None:

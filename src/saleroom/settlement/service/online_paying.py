@@ -7,6 +7,7 @@ house ask soon, so one that is doubled, out of order, old or about somebody else
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct
@@ -68,15 +69,9 @@ def ask(tx: Transaction, token: str, gid: str, currency: str) -> Asked:
     if amount is None:
         raise NotPayableOnline
     now = tx.now()
-    latest = next(iter(online.of_document(tx, invoice.id)), None)
-    known = (
-        latest
-        if latest is not None
-        and latest.state in (OnlineState.ASKED, OnlineState.OPEN)
-        and latest.amount == amount
-        and latest.expires_at - now > REUSED_FOR
-        else online.add(tx, invoice, viewer.id, amount, now + OPEN_FOR)
-    )
+    known = next(iter(online.of_document(tx, invoice.id)), None)
+    if known is None or not _can_be_shown_again(known, amount, now):
+        known = online.add(tx, invoice, viewer.id, amount, now + OPEN_FOR)
     return Asked(
         payment=known.gid,
         amount=known.amount,
@@ -85,6 +80,12 @@ def ask(tx: Transaction, token: str, gid: str, currency: str) -> Asked:
         path=f"/mine/documents/{gid}",
         expires_at=known.expires_at,
     )
+
+
+def _can_be_shown_again(one: OnlinePayment, amount: Decimal, now: datetime) -> bool:
+    """Return whether the page of a payment is open, asks for an amount, and stays open for a while."""
+    is_open = one.state in (OnlineState.ASKED, OnlineState.OPEN)
+    return is_open and one.amount == amount and one.expires_at - now > REUSED_FOR
 
 
 def own_document(tx: Transaction, user_id: int, gid: str) -> Issued:
@@ -299,7 +300,9 @@ class _Posting:
 def unknown(tx: Transaction, number: int, reason: str) -> None:
     """Note that the provider refuses to say anything of a payment. After some days a person looks at it."""
     one, now = online.get(tx, number, locked=True), tx.now()
-    state = OnlineState.UNCLEAR if now > one.changed_at + UNCLEAR_AFTER and one.entry_id is None else one.state
+    state = one.state
+    if one.entry_id is None and now > one.changed_at + UNCLEAR_AFTER:
+        state = OnlineState.UNCLEAR
     look_at = next_look(state, one.changed_at, now, under_way=False)
     online.change(tx, number, state=state.value, trouble=reason, look_at=look_at)
 

@@ -50,11 +50,12 @@ def change_own(tx: Transaction, user: User, code: str, account: BankAccount | No
 
 def _given(tx: Transaction, of: Consignor, account: BankAccount | None) -> tuple[str | None, str | None]:
     """Store an account and tell its consignor; return what is shown of the one before and of this one."""
-    before = payout_accounts.of_consignors(tx, [of.id]).get(of.id)
+    kept = payout_accounts.of_consignors(tx, [of.id]).get(of.id)
+    before = None if kept is None else kept.account.masked
     payout_accounts.give(tx, of.id, account)
     if of.user_id is not None:
         money_mails.tell_of_account(tx, of.user_id, of.code)
-    return None if before is None else before.account.masked, None if account is None else account.masked
+    return before, None if account is None else account.masked
 
 
 def _known(tx: Transaction, code: str) -> Consignor:

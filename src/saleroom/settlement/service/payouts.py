@@ -7,7 +7,7 @@ is in transit until the bank has booked it or it comes back.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -165,7 +165,7 @@ def _refuse_amounts(chosen: Sequence[Chosen], places: int) -> None:
 
 
 def _pay(
-    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, open_ones: Set[tuple[int, int]]
+    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, open_ones: set[tuple[int, int]]
 ) -> tuple[Transfer, dict[str, Any]]:
     """Post a payout, and return its transfer and its row; `open_ones` are the sales and consignors with one under way."""
     person = consignors.find(tx, one.consignor)
@@ -255,11 +255,10 @@ def mark(
         by_place = dict(enumerate(rows, 1))
         can = [place for place, one in by_place.items() if one.state in BEFORE[state]]
         chosen = sorted(set(places)) or can
-        unable = next((place for place in chosen if place not in can), None)
-        if unable is not None or not chosen:
-            raise PayoutDecided(
-                state=None if unable is None or unable not in by_place else by_place[unable].state.value
-            )
+        unable = [place for place in chosen if place not in can]
+        if unable or not chosen:
+            decided = [by_place[place].state.value for place in unable if place in by_place]
+            raise PayoutDecided(state=next(iter(decided), None))
         for place in chosen:
             follow(tx, staff, by_place[place], state, reason)
         return _encode(_view(found, payouts.of_files(tx, [found.id])[found.id]))

@@ -116,8 +116,10 @@ def _account_fault(row: Mapping[str, Any]) -> str | None:
 
 def _payout_fault(row: Mapping[str, Any]) -> str | None:
     ended, came_back = row["end_entry_id"] is not None, row["back_entry_id"] is not None
-    over = row["state"] not in UNDER_WAY
-    return None if ended == over and (ended or not came_back) else "a payout has the entries that its state says"
+    is_over = row["state"] not in UNDER_WAY
+    if ended != is_over or (came_back and not ended):
+        return "a payout has the entries that its state says"
+    return None
 
 
 def _online_fault(row: Mapping[str, Any]) -> str | None:

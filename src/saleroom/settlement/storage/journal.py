@@ -322,7 +322,9 @@ def _with_buyer(settled: Settled, who: Mapping[int, int]) -> Settled:
     """Return what an entry rests on with the person who its buyer is now."""
     result = settled.result
     buyer = None if result.buyer is None else who.get(result.buyer)
-    return settled if buyer is None else structs.replace(settled, result=structs.replace(result, buyer=buyer))
+    if buyer is None:
+        return settled
+    return structs.replace(settled, result=structs.replace(result, buyer=buyer))
 
 
 def _row(entry_id: int, one: Posting) -> dict[str, Any]:
