@@ -147,8 +147,8 @@ async def _serve(given: Given) -> None:
     postman = Postman(database, given.port, Post())
     key = partial(postman.secret.key, Purpose.WEBHOOKS)
     client, other = (HookClient(private=True, ca_file=str(given.authority)) for _ in range(2))
-    deliverer = Deliverer(database, client, key, postman.sign, ORIGIN)
-    pusher = Pusher(database, other, lambda: HouseKey(b"\x07" * 32), CONTACT, _number)
+    deliverer = Deliverer(database, client, key, postman.sign, ORIGIN, {})
+    pusher = Pusher(database, other, lambda: HouseKey(b"\x07" * 32), CONTACT, _number, {}, postman.sign)
     tasks = [
         *duties(database, Poster(database, GATHER, (MAIL, PUSH)), postman.sender).values(),
         *webhook_duties(database, deliverer).values(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from saleroom.http.secret import HouseSecret, Purpose
@@ -12,6 +13,7 @@ from saleroom.notices.service.hooking import Hooker
 from saleroom.notices.service.webhooks import WithSecret
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
+from saleroom.outbox.kinds import MailKind
 from saleroom.outbox.message import WEBHOOK, Word
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, person
@@ -24,7 +26,7 @@ ALL = ("*",)
 class Hooks:
     """What posts for webhooks and delivers to them, in one process."""
 
-    def __init__(self, database: Database, receiver: Receiver) -> None:
+    def __init__(self, database: Database, receiver: Receiver, kinds: Sequence[MailKind] = ()) -> None:
         database.switch_on(store.SENT_BY[WEBHOOK])
         secret = HouseSecret()
         secret.learn("11" * 32)
@@ -33,7 +35,8 @@ class Hooks:
         self.key = partial(secret.key, Purpose.WEBHOOKS)
         self.hooker = Hooker(database)
         self.client = HookClient(private=True)
-        self.deliverer = Deliverer(database, self.client, self.key, partial(secret.sign, Purpose.MAILS), ORIGIN)
+        sign, known = partial(secret.sign, Purpose.MAILS), {kind.name: kind for kind in kinds}
+        self.deliverer = Deliverer(database, self.client, self.key, sign, ORIGIN, known)
 
     async def made(self, owner: Person, *kinds: str, scope: Scope = Scope.OWN, path: str = "/hook") -> WithSecret:
         """A webhook of somebody."""

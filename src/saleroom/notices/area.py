@@ -106,11 +106,11 @@ def _open(settings: NoticeSettings, platform: Platform) -> AreaParts:
         if channels:
             tasks |= duties(database, poster, sender)
         if push is not None and contact is not None:
-            tasks["pushes"] = push_duty(database, _pusher(settings, database, push, contact))
+            tasks["pushes"] = push_duty(database, _pusher(settings, platform, push, contact, sign))
         if settings.webhooks != "off":
             agent = f"saleroom/{__version__}"
             client = HookClient(private=settings.webhooks == "anywhere", ca_file=settings.webhooks_ca_file, agent=agent)
-            deliverer = Deliverer(database, client, services.webhook_key, sign, platform.origin)
+            deliverer = Deliverer(database, client, services.webhook_key, sign, platform.origin, platform.mails)
             tasks |= webhook_duties(database, deliverer)
         return tasks
 
@@ -132,10 +132,10 @@ def sends(database: Database, lease: str, round_: Callable[[], Awaitable[float]]
     return duty
 
 
-def _pusher(settings: NoticeSettings, database: Database, push: PushService, contact: str) -> Pusher:
-    client = HookClient(private=push.private)
-    write = Pushes(Languages(settings.currency), house=settings.house_name, zone=settings.time_zone).write
-    return Pusher(database, client, push.key, contact, write)
+def _pusher(settings: NoticeSettings, platform: Platform, push: PushService, contact: str, sign: Sign) -> Pusher:
+    client, brief = HookClient(private=push.private), mails(settings, platform, sign).brief
+    write = Pushes(Languages(settings.currency), zone=settings.time_zone, brief=brief).write
+    return Pusher(platform.database, client, push.key, contact, write, platform.mails, sign)
 
 
 def push_duty(database: Database, pusher: Pusher) -> Task:

@@ -1,4 +1,4 @@
-"""Mails of their own, as an area declares them: those about an account, such as a link to verify an address."""
+"""Mails of their own, as an area declares them, such as a link to verify an address; and words about money by every channel."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class MailKind:
     names `language`, `house`, `origin` (the address of the house), those that `context` returns, and `when_here`, which says an
     instant on the wire by the clock of the house. `context` reads the
     present state when the mail is made; None means that it is no longer of use.
+
+    Browsers and webhooks get a kind among which people choose as well: `path` of the context is the page that it leads to, and
+    `data` is the JSON for webhooks.
     """
 
     name: str

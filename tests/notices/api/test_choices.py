@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saleroom.accounts.storage import accounts, mail_addresses
-from saleroom.notices.domain.kinds import KINDS, OF_LOTS
+from saleroom.notices.domain.kinds import KINDS
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User
 
@@ -39,7 +39,7 @@ def test_choices_are_shown_and_changed(house: House) -> None:
         "verifiedAt": None,
         "language": None,
         "mail": UNCHOSEN,
-        "push": dict.fromkeys(OF_LOTS, True),
+        "push": dict.fromkeys(KINDS, True),
         "quietHours": None,
     }
     assert everything == user.json("GET", "/me/notices")

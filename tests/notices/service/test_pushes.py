@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,15 +19,18 @@ from saleroom.notices.service import choosing, subscribing
 from saleroom.notices.service.choosing import Change
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
+from saleroom.notices.web.mails import Mails
 from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
+from saleroom.outbox.kinds import MailKind
 from saleroom.outbox.message import PUSH, State, Word
 from saleroom.outbox.web_push import HouseKey
 from saleroom.site.language import Languages
 from saleroom.storage.database import Database
 from tests.bidding.service.people import Person, bid, person, sells
 from tests.fixtures_database import T0, FakeClock
+from tests.notices.equipment import ORIGIN
 from tests.notices.push_service import PushService, push_service
 from tests.outbox.mail_server import certificate
 
@@ -54,14 +58,26 @@ def service(authority: tuple[Path, Path]) -> Iterator[PushService]:
 class Courier:
     """The poster and the pusher of one process, and users with browsers."""
 
-    def __init__(self, database: Database, service: PushService, authority: Path, *, private: bool = True) -> None:
+    def __init__(
+        self,
+        database: Database,
+        service: PushService,
+        authority: Path,
+        *,
+        private: bool = True,
+        kinds: Sequence[MailKind] = (),
+    ) -> None:
         self.database = database
         database.switch_on(store.SENT_BY[PUSH])
         self.service = service
         client = HookClient(private=private, ca_file=str(authority))
-        write = Pushes(Languages("EUR"), house="House", zone="Europe/Berlin").write
+        known = {kind.name: kind for kind in kinds}
+        folders = sorted({kind.folder for kind in kinds})
+        terms: dict[str, Any] = {"house": "House", "origin": ORIGIN, "sender": "a@b", "signature": None}
+        mails = Mails(folders, Languages("EUR"), str, zone="Europe/Berlin", **terms)
+        write = Pushes(Languages("EUR"), zone="Europe/Berlin", brief=mails.brief).write
         self.poster = Poster(database, timedelta(seconds=60), (PUSH,))
-        self.pusher = Pusher(database, client, lambda: KEY, CONTACT, write)
+        self.pusher = Pusher(database, client, lambda: KEY, CONTACT, write, known, str)
 
     async def rounds(self, count: int = 2) -> None:
         """Post what is due, and send it: what goes to several browsers needs two rounds."""

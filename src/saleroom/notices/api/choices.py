@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import time
 from typing import Any
 
@@ -16,7 +15,8 @@ from saleroom.http.forms import Field, Form, checked, read_fields
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
-from saleroom.notices.domain.choices import QuietHours, kinds_by, parse_time, parse_zone
+from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.kinds import KINDS
 from saleroom.notices.service import choosing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
@@ -54,19 +54,14 @@ _QUIET = (
 )
 
 
-def _bools(channel: str) -> Callable[[bytes], dict[str, bool] | Fault]:
-    """Return the parser of whether kinds of words are wanted by a channel."""
-    kinds = kinds_by(channel)
-    wrong = Fault("not_an_object", f"must be an object with true or false for some of: {', '.join(kinds)}")
-
-    def parse(raw: bytes) -> dict[str, bool] | Fault:
-        try:
-            found = msgspec.json.decode(raw, type=dict[str, bool])
-        except (msgspec.ValidationError, ValueError):
-            return wrong
-        return found if found.keys() <= kinds.keys() else wrong
-
-    return parse
+def _bools(raw: bytes) -> dict[str, bool] | Fault:
+    """Return whether kinds of words are wanted, or the fault."""
+    wrong = Fault("not_an_object", f"must be an object with true or false for some of: {', '.join(KINDS)}")
+    try:
+        found = msgspec.json.decode(raw, type=dict[str, bool])
+    except (msgspec.ValidationError, ValueError):
+        return wrong
+    return found if found.keys() <= KINDS.keys() else wrong
 
 
 def _quiet(raw: bytes) -> QuietHours | Fault | list[Fault]:
@@ -95,10 +90,10 @@ _CHANGE = Form(
             Field(
                 name=channel,
                 to=channel,
-                parse=_bools(channel),
+                parse=_bools,
                 schema={
                     "type": "object",
-                    "properties": {name: {"type": "boolean"} for name in kinds_by(channel)},
+                    "properties": {name: {"type": "boolean"} for name in KINDS},
                     "additionalProperties": False,
                 },
                 about=about,

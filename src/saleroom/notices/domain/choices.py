@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
-from saleroom.notices.domain.kinds import KINDS, OF_LOTS, Kind
+from saleroom.notices.domain.kinds import KINDS, OF_LOTS
 
 MAIL = "mail"
 CHANNELS = (MAIL, "push")
@@ -40,11 +40,6 @@ class QuietHours(Struct, frozen=True):
         return datetime.combine(day, self.ends, local.tzinfo).astimezone(UTC) - now
 
 
-def kinds_by(channel: str) -> Mapping[str, Kind]:
-    """Return the kinds of words that go by a channel."""
-    return KINDS if channel == MAIL else OF_LOTS
-
-
 class Choices(Struct, frozen=True):
     """What a user chose, by (channel, kind). They get what they did not choose, by mail only if the kind is `mailed`.
 
@@ -60,15 +55,14 @@ class Choices(Struct, frozen=True):
         for_all = self.wanted.get((channel, ALL), usual) if KINDS[kind].about_lot else usual
         return self.wanted.get((channel, kind), for_all)
 
-    @property
-    def about_money(self) -> dict[str, bool]:
-        """What was chosen of mails about money, by kind."""
-        own = {kind: wants for (channel, kind), wants in self.wanted.items() if channel == MAIL}
+    def about_money(self, channel: str) -> dict[str, bool]:
+        """Return what was chosen of words about money by a channel, by kind."""
+        own = {kind: wants for (by, kind), wants in self.wanted.items() if by == channel}
         return {kind: wants for kind, wants in own.items() if kind in KINDS and kind not in OF_LOTS}
 
     def by(self, channel: str) -> dict[str, bool]:
         """Return for each kind whether the user wants it by this channel."""
-        return {kind: self.wants(channel, kind) for kind in kinds_by(channel)}
+        return {kind: self.wants(channel, kind) for kind in KINDS}
 
 
 def parse_time(text: str) -> time | Fault:

@@ -70,8 +70,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
 
     It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. Who has chosen nothing gets no mail of a kind
-    that is not `mailed`: it would come too late. A kind that is not `about_lot` is about money: it is a mail of its own
-    (`outbox/kinds.py`), and goes by mail alone.
+    that is not `mailed`: it would come too late. A kind that is not `about_lot` is about money: it is a letter of its own, and
+    `outbox/kinds.py` has what it says.
     """
 
     name: str
@@ -110,4 +110,4 @@ KINDS: Mapping[str, Kind] = {
 }
 """Every kind of word that people choose among, in the order in which they do."""
 OF_LOTS: Mapping[str, Kind] = {name: kind for name, kind in KINDS.items() if kind.about_lot}
-"""Those about lots, which go by every channel."""
+"""Those about lots."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.kernel.addresses import PRIVATE, is_private_name
 from saleroom.kernel.errors import Fault
-from saleroom.notices.domain.kinds import OF_LOTS
+from saleroom.notices.domain.kinds import KINDS
 
 WEBHOOKS_MAX = 10
 """Of one user."""
@@ -37,7 +37,7 @@ NOTICE = "notice."
 TEST = "webhook.test"
 FANNED = "all"
 """Stands in the keys of words that came to all webhooks of their owner."""
-NOTICES = tuple(f"{NOTICE}{kind}" for kind in OF_LOTS)
+NOTICES = tuple(f"{NOTICE}{kind}" for kind in KINDS)
 PUBLIC = tuple(kind.TYPE for kind in EVENTS.values() if kind.PUBLIC)
 CHOICES = (*NOTICES, *PUBLIC)
 """All kinds that a webhook may be for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from random import SystemRandom
@@ -19,7 +19,7 @@ from saleroom.notices.service.webhooks_off import DELETED, switch_off
 from saleroom.notices.storage import webhooks
 from saleroom.outbox import store
 from saleroom.outbox.hooks import GONE, HookClient, Posted
-from saleroom.outbox.kinds import Sign
+from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import WEBHOOK, Message, State, Word, number_of, pause
 from saleroom.storage.database import Database, Transaction
 
@@ -62,21 +62,31 @@ class Deliverer:
     """Posts to webhooks; `round` is that of a Duty. Close its `posts` at the end."""
 
     def __init__(
-        self, database: Database, client: HookClient, key: Callable[[], bytes], sign: Sign, origin: str
+        self,
+        database: Database,
+        client: HookClient,
+        key: Callable[[], bytes],
+        sign: Sign,
+        origin: str,
+        kinds: Mapping[str, MailKind],
     ) -> None:
-        """`key` returns what the secrets of webhooks follow from; `origin` is the address of the house."""
+        """`key` returns what the secrets of webhooks follow from; `origin` is the address of the house.
+
+        `kinds` are those of words that are not about lots.
+        """
         self._database = database
         self._client = client
         self._key = key
         self._sign = sign
         self._origin = origin
+        self._kinds = kinds
         self.posts = UnderWay(database, WEBHOOK, client)
 
     async def round(self) -> float:
         """Begin the posts that are due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
         if (wait := await self.posts.wait(POLL_SECONDS)) > 0:
             return wait
-        found = await self._database.read(next_queues, self._sign, self._origin, self.posts.addresses)
+        found = await self._database.read(next_queues, self._sign, self._origin, self.posts.addresses, self._kinds)
         if found.dropped or found.fanned:
             await self._database.write(set_aside, found)
         for queue in found.queues:
@@ -121,10 +131,12 @@ def is_needed(tx: Transaction) -> bool:
     return store.waiting_at(tx, WEBHOOK) is not None
 
 
-def next_queues(tx: Transaction, sign: Sign, origin: str, running: Collection[str]) -> Found:
+def next_queues(
+    tx: Transaction, sign: Sign, origin: str, running: Collection[str], kinds: Mapping[str, MailKind]
+) -> Found:
     """Return what is due, but not for the webhooks that are posted to already."""
     first = [words[0] for words in store.due(tx, WEBHOOK, 2 * AT_ONCE) if words[0].address not in running]
-    fanned = tuple((word, tuple(_fan(tx, word))) for word in first if word.address is None)
+    fanned = tuple((word, tuple(_fan(tx, word, kinds, sign, origin))) for word in first if word.address is None)
     heads = [word for word in first if word.address is not None]
     hooks = webhooks.get_many(tx, {int(word.address or 0) for word in heads})
     queues: list[Queue] = []
@@ -141,10 +153,13 @@ def next_queues(tx: Transaction, sign: Sign, origin: str, running: Collection[st
     return Found(tuple(queues), tuple(dropped), fanned)
 
 
-def _fan(tx: Transaction, word: Word) -> list[Message]:
-    """Return the messages to each webhook of a word's receiver that wants it."""
+def _fan(tx: Transaction, word: Word, kinds: Mapping[str, MailKind], sign: Sign, origin: str) -> list[Message]:
+    """Return the messages to each webhook of a word's receiver that wants it. All tries of one say the same."""
     kind = f"{NOTICE}{word.kind}"
     hooks = [] if word.receiver is None else webhooks.of_user(tx, word.receiver)
+    data = _data(tx, word, kinds, sign, origin) if hooks else None
+    if data is None:
+        return []
     return [
         Message(
             kind=kind,
@@ -152,13 +167,24 @@ def _fan(tx: Transaction, word: Word) -> list[Message]:
             receiver=word.receiver,
             address=str(hook.id),
             about=word.about,
-            facts={"at": instant(word.posted_at), "data": word.facts},
+            facts={"at": instant(word.posted_at), "data": data},
             channel=WEBHOOK,
             lasts=LASTS,
         )
         for hook in hooks
         if hook.wants(kind)
     ]
+
+
+def _data(
+    tx: Transaction, word: Word, kinds: Mapping[str, MailKind], sign: Sign, origin: str
+) -> Mapping[str, Any] | None:
+    """Return what a word says to webhooks; None if it is no longer so."""
+    kind = kinds.get(word.kind)
+    if kind is None:
+        return word.facts
+    context = kind.context(tx, word, sign)
+    return None if context is None else {**context["data"], "url": f"{origin}{context['path']}"}
 
 
 def _letters(tx: Transaction, words: Sequence[Word], sign: Sign, origin: str) -> tuple[list[Letter], list[Word]]:

@@ -73,19 +73,27 @@ def _sorted(tx: Transaction, words: Sequence[Word], kinds: Mapping[str, MailKind
         return Sorted(dropped=_all(words, NO_ADDRESS))
     language = (given.language if given is not None and verified else None) or first.language
     if first.alone:
-        return _alone(tx, first, kinds, sign, address, language)
+        return alone(tx, first, MAIL, kinds, sign, address=address, language=language)
     return _shared(tx, words, address, language)
 
 
-def _alone(
-    tx: Transaction, word: Word, kinds: Mapping[str, MailKind], sign: Sign, address: str, language: str | None
+def alone(
+    tx: Transaction,
+    word: Word,
+    channel: str,
+    kinds: Mapping[str, MailKind],
+    sign: Sign,
+    *,
+    address: str,
+    language: str | None,
 ) -> Sorted:
+    """Return what becomes of a word that is a letter of its own, to `address`."""
     if word.kind in KINDS and word.receiver is not None:
         chosen = choices.of_user(tx, word.receiver)
         quiet = timedelta() if chosen.quiet is None else chosen.quiet.left(tx.now())
         if quiet:
             return Sorted(put_off=(word,), quiet=quiet)
-        if not chosen.wants(MAIL, word.kind):
+        if not chosen.wants(channel, word.kind):
             return Sorted(dropped=_all([word], NOT_WANTED))
     kind = kinds.get(word.kind)
     context = None if kind is None else kind.context(tx, word, sign)

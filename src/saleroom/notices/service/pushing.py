@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from random import SystemRandom
@@ -12,12 +12,13 @@ from msgspec import Struct
 
 from saleroom.notices.domain.pushes import URGENT, Subscribed, kept, topic
 from saleroom.notices.service import subscribing
-from saleroom.notices.service.letters import Letter, Sorted, sift
+from saleroom.notices.service.letters import Letter, Sorted, alone, sift
 from saleroom.notices.service.sending import UNREADABLE, set_aside
 from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.storage import pushes
 from saleroom.outbox import store, web_push
 from saleroom.outbox.hooks import HookClient, Posted
+from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import PUSH, Message, State, Word, pause
 from saleroom.outbox.web_push import HouseKey
 from saleroom.storage.database import Database, Transaction
@@ -56,21 +57,33 @@ class Pusher:
     """Sends the words of the channel push; `round` is that of a Duty. Close its `posts` at the end."""
 
     def __init__(
-        self, database: Database, client: HookClient, key: Callable[[], HouseKey], contact: str, write: Write
+        self,
+        database: Database,
+        client: HookClient,
+        key: Callable[[], HouseKey],
+        contact: str,
+        write: Write,
+        kinds: Mapping[str, MailKind],
+        sign: Sign,
     ) -> None:
-        """`key` is the house's, `contact` the address of whom push services may write to; `write` says what a letter says."""
+        """`key` is the house's, `contact` the address of whom push services may write to; `write` says what a letter says.
+
+        `kinds` are those of words that are letters of their own.
+        """
         self._database = database
         self._client = client
         self._key = key
         self._contact = contact
         self._write = write
+        self._kinds = kinds
+        self._sign = sign
         self.posts = UnderWay(database, PUSH, client)
 
     async def round(self) -> float:
         """Begin to send what is due, and return in how many seconds to look again. Raises DatabaseUnavailable."""
         if (wait := await self.posts.wait(POLL_SECONDS)) > 0:
             return wait
-        found = await self._database.read(next_pushes, self.posts.addresses)
+        found = await self._database.read(next_pushes, self.posts.addresses, self._kinds, self._sign)
         if found.fanned or found.sorted:
             await self._database.write(settle_others, found)
         for push in found.pushes:
@@ -104,7 +117,7 @@ class Pusher:
         return await self._client.post(to.endpoint, headers, body)
 
 
-def next_pushes(tx: Transaction, running: Collection[str]) -> Found:
+def next_pushes(tx: Transaction, running: Collection[str], kinds: Mapping[str, MailKind], sign: Sign) -> Found:
     """Return what is due, but not for the browsers that a message is under way to."""
     due = [words for words in store.due(tx, PUSH, 2 * AT_ONCE) if words[0].address not in running]
     fanned = tuple((word, tuple(_browsers(tx, word))) for words in due if words[0].address is None for word in words)
@@ -118,7 +131,10 @@ def next_pushes(tx: Transaction, running: Collection[str]) -> Found:
             others.append(Sorted(dropped=tuple((word, subscribing.ENDED) for word in words)))
             continue
         language = to.subscription.language
-        one = sift(tx, words, PUSH, number=words[0].letter, address=str(to.id), language=language)
+        if words[0].alone:
+            one = alone(tx, words[0], PUSH, kinds, sign, address=str(to.id), language=language)
+        else:
+            one = sift(tx, words, PUSH, number=words[0].letter, address=str(to.id), language=language)
         others.append(one)
         if one.letter is not None:
             found.append(_push(tx, to, one.letter))
@@ -130,13 +146,13 @@ def _browsers(tx: Transaction, word: Word) -> Sequence[Subscribed]:
 
 
 def _push(tx: Transaction, to: Subscribed, letter: Letter) -> Push:
-    last = letter.items[-1]
+    kind = letter.items[-1].kind if letter.items else letter.words[-1].kind
     expires = max(word.expires_at for word in letter.words)
-    urgent, ends = last.kind in URGENT, [item.lot.ends_at for item in letter.items if item.lot.ends_at is not None]
-    alone = len({item.lot.gid for item in letter.items}) == 1
-    # What is said of one lot takes the place of what was said of it before; news of several lots take no place.
-    about = f"{to.id} {last.lot.gid}" if alone else f"{to.id} letter {letter.number}"
-    return Push(to, letter, kept(last.kind, ends, expires, tx.now()), topic(about), urgent)
+    ends = [item.lot.ends_at for item in letter.items if item.lot.ends_at is not None]
+    lots = {item.lot.gid for item in letter.items}
+    # What is said of one lot takes the place of what was said of it before; other news take no place.
+    about = f"{to.id} {lots.pop()}" if len(lots) == 1 else f"{to.id} letter {letter.number}"
+    return Push(to, letter, kept(kind, ends, expires, tx.now()), topic(about), kind in URGENT)
 
 
 def settle_others(tx: Transaction, found: Found) -> None:
@@ -158,7 +174,7 @@ def _copy(word: Word, to: Subscribed) -> Message:
         about=word.about,
         facts=word.facts,
         channel=PUSH,
-        alone=False,
+        alone=word.alone,
         lasts=word.expires_at - word.posted_at,
     )
 

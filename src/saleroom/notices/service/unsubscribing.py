@@ -6,7 +6,7 @@ import hmac
 import re
 
 from saleroom.accounts.storage import accounts, erasures
-from saleroom.notices.domain.choices import ALL, CHANNELS, MAIL
+from saleroom.notices.domain.choices import ALL, CHANNELS
 from saleroom.notices.storage import choices
 from saleroom.outbox.kinds import Sign
 from saleroom.storage.database import Transaction
@@ -29,12 +29,12 @@ def read_token(sign: Sign, token: str) -> tuple[int, str] | None:
 
 
 def stop(tx: Transaction, user_id: int, channel: str) -> None:
-    """Send a user nothing more about lots by a channel; what they chose of mails about money stays.
+    """Send a user nothing more about lots by a channel; what they chose of words about money stays.
 
     A repeat changes nothing; somebody who was erased gets nothing anyway.
     """
     if erasures.is_erased(tx, user_id):
         return
     accounts.lock_user(tx, user_id)
-    kept = choices.of_user(tx, user_id).about_money if channel == MAIL else {}
+    kept = choices.of_user(tx, user_id).about_money(channel)
     choices.choose(tx, user_id, channel, {ALL: False, **kept})

@@ -14,8 +14,9 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
-from saleroom.notices.domain.choices import QuietHours, kinds_by, parse_time, parse_zone
+from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.errors import UnknownSubscription
+from saleroom.notices.domain.kinds import KINDS
 from saleroom.notices.domain.pushes import Subscribed
 from saleroom.notices.service import choosing, subscribing, unsubscribing
 from saleroom.notices.service.choosing import Change, Chosen
@@ -52,8 +53,8 @@ class ChoicePages:
             return await self._page(request, sent=sent, refused=Invalid(faults))
         language = sent.get("language")
         change = Change(
-            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in kinds_by(MAIL)},
-            push={kind: sent.get(f"push_{kind}") == "on" for kind in kinds_by(PUSH) if "push" in sent},
+            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS},
+            push={kind: sent.get(f"push_{kind}") == "on" for kind in KINDS if "push" in sent},
             quiet=(quiet,),
             language=language if language in self._services.languages else None,
         )

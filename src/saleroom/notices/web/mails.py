@@ -15,7 +15,7 @@ from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Letter
 from saleroom.notices.service.unsubscribing import stop_token
-from saleroom.notices.web.plain_text import plain_text
+from saleroom.notices.web.plain_text import brief, plain_text
 from saleroom.notices.web.saying import FIRST_STRONG, POP, instant_said, is_named, path_of, sentences_of, subject_of
 from saleroom.notices.web.words import TAKEN_DOWN
 from saleroom.outbox.kinds import Sign
@@ -55,12 +55,7 @@ class Mails:
     def write(self, letter: Letter) -> EmailMessage:
         """Return the mail of a letter. It has the same `Message-ID` on each try."""
         language = self._languages.negotiate(letter.language or SOURCE, letter.language)
-        names: dict[str, Any] = {
-            "house": self._house,
-            "origin": self._origin,
-            "signature": self._signature,
-            "when_here": partial(instant_said, language=language, zone=letter.zone or self._zone),
-        }
+        names = self._names(letter, language)
         more: dict[str, str] = {}
         if letter.template is not None:
             html = self._renderer.fragment(language, letter.template, names | dict(letter.context))
@@ -71,6 +66,22 @@ class Mails:
             html = self._renderer.fragment(language, "mail/notices.html", names | places | self._lots(letter, language))
         mail_id = self._sign(f"letter {letter.number} {letter.address}")
         return self._message(letter, language, html, mail_id, more)
+
+    def brief(self, letter: Letter) -> tuple[str, str]:
+        """Return the subject of a letter of its own, and what it says before its first link, for a message to a browser."""
+        language = self._languages.negotiate(letter.language or SOURCE, letter.language)
+        names = self._names(letter, language) | dict(letter.context)
+        subject, said = brief(self._renderer.fragment(language, letter.template or "", names))
+        return _header(subject), printable(said)
+
+    def _names(self, letter: Letter, language: Language) -> dict[str, Any]:
+        """Return the names that all templates have."""
+        return {
+            "house": self._house,
+            "origin": self._origin,
+            "signature": self._signature,
+            "when_here": partial(instant_said, language=language, zone=letter.zone or self._zone),
+        }
 
     def _message(
         self, letter: Letter, language: Language, html: str, mail_id: str, more: Mapping[str, str]

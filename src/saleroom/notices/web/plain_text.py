@@ -19,6 +19,14 @@ def plain_text(html: str) -> tuple[str, str]:
     return parser.title, parser.text
 
 
+def brief(html: str) -> tuple[str, str]:
+    """Return the title, and what the HTML of a mail says in the paragraphs before its first link, as one line."""
+    parser = _Text()
+    parser.feed(html)
+    parser.close()
+    return parser.title, parser.before_links
+
+
 class _Text(HTMLParser):
     """Gathers the text of a document of the house's own templates."""
 
@@ -29,6 +37,8 @@ class _Text(HTMLParser):
         self._link: str | None = None
         self._in_title = False
         self._keeps_lines = False
+        self._first_link: int | None = None
+        """The number of the block with the first link."""
 
     @property
     def title(self) -> str:
@@ -46,6 +56,10 @@ class _Text(HTMLParser):
         ]
         return "\n\n".join(lines) + "\n"
 
+    @property
+    def before_links(self) -> str:
+        return _BLANKS.sub(" ", " ".join(self._blocks[: self._first_link])).strip()
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a block, or note where a link leads."""
         given = dict(attrs)
@@ -59,6 +73,8 @@ class _Text(HTMLParser):
         self._in_title = tag == "title"
         if tag == "a":
             self._link = given.get("href")
+            if self._first_link is None:
+                self._first_link = len(self._blocks) - 1
 
     def handle_endtag(self, tag: str) -> None:
         """End the block, or say where the link leads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,14 +23,21 @@ LOTS = "/mine"
 class Pushes:
     """Writes the messages of one house."""
 
-    def __init__(self, languages: Languages, *, house: str, zone: str) -> None:
+    def __init__(self, languages: Languages, *, zone: str, brief: Callable[[Letter], tuple[str, str]]) -> None:
+        """`brief` returns the title and the text of a letter of its own."""
         self._languages = languages
-        self._house = house
         self._zone = zone
+        self._brief = brief
 
     def write(self, letter: Letter) -> bytes:
         """Return a message as JSON: the words, where a click leads, and which earlier message it takes the place of."""
         language = self._languages.negotiate(letter.language or SOURCE, letter.language)
+        if letter.template is not None:
+            title, body = self._brief(letter)
+            return _message(letter, language, title, body, str(letter.context["path"]), f"letter {letter.number}")
+        return self._of_lots(letter, language)
+
+    def _of_lots(self, letter: Letter, language: Language) -> bytes:
         lots = {item.lot.gid: item for item in letter.items}
         last = letter.items[-1]
         title = subject_of(letter, len(lots), language)
@@ -40,22 +48,28 @@ class Pushes:
             body = " ".join(
                 said for item in letter.items for said in sentences_of(item, language, self._zone_of(letter))
             )
-        message: dict[str, Any] = {
-            "title": _cut(title, TITLE_MAX),
-            "body": _cut(body, BODY_MAX),
-            "lang": language.tag,
-            "dir": "rtl" if language.right_to_left else "ltr",
-            "url": path_of(last) if len(lots) == 1 else LOTS,
-            "tag": last.lot.gid if len(lots) == 1 else f"letter {letter.number}",
-            "at": int(letter.written_at.timestamp() * 1000),
-        }
-        written = msgspec.json.encode(message)
-        if len(written) > PAYLOAD_BYTES_MAX:
-            written = msgspec.json.encode(message | {"body": ""})
-        return written
+        if len(lots) == 1:
+            return _message(letter, language, title, body, path_of(last), last.lot.gid)
+        return _message(letter, language, title, body, LOTS, f"letter {letter.number}")
 
     def _zone_of(self, letter: Letter) -> str:
         return letter.zone or self._zone
+
+
+def _message(letter: Letter, language: Language, title: str, body: str, url: str, tag: str) -> bytes:
+    message: dict[str, Any] = {
+        "title": _cut(title, TITLE_MAX),
+        "body": _cut(body, BODY_MAX),
+        "lang": language.tag,
+        "dir": "rtl" if language.right_to_left else "ltr",
+        "url": url,
+        "tag": tag,
+        "at": int(letter.written_at.timestamp() * 1000),
+    }
+    written = msgspec.json.encode(message)
+    if len(written) > PAYLOAD_BYTES_MAX:
+        written = msgspec.json.encode(message | {"body": ""})
+    return written
 
 
 def _name(name: str, shown: bool, language: Language) -> str:

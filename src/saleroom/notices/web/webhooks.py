@@ -17,7 +17,7 @@ from saleroom.notices.service import webhooks
 from saleroom.notices.service.webhooks import Change, Deliveries
 from saleroom.notices.service.webhooks_off import host_of
 from saleroom.notices.services import NoticeServices
-from saleroom.notices.web.words import EVENTS, OFF_WORDS, PHRASES, STATES
+from saleroom.notices.web.words import EVENTS, OFF_WORDS, STATES, TITLES
 from saleroom.outbox.message import Word
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
@@ -104,7 +104,7 @@ class WebhookPages:
         context: dict[str, Any] = {
             "hooks": [_row(one) for one in found],
             "running": self._services.webhooks != "off",
-            "notices": [(f"{NOTICE}{kind}", language.gettext(phrase.title)) for kind, phrase in PHRASES.items()],
+            "notices": [(f"{NOTICE}{kind}", language.gettext(title)) for kind, title in TITLES.items()],
             "events": [(kind, _sentence(language.gettext(EVENTS[kind]))) for kind in PUBLIC],
             "ticked": [name for name in kept if kept[name] == "on"],
             "url": kept.get("url", ""),
@@ -119,8 +119,7 @@ class WebhookPages:
     def _kind_words(self, request: Request, kind: str) -> str:
         title = EVENTS.get(kind)
         if title is None:
-            phrase = PHRASES.get(kind.removeprefix(NOTICE))
-            title = kind if phrase is None else phrase.title
+            title = TITLES.get(kind.removeprefix(NOTICE), kind)
         return self._site.language(request).gettext(title)
 
     def _word(self, request: Request, word: Word) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Mails about money: each is posted by the transaction that causes it, and says how things stand when it is made."""
+"""Words about money: each is posted by the transaction that causes it, and says how things stand when it is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.kernel.money import ZERO, parse_money
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind, Sign
-from saleroom.outbox.message import MAIL, Message, Word
+from saleroom.outbox.message import CHANNELS, MAIL, Message, Word
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents import Kind
@@ -55,13 +55,27 @@ def tell_of_payout(tx: Transaction, one: Payout) -> None:
 
 def tell_of_account(tx: Transaction, user_id: int, consignor: str) -> None:
     """Post the word that the bank account of a consignor was changed: somebody else may have done it. It has no number."""
-    post(tx, ACCOUNT_CHANGED, tx.now().isoformat(), user_id, {"consignor": consignor})
+    post(tx, ACCOUNT_CHANGED, tx.now().isoformat(), user_id, {"consignor": consignor}, channels=(MAIL,))
 
 
-def post(tx: Transaction, kind: str, cause: str, user_id: int, facts: Mapping[str, Any]) -> None:
-    """Post a word about money to a user, once for each cause; nothing where no mails go out."""
-    if tx.is_on(store.SENT_BY[MAIL]):
-        store.post(tx, Message(kind=kind, key=f"{kind}:{cause}:{user_id}", receiver=user_id, facts=facts))
+def post(
+    tx: Transaction,
+    kind: str,
+    cause: str,
+    user_id: int,
+    facts: Mapping[str, Any],
+    channels: Collection[str] = CHANNELS,
+) -> None:
+    """Post a word about money to a user, once for each cause, by those channels by which the house sends words."""
+    key = f"{kind}:{cause}:{user_id}"
+    store.post_all(
+        tx,
+        [
+            Message(kind=kind, key=key, receiver=user_id, facts=facts, channel=channel)
+            for channel in channels
+            if tx.is_on(store.SENT_BY[channel])
+        ],
+    )
 
 
 def document_of(tx: Transaction, word: Word) -> Issued | None:
@@ -72,16 +86,28 @@ def document_of(tx: Transaction, word: Word) -> Issued | None:
 
 
 def said_of(tx: Transaction, one: Issued) -> dict[str, Any]:
-    """Return what mails say of a document."""
+    """Return what is said of a document."""
     row, due_on = row_of(tx, one), one.document.due_on
+    due = None if due_on is None else due_on.isoformat()
+    credited = None if one.document.credits is None else one.document.credits.number
     return {
         "number": row.document_number,
         "sale": row.sale_title,
         "total": row.total,
         "open": row.still_open,
-        "due_on": None if due_on is None else due_on.isoformat(),
-        "credits": None if one.document.credits is None else one.document.credits.number,
+        "due_on": due,
+        "credits": credited,
         "path": f"{MINE}/{one.gid}",
+        "data": {
+            "document": one.gid,
+            "documentNumber": row.document_number,
+            "sale": sales.by_id(tx, one.owner.sale_id).gid,
+            "saleTitle": row.sale_title,
+            "total": row.total,
+            "stillOpen": row.still_open,
+            "dueOn": due,
+            "creditsNumber": credited,
+        },
     }
 
 
@@ -91,16 +117,25 @@ def _document(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | No
 
 
 def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
-    """Return what a mail about money that moved says: from its receipt, or from the facts of one without."""
+    """Return what is said of money that moved: from its receipt, or from the facts of one without."""
     found = document_of(tx, word)
     if found is not None:
-        moved = abs(found.document.paid)
-        return {"amount": f"{moved:.3f}", "sale": found.document.sale, "path": f"{MINE}/{found.gid}"}
+        sale = sales.by_id(tx, found.owner.sale_id)
+        return _moved(sale, found.document.sale, f"{abs(found.document.paid):.3f}", found.gid)
     gid, amount = str(word.facts.get("sale")), parse_money(str(word.facts.get("amount")))
-    sale = sales.get(tx, gid) if GID.fullmatch(gid) is not None else None
-    if sale is None or isinstance(amount, Fault):
+    known = sales.get(tx, gid) if GID.fullmatch(gid) is not None else None
+    if known is None or isinstance(amount, Fault):
         return None
-    return {"amount": f"{amount:.3f}", "sale": sale.terms.title, "path": MINE}
+    return _moved(known, known.terms.title, f"{amount:.3f}", None)
+
+
+def _moved(sale: Sale, title: str, amount: str, receipt: str | None) -> dict[str, Any]:
+    return {
+        "amount": amount,
+        "sale": title,
+        "path": MINE if receipt is None else f"{MINE}/{receipt}",
+        "data": {"amount": amount, "sale": sale.gid, "saleTitle": title, "paymentReceipt": receipt},
+    }
 
 
 def _account(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:

@@ -244,6 +244,15 @@ def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
         "price": view.offer_price,
         "until": view.offer_until,
         "path": MINE,
+        "data": {
+            "offer": view.offer,
+            "sale": view.sale,
+            "saleTitle": view.sale_title,
+            "label": view.label,
+            "lotName": view.lot_name,
+            "offerPrice": view.offer_price,
+            "offerUntil": view.offer_until,
+        },
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -207,8 +206,10 @@ def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     said = money_mails.said_of(tx, found)
     if Decimal(said["open"]) <= ZERO:
         return None
-    on: datetime = found.issued_at
-    return {**said, "level": level, "strike": word.facts.get("strike") is True, "issued_on": on.date().isoformat()}
+    on, strike = found.issued_at.date().isoformat(), word.facts.get("strike") is True
+    kind = StepKind.STRIKE if strike else StepKind.REMINDER
+    data = {**said["data"], "stepNumber": level, "stepKind": kind.value}
+    return {**said, "level": level, "strike": strike, "issued_on": on, "data": data}
 
 
 MAILS: tuple[MailKind, ...] = (money_mails.kind("overdue", _said),)
