@@ -17,7 +17,7 @@ import aiohttp
 from sqlalchemy import func, select
 
 from saleroom.settlement.domain.documents import Kind
-from saleroom.settlement.storage import documents
+from saleroom.settlement.storage import documents, payouts
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.storage.database import Database, Transaction
 from tests.faults.bidding import ANSWER_SECONDS_MAX, headers
@@ -26,7 +26,7 @@ from tests.faults.judging import tracebacks
 from tests.faults.places import TrialDatabase
 from tests.faults.trial import ON_ALL, ON_SQLITE, ON_TWO
 from tests.patience import SECONDS_MAX
-from tests.settlement.camt import credit, statement
+from tests.settlement.camt import IBAN, credit, statement
 from tests.settlement.money_checks import faults_of
 from tests.settlement.sold_sales import PADDLES, SettledSale, sold
 
@@ -85,6 +85,8 @@ class Cashiers:
     """The invoices and statements that answers have named."""
     noted: set[str] = field(default_factory=set)
     """The credit notes that answers have named; a correction issues others."""
+    files: list[str] = field(default_factory=list)
+    """The payment files that answers have named."""
     invoices: list[str] = field(default_factory=list)
     """The numbers of the invoices."""
     sent: int = 0
@@ -120,7 +122,7 @@ class Cashiers:
     async def _settle(self) -> None:
         acts = (self._pay, self._pay, self._pay, self._back, self._out, self._issue, self._credit, self._correct)
         while not self.calm.is_set():
-            await random.choice((*acts, self._net, self._import))()
+            await random.choice((*acts, self._net, self._import, self._file, self._mark))()
             await asyncio.sleep(random.uniform(0, 0.05))
 
     async def _pay(self) -> None:
@@ -179,6 +181,21 @@ class Cashiers:
         answers = await asyncio.gather(*(self._settled("POST", "/bank-statements", None, None, data) for _ in range(2)))
         self.done["import"] += all(status == 200 for status, _ in answers)
 
+    async def _file(self) -> None:
+        """Make a payment file for one consignor or for two; one of them may have a payout under way, or get too little."""
+        codes = random.sample(self.sale.codes, random.choice((1, 1, 2)))
+        chosen = [{"sale": self.sale.gid, "consignor": code, "amount": f"{random.randint(1, 90)}"} for code in codes]
+        found = await self._act("payment file", "/payment-files", {"payouts": chosen})
+        if found is not None:
+            self.files.append(found["paymentFile"])
+
+    async def _mark(self) -> None:
+        """Say of a late file that it was booked or failed, so that its consignors can be paid again."""
+        if self.files:
+            mark = random.choice(("sent", "booked", "failed"))
+            body = {"mark": mark, **({"reason": "A trial."} if mark == "failed" else {})}
+            await self._act("mark", f"/payment-files/{random.choice(self.files[-5:])}/marks", body)
+
     def _receipt(self, found: Any) -> None:
         if found is not None and found["paymentReceipt"] is not None:
             self.receipts.add(found["paymentReceipt"])
@@ -228,7 +245,7 @@ def _paddle() -> int:
 async def run(trial: MoneyTrial, folder: Path, where: str, place: TrialDatabase) -> MoneyOutcome:
     """Run the trial, and judge it: every act is there once with all that it is made of, or nothing of it is."""
     workers = "2" if where in ON_TWO else "1"
-    house = SupervisedHouse(folder, database=place.url, workers=workers, mqtt="off")
+    house = SupervisedHouse(folder, database=place.url, workers=workers, mqtt="off", house_iban=IBAN)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(house.running())
         database = Database(place.url)
@@ -268,6 +285,9 @@ def _judged(tx: Transaction, cashiers: Cashiers) -> list[str]:
         "credit notes": (cashiers.noted, kept[Kind.CREDIT_NOTE] & cashiers.noted),
     }
     found += [f"{name}: {len(a ^ b)} were not acknowledged or are gone" for name, (a, b) in pairs.items() if a != b]
+    made = [one.gid for one in payouts.newest(tx, None, 100_000)]
+    if sorted(made) != sorted(cashiers.files):
+        found.append(f"payment files: {len({*made} ^ {*cashiers.files})} were not acknowledged or are gone")
     taken = tx.execute(select(func.count()).select_from(bank_payments)).scalar_one()
     if taken != cashiers.sent:
         found.append(f"{cashiers.sent} payments of a bank were sent twice each, and {taken} are there")

@@ -43,7 +43,7 @@ POINTS = {
     "act decided": "an act of a clerk is written and not committed",
     "act committed": "an act of a clerk is committed and nobody has been told",
     "entry written": "an entry of the journal is written, and the act that it is of is not over",
-    "number taken": "a document has its number, and is not written",
+    "number taken": "a document or a payment file has its number, and is not written",
     "money decided": "an act of a cashier is written and not committed",
     "money committed": "an act of a cashier is committed and nobody has been told",
     "sheet made": "the card provider has made a page, and the house has not noted it",
@@ -61,7 +61,7 @@ _WRITES: dict[str, tuple[str | None, str | None, str | None]] = {
     "note_sheet": ("sheet made", None, None),
     "post_seen": ("payment seen", "payment written", "payment committed"),
     **dict.fromkeys(
-        ("pay", "refund", "pay_out", "net", "correct", "issue", "credit", "import_statement"),
+        ("pay", "refund", "pay_out", "net", "correct", "issue", "credit", "import_statement", "make", "mark"),
         (None, "money decided", "money committed"),
     ),
 }
@@ -128,9 +128,9 @@ def _at_transactions() -> None:
 
 
 def _at_money() -> None:
-    from saleroom.settlement.storage import documents, journal
+    from saleroom.settlement.storage import documents, journal, payouts
 
-    add, take_place = journal.add, documents.take_place
+    add = journal.add
 
     @wraps(add)
     def mortal_add(*args: Any, **kwargs: Any) -> Any:
@@ -138,13 +138,17 @@ def _at_money() -> None:
         reach("entry written")
         return number
 
-    @wraps(take_place)
-    def mortal_place(*args: Any, **kwargs: Any) -> Any:
-        place = take_place(*args, **kwargs)
-        reach("number taken")
-        return place
+    def mortal(take_place: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(take_place)
+        def mortal_place(*args: Any, **kwargs: Any) -> Any:
+            place = take_place(*args, **kwargs)
+            reach("number taken")
+            return place
 
-    journal.add, documents.take_place = mortal_add, mortal_place
+        return mortal_place
+
+    journal.add = mortal_add
+    documents.take_place, payouts.take_place = mortal(documents.take_place), mortal(payouts.take_place)
 
 
 def _at_the_wire() -> None:
