@@ -278,6 +278,45 @@ def test_the_lines_of_one_person_are_not_sent_by_another(evening: Evening) -> No
     assert ("sold", "#57", "20.000") == evening.result(2)
 
 
+def test_a_reload_in_a_question_keeps_the_line(evening: Evening) -> None:
+    """A line that was typed is in the field again if the page goes while it asks, and only then."""
+    page = evening.page()
+    field, dialog = page.locator("#line"), page.get_by_role("dialog")
+    type_in(page, "1 1000 57")
+    expect(dialog).to_be_visible()
+    evening.come(page)
+    expect(dialog).to_be_hidden()
+    expect(field).to_have_value("1 1000 57")
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Enter")
+    done(page, "1 1000 57")
+    evening.come(page)
+    expect(field).to_have_value("")
+
+
+def test_a_stream_that_is_cut_without_a_word_hides_no_result(evening: Evening) -> None:
+    """No event arrives and no connection ends: the page looks by itself after a minute, and follows again then."""
+    page = evening.enter(evening.clerk).page
+    page.clock.install()
+    page.route("**/events", lambda route: None)  # it is never answered
+    evening.come(page)
+    lots = page.locator("#open .lot-label")
+    expect(lots).to_have_count(6)
+    page.clock.run_for(1_000)
+    evening.enters(labels=["1"], price="20", paddle=57)
+    page.clock.run_for(30_000)
+    expect(lots).to_have_count(6)
+    page.clock.run_for(36_000)
+    expect(lots).to_have_count(5)
+    page.unroute("**/events")
+    page.clock.run_for(66_000)
+    evening.enters(labels=["2"], price="20", paddle=57)  # the stream that was opened since tells it
+    expect(lots.first).to_have_text("2")
+    page.clock.run_for(1_000)
+    expect(lots).to_have_count(4)
+
+
 @pytest.mark.parametrize("locale", ["en", "de"])
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_the_page_fits_a_phone(evening: Evening, locale: str, color_scheme: str) -> None:

@@ -6,6 +6,7 @@ const lines = window.resultLines;
 const sale = location.pathname.split("/")[2];
 const address = `/sales/${sale}/entry`;
 const known = `sheet of ${sale}`;
+const typed = `line of ${sale}`;
 const by = (id) => document.getElementById(id);
 const field = by("line");
 
@@ -77,20 +78,34 @@ function lost(isLost) {
 function forget(status, message) {
   queue.stop();
   localStorage.removeItem(known);
+  sessionStorage.removeItem(typed);
   for (const line of queue.lines()) if (["done", "dropped", "undone"].includes(line.state)) queue.remove(line);
   const login = Object.assign(document.createElement("a"), { href: `/login?next=${encodeURIComponent(address)}`, textContent: words.logIn });
   if (status === 401) tell(words.loggedOut, login);
   else tell(message);
 }
 
+// A network that is cut without a word ends no stream. So after a quiet minute the page looks by itself, and opens another one.
+const quietMs = 60000;
 let stream = null;
+let heard = performance.now();
 let due = null;
+const isQuiet = () => performance.now() - heard > quietMs;
+const isOver = () => ["closed", "cancelled"].includes(sheet.status);
 function follow() {
-  if (stream !== null && stream.readyState !== EventSource.CLOSED) return;
-  if (["closed", "cancelled"].includes(sheet.status)) return;
+  if (isOver() || (stream !== null && stream.readyState !== EventSource.CLOSED && !isQuiet())) return;
+  stream?.close();
+  heard = performance.now();
   stream = new EventSource(`/sales/${sale}/events`);
-  stream.onmessage = () => { due ??= setTimeout(() => { due = null; load(); }, 500); };
+  stream.onmessage = loadSoon;
+  stream.addEventListener("stream.started", loadSoon); // what has happened since the sheet was read
 }
+
+function loadSoon() {
+  heard = performance.now();
+  due ??= setTimeout(() => { due = null; load(); }, 500);
+}
+setInterval(() => { if (fresh && isQuiet() && !isOver()) load(); }, 5000);
 
 // ---- The queue.
 const queue = new window.ResultQueue(sale, () => show());
@@ -182,10 +197,13 @@ async function doubt(body, code, facts, price) {
 
 // ---- A line that was typed: what the device can know is named before it is sent. The field is free for the next line at once,
 // so no key that follows a decision gets into this one; a line that is not taken comes back.
+// A reload in the middle of a question brings it back too.
 async function enter(text) {
   tell("");
   field.value = "";
+  sessionStorage.setItem(typed, text);
   if (!await accept(text) && field.value === "") field.value = text;
+  sessionStorage.removeItem(typed);
 }
 
 // Returns whether the line is in the queue.
@@ -343,6 +361,8 @@ async function keepPage() {
 by("to-console").href = `/sales/${sale}/console`;
 by("to-catalogue").href = `/catalogues/${sale}`;
 sheet = keptSheet();
+field.value = sessionStorage.getItem(typed) ?? field.value;
+sessionStorage.removeItem(typed);
 show();
 load();
 if (navigator.serviceWorker) keepPage();
