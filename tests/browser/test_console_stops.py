@@ -64,6 +64,24 @@ def test_b_pauses_the_sale_and_lets_it_go_on(evening: Evening) -> None:
     assert ("running", ["11.000", "10.000"]) == (evening.block()["status"], evening.events())
 
 
+def test_e_ends_the_sale_only_after_y(evening: Evening) -> None:
+    """What cannot be undone is not done by E and Enter, which calls the next lot."""
+    page = evening.console()
+    press(page, "Enter", "p")
+    settled(page)
+    press(page, "e", "Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    press(page, "e", "h", "Escape")
+    settled(page)
+    assert "running" == evening.block()["status"]
+    press(page, "e")
+    expect(page.get_by_role("dialog", name="End the sale?")).to_be_visible()
+    assert {} == broken_rules(page)
+    press(page, "y")
+    expect(slot(page, "status")).to_have_text("Over")
+    assert "closed" == evening.block()["status"]
+
+
 def test_a_pause_by_somebody_else_is_seen_at_once(evening: Evening) -> None:
     """The page says it and refuses acts; a dialog that asks for what another has done by then does nothing twice."""
     page = evening.console()
