@@ -65,8 +65,11 @@ def test_files_are_in_the_language_of_the_reader(house: House, staff: User) -> N
 
 
 def test_a_card_of_another_paddle_is_said(house: House, staff: User) -> None:
-    """The code of a bid card leads to the reader's registration, which says if the card is somebody else's."""
-    gid = with_lots(staff, 1, registration="open", names="paddles")
+    """The code of a bid card leads to the reader's registration, which says if the card is somebody else's.
+
+    From there it is one link to the live sale, until that is over.
+    """
+    gid = with_lots(staff, 1, registration="open", names="paddles", kind="live")
     staff.json("POST", f"/sales/{gid}/publish")
     bidder = house.user("card.bidder")
     paddle = bidder.json("PUT", f"/sales/{gid}/registration")["paddle"]
@@ -75,3 +78,7 @@ def test_a_card_of_another_paddle_is_said(house: House, staff: User) -> None:
     assert f"This card is that of paddle {paddle + 1}" in visitor.page(f"/mine/sales/{gid}?paddle={paddle + 1}").main
     away = Visitor(house).http.get(f"/mine/sales/{gid}?paddle={paddle}")
     assert "paddle" in away.headers["location"]
+    link = f'href="/sales/{gid}/live"'
+    assert link in visitor.http.get(f"/mine/sales/{gid}?paddle={paddle}").text
+    staff.json("POST", f"/sales/{gid}/cancel", json={"reason": "The hall is closed."})
+    assert link not in visitor.http.get(f"/mine/sales/{gid}").text
