@@ -131,6 +131,22 @@ async def test_a_mail_may_be_refused(
         assert 1 == len(post.mails)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("550 5.1.1 <Ada@example.org>: User unknown", "550 5.1.1 <(an address)>: User unknown"),
+        ("450 ada+lots@mx.example.org is over quota", "450 (an address) is over quota"),
+        ("550 #5.1.0 Address rejected ada@example.org.", "550 #5.1.0 Address rejected (an address)"),
+    ],
+)
+async def test_no_reason_shows_an_address(post: Post, said: str, shown: str) -> None:
+    """The server repeats the receiver's address; the reason, which staff and the log get, does not."""
+    post.to[RECEIVER] = said
+    with mail_server(post) as port:
+        refused = await fault(f"smtp://127.0.0.1:{port}")
+    assert f"the mail server refuses the mail: {shown}" == str(refused)
+
+
 async def test_letters_beyond_ascii_need_a_server_that_takes_them(post: Post) -> None:
     """An address with other letters goes out by SMTPUTF8."""
     with mail_server(post) as port:

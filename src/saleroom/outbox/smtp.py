@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ SHOW = "show"
 CONNECT_SECONDS_MAX = 15.0
 ANSWER_SECONDS_MAX = 30.0
 _FORM = "write smtp+starttls://user:password@host:587, and in a password / ? # @ : as %2F %3F %23 %40 %3A"
+_ADDRESS = re.compile(r"[^\s<>()\"',;:]+@[^\s<>()\"',;:]+")
 _PORTS = {"smtp+starttls": 587, "smtps": 465, "smtp": 25}
 
 
@@ -155,7 +157,8 @@ class Connection:
             await client.data(mail.as_bytes(policy=policy), timeout=ANSWER_SECONDS_MAX)
         except aiosmtplib.SMTPResponseException as error:
             await self._begin_again()
-            reason = f"the mail server refuses the mail: {_said(error)}"
+            # Servers repeat the receiver's address, which nobody reads in the outbox or the log.
+            reason = f"the mail server refuses the mail: {_ADDRESS.sub('(an address)', _said(error))}"
             if 500 <= error.code < 600:
                 raise LastingFault(reason) from None
             raise PassingFault(reason, usable=client.is_connected) from None
