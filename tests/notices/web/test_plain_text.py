@@ -13,7 +13,7 @@ from saleroom.notices.web.plain_text import WIDTH, plain_text
         ('<p><a href="https://house.example/lots/1?a=1&amp;b=2">See <b>it</b></a>.</p>', "See it <https://house.example/lots/1?a=1&b=2>.\n"),
         ("<p><a>No link</a></p>", "No link\n"),
         ("<ul><li>One</li><li>Two</li></ul>", "- One\n\n- Two\n"),
-        ("<p>Best,<br>the house</p><hr><p>Am Markt 1</p>", "Best,\nthe house\n\n--\n\nAm Markt 1\n"),
+        ("<p>Best,<br>the house</p><hr><p>Am Markt 1</p>", "Best,\nthe house\n\n-- \nAm Markt 1\n"),
         ('<p style="white-space: pre-line">Am Markt 1\nBerlin</p><p>a\nb</p>', "Am Markt 1\nBerlin\n\na b\n"),
         ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "ab\n\nc\n"),
         ("", "\n"),
