@@ -101,7 +101,13 @@ def test_dates_are_a_calendar(house: House) -> None:
     later = dates(house.plain.get(f"/lots.ics?author={seller.name}&status=scheduled"))[f"{gid}.end@saleroom"]
     assert "Chair: ends" == str(later["summary"])
     assert end["sequence"] < later["sequence"]
-    assert {} == dates(house.plain.get(f"/lots.ics?author={seller.name}&status=open"))
+
+
+def test_a_calendar_without_dates_is_one(house: House) -> None:
+    """A calendar has at least one component (RFC 5545, 3.6), also if no lot has a date."""
+    answer = house.plain.get(f"/lots.ics?author={house.newcomer().name}")
+    assert {} == dates(answer)
+    assert ["VTIMEZONE"] == [one.name for one in Calendar.from_ical(answer.content).subcomponents]
 
 
 def test_the_home_page_leads_to_its_feeds(house: House) -> None:

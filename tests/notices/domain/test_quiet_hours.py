@@ -39,6 +39,20 @@ def test_the_night_in_which_the_clocks_change_is_shorter_or_longer(now: datetime
     assert left == NIGHT.left(now)
 
 
+@pytest.mark.parametrize(
+    ("now", "left"),
+    [
+        (datetime(2026, 10, 25, 0, 15, tzinfo=UTC), timedelta(minutes=15)),  # 2:15 by summer time
+        (datetime(2026, 10, 25, 0, 45, tzinfo=UTC), timedelta()),
+        (datetime(2026, 10, 25, 1, 15, tzinfo=UTC), timedelta(minutes=15)),  # 2:15 once more
+        (datetime(2026, 10, 25, 1, 30, tzinfo=UTC), timedelta()),
+    ],
+)
+def test_hours_that_end_in_an_hour_which_comes_twice(now: datetime, left: timedelta) -> None:
+    """A word is put off to an end that is still to come: by one that is over it would be put off again at once, each time."""
+    assert left == QuietHours(time(22), time(2, 30), "Europe/Berlin").left(now)
+
+
 def test_hours_that_begin_when_they_end_are_never() -> None:
     """The same time twice is no time."""
     same = QuietHours(time(7), time(7), "UTC")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from xml.etree import ElementTree as ET
 
-from icalendar import Calendar, Event
+from icalendar import Calendar, Event, Timezone, TimezoneStandard
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -129,7 +129,20 @@ def dates(found: Sequence[Entry], language: Language, origin: str, title: str) -
         for name, at, words in (("start", one.lot.starts_at, _OPENS), ("end", one.lot.ends_at, _ENDS)):
             if at is not None:
                 calendar.add_component(_date(one, name, at, language.gettext(words, lot=one.lot.name), origin))
+    if not calendar.subcomponents:
+        calendar.add_component(_zone())
     return bytes(calendar.to_ical())
+
+
+def _zone() -> Timezone:
+    """Return UTC: a calendar has at least one component (RFC 5545, section 3.6), and some programs refuse one without."""
+    standard, zone = TimezoneStandard(), Timezone()
+    standard.add("dtstart", datetime(1970, 1, 1))  # noqa: DTZ001  # by the standard a local time
+    standard.add("tzoffsetfrom", timedelta())
+    standard.add("tzoffsetto", timedelta())
+    zone.add("tzid", "UTC")
+    zone.add_component(standard)
+    return zone
 
 
 def _date(one: Entry, name: str, at: datetime, words: str, origin: str) -> Event:

@@ -36,8 +36,10 @@ class QuietHours(Struct, frozen=True):
         if not ((past and early) if self.begins <= self.ends else (past or early)):
             return timedelta()
         day = local.date() if at < self.ends else local.date() + timedelta(days=1)
-        # In UTC, as one of the hours between may be skipped or come twice.
-        return datetime.combine(day, self.ends, local.tzinfo).astimezone(UTC) - now
+        # In UTC, as one of the hours between may be skipped or come twice. In an hour that came for the second time, the end is
+        # that of the second.
+        ends = self.ends.replace(fold=local.fold)
+        return datetime.combine(day, ends, local.tzinfo).astimezone(UTC) - now
 
 
 class Choices(Struct, frozen=True):
