@@ -174,6 +174,8 @@ def test_the_audit_log_is_listed_and_exported(run: Run, tmp_path: Path) -> None:
     piped = run("audit", "export", "-")
     assert (lines, "Exported 3 entries.\n") == (piped.out.splitlines(), piped.err)
     assert 1 == run("audit", "export", "audit.ndjson").code
+    nowhere = "/proc/audit.ndjson"  # nobody makes a file there
+    assert f"saleroom: {nowhere}: No such file or directory\n" == run("audit", "export", nowhere).err
     assert "horse" not in listed + piped.out
 
 

@@ -314,8 +314,15 @@ def main(args: list[str] | None = None) -> int:
         if isinstance(error, SettingsError):
             return _failed(str(error), 2)
         if isinstance(error, Refusal | OSError):
-            return _failed(str(error), 1)
+            return _failed(_said(error), 1)
         raise
+
+
+def _said(error: Exception) -> str:
+    """Return the words of a refusal, or what is wrong with which file."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _failed(message: str, code: int) -> int:

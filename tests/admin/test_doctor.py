@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from saleroom.admin import machine_checks
+from saleroom.bidding.service.signing import renew
 from saleroom.broker.embedded import EmbeddedBroker
 from saleroom.cli import main
 from saleroom.notices.domain.webhooks import Off, Scope
@@ -271,6 +273,50 @@ def test_the_certificate(
             code=int(not trusted), database=f"sqlite:///{sqlite_template}", public_url=f"https://localhost:{port}"
         )
     assert [expected] == [level for level, _ in found["certificate"]]
+
+
+@contextmanager
+def _answered(status: int, body: bytes) -> Iterator[str]:
+    """Answer every GET at a free port of this machine like this."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+async def test_the_address(examine: Examine, database: Database, database_url: str) -> None:
+    """What answers at public_url is this house, another, none, or away."""
+
+    async def found(url: str, code: int = 0) -> tuple[str, str]:
+        [one] = (await asyncio.to_thread(examine, code=code, database=database_url, public_url=url))["address"]
+        return one
+
+    kid = (await database.write(renew)).kid
+    assert "warn" == (await found(f"http://127.0.0.1:{free_port()}"))[0]
+    for status, body, code, level, words in [
+        (200, json.dumps({"service": "saleroom", "keys": [{"kid": kid}]}), 0, "ok", "{url} leads to this house"),
+        (
+            200,
+            json.dumps({"service": "saleroom", "keys": [{"kid": "x"}]}),
+            1,
+            "fault",
+            "another house answers at {url}",
+        ),
+        (404, "<h1>It works!</h1>", 1, "fault", "no house answers at {url} (status 404)"),
+        (502, "", 0, "warn", "{url} answers 502"),
+    ]:
+        with _answered(status, body.encode()) as url:
+            assert (level, words.format(url=url)) == await found(url, code)
 
 
 def test_the_card_provider(examine: Examine, sqlite_template: Path) -> None:

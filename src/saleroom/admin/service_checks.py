@@ -50,7 +50,9 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
             written = await _written(opened, shown) if revision == newest_revision() else []
     except (Refusal, DatabaseUnavailable, TimeoutError) as error:
         reason = str(error) or "no answer"
-        return [failed("database", f"{shown}: {reason}", "start it, or correct the setting database")]
+        is_file = url.get_backend_name() == "sqlite"
+        remedy = "look at its disk and at the rights of its folder" if is_file else "start it"
+        return [failed("database", f"{shown}: {reason}", f"{remedy}, or correct the setting database")]
     finally:
         if opened is not None:
             await opened.close()

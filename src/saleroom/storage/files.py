@@ -19,7 +19,11 @@ def beside(file: Path) -> Iterator[Path]:
     Only a killed process leaves one behind: `.NAME.….part`. Raises OSError.
     """
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        error.filename = str(file)  # the name that the user knows
+        raise
     try:
         yield part
     finally:
