@@ -78,7 +78,7 @@ def test_a_screen_survives_a_cut_network(enter: Enter, sqlite_house: House) -> N
     page = opened(enter, sale, None, "screen")
     expect(page.locator("#hall-state")).to_contain_text("Lot 1")
     go_offline(page)
-    page.evaluate("document.querySelector('[data-live]')._htmx.sse.reader.cancel()")
+    page.evaluate("document.querySelector('[hx-sse\\\\:connect]')._htmx.sse.reader.cancel()")
     expect(page.locator("#offline")).to_be_visible()
     sale.act("skip")
     sale.act("call")

@@ -243,6 +243,23 @@ def test_a_page_goes_on_after_the_house_was_away(chromium: Browser, start: Start
     visitor.leave()
 
 
+@pytest.mark.parametrize("path", ["/lots/{}", "/lots/{}/screen", "/"])
+def test_a_stream_that_falls_silent_is_opened_again(browse: Browse, sqlite_house: House, path: str) -> None:
+    """A network that is cut without a word ends no stream: the page says that its prices may be old, and connects again."""
+    gid = sqlite_house.user("ada").auction(endsAt=later(days=1))
+    page = browse().page
+    page.clock.install()
+    with page.expect_response(lambda answer: "/live" in answer.url):
+        page.goto(path.format(gid))
+    page.clock.run_for(30_000)
+    expect(page.locator("#offline")).to_be_hidden()
+    with page.expect_request(lambda request: "/live" in request.url):
+        page.clock.run_for(16_000)
+        expect(page.locator("#offline")).to_contain_text("The connection was lost. What you see may be old; trying again")
+        page.clock.run_for(5_000)
+    expect(page.locator("#offline")).to_be_hidden()
+
+
 def test_a_box_that_was_lost_on_the_way_is_asked_for_again(browse: Browse, sqlite_house: House) -> None:
     """The bid box follows the leader. If its answer is lost, the page requests it again, even without a new event."""
     gid = sqlite_house.user("ada").auction(endsAt=later(days=1))

@@ -120,5 +120,22 @@ addEventListener("pagehide", () => { leaving = true; });
 document.addEventListener("htmx:sse:error", () => { if (!leaving && !document.hidden) tellOffline(true); });
 document.addEventListener("htmx:sse:after:connection", () => tellOffline(false));
 
+// A network that is cut without a word ends no stream: without news from the house for a while, the page opens another one.
+const silentMs = 40000; // the house sends its time every 15 seconds
+let heard = Date.now();
+let isOver = false;
+for (const news of ["time", "htmx:sse:before:message", "htmx:sse:after:connection"]) {
+  document.addEventListener(news, () => { heard = Date.now(); isOver = false; });
+}
+document.addEventListener("htmx:sse:close", ({ detail }) => { isOver = detail.reason === "message"; });
+document.addEventListener("visibilitychange", () => { heard = Date.now(); }); // a page in the background has no stream
+setInterval(() => {
+  const place = document.querySelector("[hx-sse\\:connect]");
+  if (!place || isOver || document.hidden || Date.now() - heard < silentMs) return;
+  heard = Date.now();
+  tellOffline(true);
+  place._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
+}, 5000);
+
 // Only where the house is reached by https, or on the same machine, may it have a service worker.
 navigator.serviceWorker?.register("/service-worker.js", { updateViaCache: "none" }).catch(() => {});

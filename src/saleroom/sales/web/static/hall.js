@@ -1,5 +1,4 @@
-// The screens of the hall and the page of a bidder: they say what changes, and notice a stream that has gone silent.
-const silentMs = 40000; // the house sends its time every 15 seconds
+// The screens of the hall and the page of a bidder: they say what changes.
 const said = document.getElementById("said");
 const state = () => document.getElementById("hall-state");
 let words = state()?.dataset.said;
@@ -28,23 +27,8 @@ document.getElementById("pledge")?.addEventListener("submit", (event) => {
   said.textContent = event.target.dataset.changed;
 });
 
-// A network that is cut without a word ends no stream: without news from the house for a while, the page opens another one.
-const live = document.querySelector("[data-live]");
-const offline = document.getElementById("offline");
-let heard = Date.now();
-for (const news of ["time", "htmx:sse:before:message", "htmx:sse:after:connection"]) {
-  document.addEventListener(news, () => { heard = Date.now(); });
-}
-const isOver = () => ["closed", "cancelled"].includes(state()?.dataset.status);
-setInterval(() => {
-  if (!live || isOver() || Date.now() - heard < silentMs) return;
-  heard = Date.now();
-  offline.textContent = offline.dataset.words;
-  offline.hidden = false;
-  live._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
-}, 5000);
-
 // A page that asks the house again and again shows old figures once the answers stay away, whatever the reason.
+const offline = document.getElementById("offline");
 const asking = document.querySelector("[data-refresh]");
 if (asking) {
   const lateMs = 3000 * asking.dataset.refresh;
