@@ -62,6 +62,19 @@ def test_a_clerk_enters_results(house: House, staff: User) -> None:
     assert {"result.entered", "result.taken_back"} <= set(types)
 
 
+def test_a_result_is_taken_back_after_its_buyer_was_merged(house: House, staff: User) -> None:
+    """The device that has entered it has the tag of before: that a guest became an account is no other result."""
+    gid, clerk, ada = live(staff), house.staff(Role.CLERK), house.newcomer()
+    [lot] = clerk.json("POST", f"/sales/{gid}/results", json={"labels": ["1"], "price": "34", "paddle": 57})["lots"]
+    into = ada.json("PUT", f"/sales/{gid}/registration")["participant"]
+    [guest] = [one for one in staff.json("GET", f"/sales/{gid}/participants")["participants"] if one["paddle"] == 57]
+    staff.json("POST", f"/sales/{gid}/participants/{guest['participant']}/merger", json={"into": into})
+    other = {"labels": ["1"], "seen": [lot["tag"][:-1]]}
+    assert (409, "result_changed") == refusal(clerk.post(f"/sales/{gid}/results/undo", json=other))
+    back = {"labels": ["1"], "seen": [lot["tag"]]}
+    assert "open" == clerk.json("POST", f"/sales/{gid}/results/undo", json=back)["lots"][0]["state"]
+
+
 def test_the_ledgers_of_entered_lots_verify(house: House, staff: User) -> None:
     """Sold over an absentee maximum and against one, taken back, passed: a verifier decides every event again."""
     gid = live(staff, registration="open")

@@ -362,7 +362,10 @@ async def test_who_may_not_act_does_nothing(database: Database) -> None:
 
 
 async def test_a_guest_who_was_named_becomes_an_account(database: Database) -> None:
-    """A bid of the floor that was named is the guest's: its paddle stays, and a merger gives lead and exposure on."""
+    """A bid of the floor that was named is the guest's: its paddle stays, and a merger gives lead and exposure on.
+
+    For a clerk who has seen the block before it, the merger is no act.
+    """
     on = await evening(database)
     guest, other = await paddle(on, 112), await paddle(on, 113)
     await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}), (Act.NAME, {"paddle": 112}))
@@ -371,14 +374,18 @@ async def test_a_guest_who_was_named_becomes_an_account(database: Database) -> N
         await database.write(participants.change, on.clerk.token, on.sale.gid, guest, {"paddle": 114})
     bob = await person(database)
     known = await database.write(participants.register, bob.token, on.sale.gid)
+    seen = await tag(on)
     await database.write(merging.merge, on.clerk.token, on.sale.gid, guest, known.participant.gid)
+    assert seen != await tag(on), "what processes and browsers remember of the lot is no longer true"
     lot = (await lots(on))[0]
     assert Party(bob.account.id, "#112") == lot.leader
     owed = await database.read(participants.own, bob.token, on.sale.gid)
     assert owed is not None and eur("100") == owed.exposure.total
     with pytest.raises(BidsStay):
         await database.write(merging.merge, on.clerk.token, on.sale.gid, known.participant.gid, other)
-    await do(on, Act.SELL)
+    await do(on, Act.SELL, seen=seen)
+    await refused(BlockChanged, on, Act.UNDO, seen=seen)
+    await refused(BlockChanged, on, Act.UNDO, seen=None)
     await sound(on)
 
 

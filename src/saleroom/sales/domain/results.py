@@ -72,7 +72,7 @@ def stands(auction: Auction, result: Result) -> bool:
 
 def refuse_if_decided(lot: Lot, auction: Auction, seen: str | None) -> None:
     """Raise AlreadyDecided with the lot's result, unless there is none or `seen` is its tag."""
-    if auction.status is Status.CLOSED and auction.tag != seen:
+    if auction.status is Status.CLOSED and not _is_seen(auction, seen):
         sold = not auction.unsold
         raise AlreadyDecided(
             label=lot.label,
@@ -85,8 +85,12 @@ def refuse_if_decided(lot: Lot, auction: Auction, seen: str | None) -> None:
 
 def refuse_if_changed(lot: Lot, auction: Auction, seen: str | None) -> None:
     """Raise ResultChanged unless the lot has the result that it had at the tag `seen`."""
-    if auction.status is not Status.CLOSED or auction.tag != seen:
+    if auction.status is not Status.CLOSED or not _is_seen(auction, seen):
         raise ResultChanged(label=lot.label)
+
+
+def _is_seen(auction: Auction, seen: str | None) -> bool:
+    return seen is not None and auction.stands_at(seen)
 
 
 def usual_below(lot: Lot, auction: Auction) -> Decimal:
