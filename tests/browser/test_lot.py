@@ -255,7 +255,9 @@ def test_a_stream_that_falls_silent_is_opened_again(browse: Browse, sqlite_house
     expect(page.locator("#offline")).to_be_hidden()
     with page.expect_request(lambda request: "/live" in request.url):
         page.clock.run_for(16_000)
-        expect(page.locator("#offline")).to_contain_text("The connection was lost. What you see may be old; trying again")
+        expect(page.locator("#offline")).to_contain_text(
+            "The connection was lost. What you see may be old; trying again"
+        )
         page.clock.run_for(5_000)
     expect(page.locator("#offline")).to_be_hidden()
 
