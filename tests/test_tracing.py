@@ -17,6 +17,7 @@ from saleroom import compose, tracing
 from saleroom.kernel.errors import Refusal
 from tests.fixtures_house import ServeHouse, settings_for
 from tests.fixtures_process import Start, Visit
+from tests.patience import SECONDS_MAX
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
@@ -63,6 +64,18 @@ def collector() -> Iterator[Collector]:
     collector = Collector()
     yield collector
     collector.close()
+
+
+@pytest.fixture(autouse=True)
+def no_sender_is_left() -> Iterator[None]:
+    """Wait for the threads that send spans: their retries draw from the global generator of random numbers.
+
+    If that happens while hypothesis draws an example of a later test, that test fails.
+    """
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith("Otel"):
+            thread.join(SECONDS_MAX)
 
 
 def attributes(span: Any) -> dict[str, Any]:
