@@ -1,8 +1,10 @@
 """Houses and clients of one process share the results that each would compute from the same files at its start."""
 
+import hashlib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -10,7 +12,7 @@ from typing import Any
 
 import httpx
 from argon2 import PasswordHasher
-from jinja2 import BytecodeCache, Environment
+from jinja2 import Environment, FileSystemBytecodeCache
 from jinja2.bccache import Bucket
 
 from saleroom import compose
@@ -23,18 +25,31 @@ from saleroom.site import assets, language, rendering
 HASHER = passwords.HASHER
 QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """A digest of the house's own hasher takes longer than most tests."""
+COMPILED = Path(__file__).parents[1] / "build" / "templates"
+"""To compile all templates takes as long as to import all modules."""
 
 
-class Templates(BytecodeCache):
-    """Compiled templates, by their name and source. All houses compile them with the same options."""
+class Templates(FileSystemBytecodeCache):
+    """Compiled templates, by their name and source: in memory, and in files that the next process finds.
+
+    All houses compile them with the same options, which stand in `rendering`.
+    """
 
     def __init__(self) -> None:
+        options = Path(rendering.__file__).read_bytes() + version("jinja2").encode()
+        folder = COMPILED / hashlib.sha256(options).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(str(folder))
         self._compiled: dict[tuple[str, str], Any] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
         bucket.code = self._compiled.get((bucket.key, bucket.checksum))
+        if bucket.code is None:
+            super().load_bytecode(bucket)
+            self._compiled[bucket.key, bucket.checksum] = bucket.code
 
     def dump_bytecode(self, bucket: Bucket) -> None:
+        super().dump_bytecode(bucket)
         self._compiled[bucket.key, bucket.checksum] = bucket.code
 
 

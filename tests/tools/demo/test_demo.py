@@ -113,7 +113,7 @@ def who_may_see_the_people(url: str, name: str, password: str) -> int:
 def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> None:
     """Lots have photos and bids, one closes and another follows, and its staff may log in. Ctrl-C leaves nothing behind."""
     foreign = tmp_path / "own.db"
-    demos.append(Demo(tmp_path, "--port", "0", "--lots", "6", "--speed", "8", database=f"sqlite:///{foreign}"))
+    demos.append(Demo(tmp_path, "--port", "0", "--lots", "3", "--speed", "20", database=f"sqlite:///{foreign}"))
     demo = demos[0]
     url = demo.wait_for(r"home +(http://127\.0\.0\.1:\d+)/\n")[1]
     account = demo.wait_for(r"as (\w+), password (\S+)")
