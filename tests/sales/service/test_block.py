@@ -30,19 +30,16 @@ from saleroom.bidding.domain.events import Channel, Outcome
 from saleroom.bidding.service.bidding import BidCommand, place_bids
 from saleroom.kernel.errors import MissingRight, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.kernel.parties import Party
 from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.errors import (
-    BidsStay,
     BidsUncalled,
     BlockChanged,
     LotOnBlock,
     NoLotLeft,
-    PaddleFixed,
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import block, merging, participants
+from saleroom.sales.service import block, participants
 from saleroom.sales.service import lots as lot_cases
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import sales
@@ -359,34 +356,6 @@ async def test_who_may_not_act_does_nothing(database: Database) -> None:
     acts = select(audit_table.c.by_id, audit_table.c.after).where(audit_table.c.subject == on.sale.gid)
     [noted] = await database.read(lambda tx: tx.execute(acts).all())
     assert (on.clerk.account.id, {"act": "call"}) == (noted.by_id, msgspec.json.decode(noted.after))
-
-
-async def test_a_guest_who_was_named_becomes_an_account(database: Database) -> None:
-    """A bid of the floor that was named is the guest's: its paddle stays, and a merger gives lead and exposure on.
-
-    For a clerk who has seen the block before it, the merger is no act.
-    """
-    on = await evening(database)
-    guest, other = await paddle(on, 112), await paddle(on, 113)
-    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}), (Act.NAME, {"paddle": 112}))
-    await play(on, (Act.BID, {"amount": "110", "paddle": 113}), (Act.UNDO, {}))
-    with pytest.raises(PaddleFixed):
-        await database.write(participants.change, on.clerk.token, on.sale.gid, guest, {"paddle": 114})
-    bob = await person(database)
-    known = await database.write(participants.register, bob.token, on.sale.gid)
-    seen = await tag(on)
-    await database.write(merging.merge, on.clerk.token, on.sale.gid, guest, known.participant.gid)
-    assert seen != await tag(on), "what processes and browsers remember of the lot is no longer true"
-    lot = (await lots(on))[0]
-    assert Party(bob.account.id, "#112") == lot.leader
-    owed = await database.read(participants.own, bob.token, on.sale.gid)
-    assert owed is not None and eur("100") == owed.exposure.total
-    with pytest.raises(BidsStay):
-        await database.write(merging.merge, on.clerk.token, on.sale.gid, known.participant.gid, other)
-    await do(on, Act.SELL, seen=seen)
-    await refused(BlockChanged, on, Act.UNDO, seen=seen)
-    await refused(BlockChanged, on, Act.UNDO, seen=None)
-    await sound(on)
 
 
 async def test_a_withdrawn_lot_does_not_come_back(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The block through the services: its clerk pauses the sale, and a bidder who was named in the hall is erased."""
+"""The block through the services: its clerk pauses the sale, and a bidder who was named in the hall is merged or erased."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from saleroom.accounts.service import erasures
 from saleroom.accounts.storage.tables import audit as audit_table
 from saleroom.areas import forget
 from saleroom.bidding.storage.tables import events as events_table
+from saleroom.kernel.parties import Party
 from saleroom.sales.domain.block import Act
-from saleroom.sales.domain.errors import BlockChanged, SaleNotPaused, SaleNotRunning, StandsStill
+from saleroom.sales.domain.errors import BidsStay, BlockChanged, PaddleFixed, SaleNotPaused, SaleNotRunning, StandsStill
 from saleroom.sales.domain.sale import Registration
-from saleroom.sales.service import participants
+from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import Newcomer
 from saleroom.storage.database import Database
+from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person
 from tests.sales.service.evenings import evening
-from tests.sales.service.test_block import do, paddle, play, refused, sound, tag
+from tests.sales.service.test_block import do, lots, paddle, play, refused, sound, tag
 
 
 async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
@@ -45,6 +47,34 @@ async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
     acts = select(audit_table.c.act).where(audit_table.c.subject == on.sale.gid).order_by(audit_table.c.id)
     noted = await database.read(lambda tx: [one.act for one in tx.execute(acts)])
     assert ["sale.paused", "sale.resumed"] == [one for one in noted if one != "block.acted"]
+
+
+async def test_a_guest_who_was_named_becomes_an_account(database: Database) -> None:
+    """A bid of the floor that was named is the guest's: its paddle stays, and a merger gives lead and exposure on.
+
+    For a clerk who has seen the block before it, the merger is no act.
+    """
+    on = await evening(database)
+    guest, other = await paddle(on, 112), await paddle(on, 113)
+    await play(on, (Act.CALL, {}), (Act.BID, {"amount": "100"}), (Act.NAME, {"paddle": 112}))
+    await play(on, (Act.BID, {"amount": "110", "paddle": 113}), (Act.UNDO, {}))
+    with pytest.raises(PaddleFixed):
+        await database.write(participants.change, on.clerk.token, on.sale.gid, guest, {"paddle": 114})
+    bob = await person(database)
+    known = await database.write(participants.register, bob.token, on.sale.gid)
+    seen = await tag(on)
+    await database.write(merging.merge, on.clerk.token, on.sale.gid, guest, known.participant.gid)
+    assert seen != await tag(on), "what processes and browsers remember of the lot is no longer true"
+    lot = (await lots(on))[0]
+    assert Party(bob.account.id, "#112") == lot.leader
+    owed = await database.read(participants.own, bob.token, on.sale.gid)
+    assert owed is not None and eur("100") == owed.exposure.total
+    with pytest.raises(BidsStay):
+        await database.write(merging.merge, on.clerk.token, on.sale.gid, known.participant.gid, other)
+    await do(on, Act.SELL, seen=seen)
+    await refused(BlockChanged, on, Act.UNDO, seen=seen)
+    await refused(BlockChanged, on, Act.UNDO, seen=None)
+    await sound(on)
 
 
 async def test_who_was_named_in_the_hall_is_erased_after_the_lot_alone(database: Database) -> None:

@@ -140,10 +140,6 @@ class Auction(Struct, frozen=True, kw_only=True):
         renamed = f"-{self.renamed}" if self.renamed else ""
         return f"{self.version}-{self.chain.head[:TAG_DIGITS]}{renamed}"
 
-    def stands_at(self, tag: str) -> bool:
-        """Return whether no event has come since it had this tag. What the third part counts is no event."""
-        return self.tag.split("-")[:2] == tag.split("-")[:2]
-
     @property
     def minimum_bid(self) -> Decimal | None:
         """The least next bid: the ask on the block, otherwise S or P + inc(P); None once it is over or exceeds 20 digits."""

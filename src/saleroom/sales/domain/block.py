@@ -93,9 +93,6 @@ class Called(Protocol):
     def tag(self) -> str:
         """The identifier of its state."""
 
-    def stands_at(self, tag: str) -> bool:
-        """Return whether nobody has acted or bid since it had this tag."""
-
     @property
     def block(self) -> object | None:
         """Its state on the block, None if it is not there."""
@@ -107,19 +104,22 @@ def tag(last: Called | None) -> str:
 
 
 def refuse_unless_seen(last: Called | None, seen: str | None) -> None:
-    """Raise BlockChanged unless `seen` is the present state of the block: somebody else has acted, or somebody has bid.
-
-    That the leader was merged with another participant, or erased, is no act.
-    """
-    if seen is None or not _is_state(last, seen):
+    """Raise BlockChanged unless `seen` is the present state of the block: somebody else has acted, or somebody has bid."""
+    if last is None:
+        is_present = seen == NOBODY_CALLED
+    else:
+        of_lot = f"{last.gid}-"
+        is_present = seen is not None and seen.startswith(of_lot) and is_state(last, seen.removeprefix(of_lot))
+    if not is_present:
         raise BlockChanged(tag=tag(last))
 
 
-def _is_state(last: Called | None, seen: str) -> bool:
-    if last is None:
-        return seen == NOBODY_CALLED
-    of_lot = f"{last.gid}-"
-    return seen.startswith(of_lot) and last.stands_at(seen.removeprefix(of_lot))
+def is_state(lot: Called, seen: str) -> bool:
+    """Return whether no act and no bid has come on a lot since it had the tag `seen`.
+
+    The third part of an auction's tag counts what is neither: that somebody was merged with another participant, or erased.
+    """
+    return lot.tag.split("-")[:2] == seen.split("-")[:2]
 
 
 def refuse_another_lot(last: Called | None, meant: Lot) -> None:

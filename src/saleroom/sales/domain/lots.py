@@ -82,10 +82,6 @@ class Lot(Struct, frozen=True, kw_only=True):
         """The identifier of the state of a fund-a-need."""
         return self.asked.tag
 
-    def stands_at(self, tag: str) -> bool:
-        """Return whether nobody has acted on a fund-a-need since it had this tag."""
-        return self.asked.stands_at(tag)
-
     @property
     def block(self) -> Need | None:
         """The state of a fund-a-need that is on the block."""

@@ -66,10 +66,6 @@ class Need(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The identifier of its state, on which the acts of clerks rest. Pledges do not change it."""
         return f"n{self.acts}"
 
-    def stands_at(self, tag: str) -> bool:
-        """Return whether no act has come since it had this tag."""
-        return self.tag == tag
-
 
 class Pledge(Struct, frozen=True, kw_only=True):
     """What somebody has promised; `number` counts those of the lot. One that was undone stands no more."""

@@ -20,6 +20,7 @@ from saleroom.bidding.domain.errors import NothingToUndo
 from saleroom.bidding.domain.events import Channel, Event
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.parties import Party
+from saleroom.sales.domain.block import is_state
 from saleroom.sales.domain.errors import (
     AbsenteeBidStands,
     AlreadyDecided,
@@ -90,7 +91,7 @@ def refuse_if_changed(lot: Lot, auction: Auction, seen: str | None) -> None:
 
 
 def _is_seen(auction: Auction, seen: str | None) -> bool:
-    return seen is not None and auction.stands_at(seen)
+    return seen is not None and is_state(auction, seen)
 
 
 def usual_below(lot: Lot, auction: Auction) -> Decimal:
