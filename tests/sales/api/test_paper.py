@@ -186,6 +186,33 @@ def _sold(tx: Transaction, gid: str) -> None:
     tx.execute(update(auctions).where(auctions.c.gid == gid).values(**sold))
 
 
+def test_a_fund_a_need_leaves_room_for_the_names_of_lots(staff: User) -> None:
+    """Twenty levels, and everybody who gave, stand below the name: no column for them makes that of names narrow."""
+    gid = made(staff, kind="live")
+    name = "A longcase clock of walnut with a brass dial"
+    staff.json("POST", f"/sales/{gid}/lots", json={"name": name, "startingPrice": "10"})
+    levels = [str(1000 * number) for number in range(20, 0, -1)]
+    staff.json("POST", f"/sales/{gid}/lots", json={"name": "A new roof", "levels": levels})
+    staff.json("POST", f"/sales/{gid}/publish")
+    staff.json("POST", f"/sales/{gid}/block", json={"act": "call", "label": "2", "seen": tag(staff, gid)})
+    for paddle in range(1, 31):
+        guest = {"personName": f"Person {paddle}", "paddle": paddle}
+        staff.json("POST", f"/sales/{gid}/participants", json=guest)
+        pledge = {"act": "pledge", "paddle": paddle, "amount": "20000"}
+        staff.json("POST", f"/sales/{gid}/block", json=pledge)
+    run, results = printed(staff, gid, "run-sheet"), printed(staff, gid, "results", buyers="true")
+    assert "€20,000.00 / €19,000.00" in text_of(run)
+    assert "#30 €20,000.00" in text_of(results)
+    for paper in (run, results):
+        assert name in paper.pages[0].extract_text().replace("\u200b", "")
+
+
+def tag(staff: User, gid: str) -> str:
+    """The identifier of the state of a block."""
+    found: str = staff.json("GET", f"/sales/{gid}/block")["tag"]
+    return found
+
+
 @pytest.mark.parametrize("kind", ["catalogue", "labels", "run-sheet", "clerk-sheet", "results"])
 def test_texts_of_people_are_never_code_and_break_no_page(staff: User, kind: str) -> None:
     """Commands of the templates, other scripts, emoji, endless words: all are shown, and the paper keeps PDF/UA."""

@@ -224,7 +224,8 @@ def _run_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
                 "name": terms.name,
                 "consignor": codes.get(entry.consignor_id or 0, ""),
                 "estimate": writer.estimate(entry.estimate_from, entry.estimate_to),
-                "starting": _levels(one, writer) or writer.money(terms.starting_price),
+                "starting": "" if one.lot.need is not None else writer.money(terms.starting_price),
+                "levels": _levels(one, writer),
                 "reserve": writer.money(terms.reserve_price),
                 "absentee": absentee,
                 "withdrawn": said["withdrawn"] if one.lot.is_withdrawn else "",
@@ -250,7 +251,7 @@ def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, he
     raised = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
     said, shown, prices = words(order.language), [], []
     for one in found:
-        auction, buyer = one.auction, ""
+        auction, buyer, givers = one.auction, "", ""
         price = said[_state(one)]
         if auction is not None and auction.outcome is Outcome.SOLD:
             prices.append(auction.current_bid or ZERO)
@@ -260,8 +261,10 @@ def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, he
         if one.lot.need is not None and not one.lot.is_withdrawn:
             tally = raised[one.lot.id]
             price = said["raised"].format(total=writer.money(tally.total), count=tally.count)
-            buyer = _givers(tx, sale, one.lot, writer) if order.buyers else ""
-        shown.append({"number": one.lot.label, "name": _terms(one).name, "price": price, "buyer": buyer})
+            givers = _givers(tx, sale, one.lot, writer) if order.buyers else ""
+        shown.append(
+            {"number": one.lot.label, "name": _terms(one).name, "givers": givers, "price": price, "buyer": buyer}
+        )
     total = writer.money(sum(prices, ZERO))
     summary = said["sold"].format(count=len(prices), all=sum(one.lot.need is None for one in found), total=total)
     return {"lots": shown, "buyers": order.buyers, "summary": summary}, {}
