@@ -227,7 +227,7 @@ def test_texts_of_people_are_never_code_and_break_no_page(staff: User, kind: str
 
 @pytest.mark.parametrize(
     "asked",
-    ["lots=3-1", "lots=x", "zone=Mars/Base", "zone=../../etc/passwd", "language=fr", "layout=a0", "skip=24", "skip=-1"],
+    ["lots=3-1", "lots=x", "zone=Mars/Base", "zone=../../etc/passwd", "language=fr", "layout=a0", "skip=24", "skip=-1", "lots=7-9"],
 )
 def test_bad_parameters_are_named(staff: User, asked: str) -> None:
     """400 or 422 with the fault of the parameter."""
@@ -235,3 +235,12 @@ def test_bad_parameters_are_named(staff: User, asked: str) -> None:
     answer = staff.get(f"/sales/{gid}/paper/labels.pdf?{asked}")
     assert 400 <= answer.status_code < 500
     assert asked.split("=", maxsplit=1)[0] in answer.text
+
+
+def test_numbers_of_nobody_print_no_blank_paper(staff: User) -> None:
+    """Lots and paddles that are not there are refused, on each paper; labels may have none that has changed."""
+    gid = with_lots(staff, 1, kind="live")
+    for kind in ("catalogue", "labels", "run-sheet", "clerk-sheet", "results"):
+        assert "nothing_chosen" in staff.get(f"/sales/{gid}/paper/{kind}.pdf?lots=2").text, kind
+    assert "nothing_chosen" in staff.get(f"/sales/{gid}/paper/bid-cards.pdf?paddles=2").text
+    printed(staff, gid, "labels", lots="1", changed="true")

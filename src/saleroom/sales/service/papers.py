@@ -19,6 +19,7 @@ from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.service.photos import covers
 from saleroom.kernel.currency import with_currency
+from saleroom.kernel.errors import Invalid
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import Lot, LotTerms
 from saleroom.sales.domain.paper import BUYERS_NEED, LABEL_FORMS, LAYOUTS, NEEDED, PaperKind, on_label
@@ -108,11 +109,15 @@ def refuse(tx: Transaction, token: str | None, gid: str, needed: Right | None) -
 
 
 def read(tx: Transaction, token: str | None, gid: str, order: PaperOrder, head: Letterhead) -> Paper:
-    """Return what the paper shows. Raises as `refuse`."""
+    """Return what the paper shows. Raises as `refuse`, and Invalid if it was asked for lots or paddles that are not there."""
     sale = refuse(tx, token, gid, order.needed)
     writer = _Writer(order.language, head.currency, order.zone)
     said, title = words(order.language), TITLES[order.kind][order.language]
     shown, photos = _READ[order.kind](tx, sale, order, writer, head)
+    if order.lots and not shown["lots"] and not order.changed:
+        raise Invalid.one("lots", "nothing_chosen", "must name a lot of the sale that is on this paper")
+    if order.paddles and not shown["cards"]:
+        raise Invalid.one("paddles", "nothing_chosen", "must name a paddle of the sale whose holder may bid")
     # The day alone is on what anyone may have: until midnight the same data are the same paper.
     now = said["as_of"].format(when=writer.day(tx.now()))
     if order.needed is not None:

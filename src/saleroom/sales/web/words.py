@@ -79,6 +79,7 @@ WORDS = Words(
         "lots_format": (N_("Name lots by their numbers and ranges, such as 1-3,5,12A."),),
         "paddles_format": (N_("Name paddles by their numbers and ranges, such as 1-3,5."),),
         "backwards": (N_("A range goes from the lower number to the higher one."),),
+        "nothing_chosen": (N_("There is nothing of these numbers to print in this sale."),),
         "zone": (N_("The house does not know this time zone."),),
         "skip": (N_("Enter 0 to 23."),),
         "digests": (N_("The digests of labels are not those that the house gave."),),
