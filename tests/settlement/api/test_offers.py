@@ -12,6 +12,7 @@ from saleroom.settlement.storage.offer_tables import offers
 from tests.bidding.api.answers import faults, refusal
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_house import House
+from tests.notices.api.test_choices import give_address
 from tests.settlement.api.test_desk import Settling
 from tests.site.visitor import Visitor
 
@@ -29,13 +30,15 @@ class Offering:
         self.settling.sale.act("call")
         self.settling.sale.act("bid", amount="10", paddle=self.paddle)
         self.settling.sale.act("pass")
-        self.settling.sell(self.settling.bidder())
+        self.other, self.owner = self.settling.sale.bidder(), self.settling.sale.bidder()
+        self.settling.sell(self.other.json("GET", f"/sales/{self.gid}/registration")["paddle"])
         self.settling.sale.act("end")
 
     def offer(self, label: str = "1", price: str = "20", **said: Any) -> Any:
         """Offer a lot, and return the answer."""
         until = (datetime.now().astimezone() + timedelta(days=7)).isoformat()
         body = {"paddle": self.paddle, "offerPrice": price, "until": until, **said}
+        body = {name: value for name, value in body.items() if value is not None}
         return self.settling.manager.post(f"/sales/{self.gid}/lots/{label}/offers", json=body)
 
     def made(self, price: str = "20") -> str:
@@ -128,6 +131,65 @@ def test_an_offer_is_accepted_once(offering: Offering) -> None:
     assert [200, *[409] * 7] == sorted(answers)
     assert "29.750" == offering.settling.desk(offering.paddle)["owed"]
     assert [] == offering.settling.faults()
+
+
+def test_an_offer_to_all_is_for_the_first_who_accepts(offering: Offering) -> None:
+    """All with a paddle see it and hear of it, but the consignor; one of them buys; the others read that somebody has."""
+    settling = offering.settling
+    other = offering.other
+    for user in (offering.user, other):
+        give_address(settling.house, user)
+    pending = settling.house.newcomer()
+    made = offering.offer(paddle=None, toAll=True)
+    assert 201 == made.status_code, made.text
+    gid = made.json()["offers"][0]["offer"]
+    assert (True, None, "open") == tuple(made.json()["offers"][0][name] for name in ("toAll", "paddle", "offerState"))
+    assert (409, "lot_offered") == refusal(offering.offer())
+    assert [gid] == [one["offer"] for one in other.json("GET", "/me/offers")["offers"]]
+    assert [] == pending.json("GET", "/me/offers")["offers"]
+    assert (404, "unknown_offer") == refusal(pending.post(f"/offers/{gid}/answer", json={"accepted": True}))
+    assert other.post(f"/offers/{gid}/answer", json={"accepted": False}).is_success
+    assert ["open"] == offering.states(), "others may still accept it"
+    answer = {"json": {"accepted": True}}
+    with ThreadPoolExecutor(6) as pool:
+        asked = [offering.user, other] * 3
+        answers = [*pool.map(lambda user: user.post(f"/offers/{gid}/answer", **answer).status_code, asked)]
+    assert 1 == sum(status == 200 for status in answers) and {200, 409} == {*answers}
+    seen = {user.name: user.json("GET", "/me/offers")["offers"][0]["offerState"] for user in (offering.user, other)}
+    assert ["accepted", "taken"] == sorted(seen.values())
+    loser = next(user for user in (offering.user, other) if seen[user.name] == "taken")
+    assert (None, "") == tuple(
+        loser.json("GET", "/me/offers")["offers"][0][name] for name in ("paddle", "personName")
+    ), "nobody learns who has bought"
+    owed = [settling.desk(user.name)["owed"] for user in (offering.user, other)]
+    assert sorted(owed) in (["14.880", "29.750"], ["0.000", "44.630"]), "beside the lot that the other has bought"
+    assert [] == settling.faults()
+    settling.accounts()
+
+
+def test_an_offer_is_for_one_or_for_all(offering: Offering) -> None:
+    """Neither is a slip, and so are both. The one who brought the lot is not among all."""
+    assert {"paddle"} == faults(offering.offer(paddle=None)).keys()
+    assert {"paddle"} == faults(offering.offer(toAll=True)).keys()
+    manager, owner = offering.settling.manager, offering.owner
+    manager.json("PATCH", f"/consignors/{offering.settling.code}", json={"username": owner.name})
+    assert offering.offer(paddle=None, toAll=True).is_success
+
+    gid = offering.user.json("GET", "/me/offers")["offers"][0]["offer"]
+    assert [] == owner.json("GET", "/me/offers")["offers"]
+    assert (404, "unknown_offer") == refusal(owner.post(f"/offers/{gid}/answer", json={"accepted": True}))
+
+
+@pytest.mark.databases("sqlite")
+def test_the_page_offers_to_all(house: House) -> None:
+    """By a box that is ticked; who may buy has no button to decline for all."""
+    offering = Offering(house)
+    path = f"/admin/desk/{offering.gid}/offers"
+    manager, person = Visitor(house, offering.settling.manager), Visitor(house, offering.user)
+    done = manager.sent(manager.page(path), f"{path}/new", offerPrice="20", paddle="", toAll="on")
+    assert "To all" in done.main and "open" in done.main
+    page = person.page("/mine/offers")
+    assert "the first one who accepts buys it" in page.main and "Yes, decline" not in page.main
 
 
 @pytest.mark.databases("sqlite")

@@ -17,6 +17,10 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "offerPrice": (MONEY, "For how much the lot is offered, as a hammer price."),
     "offeredAt": (INSTANT, "When it was offered."),
     "offerUntil": (INSTANT, "The end of the offer."),
+    "toAll": (
+        {},
+        "Whether it is offered to all who have a paddle in the sale; the first one who accepts it buys the lot.",
+    ),
     "offerState": (_STATES, "What has become of the offer."),
 }
 FACTS: dict[Any, dict[str, Schema]] = {OfferEnded: {"state": {**_STATES, "description": "What has become of it."}}}

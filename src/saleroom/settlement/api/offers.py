@@ -15,8 +15,9 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import LOT, SALE, paddle_field
 from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.errors import UnknownSale
-from saleroom.settlement.domain.errors import LotOffered, LotSold, OfferEnded, UnknownOffer
+from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
 from saleroom.settlement.domain.offer_views import OffersView, OwnOffersView
+from saleroom.settlement.domain.offers import refuse_receiver
 from saleroom.settlement.service import offering
 from saleroom.settlement.services import SettlementServices
 
@@ -31,7 +32,14 @@ MAKE = Form(
     name="NewOffer",
     example={"paddle": 12, "offerPrice": "80", "until": "2030-01-31T12:00:00Z"},
     fields=(
-        paddle_field("To whom it is offered.", required=True),
+        paddle_field("To whom it is offered; leave it out for an offer to all."),
+        Field(
+            name="toAll",
+            to="to_all",
+            parse=boolean,
+            schema={"type": "boolean"},
+            about="Whether it is offered to all who have a paddle; the first one who accepts it buys the lot.",
+        ),
         Field(
             name="offerPrice",
             to="price",
@@ -69,7 +77,9 @@ async def show(call: Call[SettlementServices]) -> Response:
 async def make(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/lots/{label}/offers."""
     sent, write = call.values, call.services.tokens.write
-    given = (call.identifier, call.part, sent["paddle"], sent["price"], sent["until"], call.key)
+    paddle = sent.get("paddle")
+    refuse_receiver(paddle, sent.get("to_all", False))
+    given = (call.identifier, call.part, paddle, sent["price"], sent["until"], call.key)
     return json_response(await write(offering.offer, call.token, *given), 201)
 
 
@@ -108,7 +118,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         method="POST",
         path="/sales/{gid}/lots/{label}/offers",
         name="offerLot",
-        summary="Offer a lot that was not sold to a paddle",
+        summary="Offer a lot that was not sold to a paddle, or to all",
         handler=make,
         identifier=SALE,
         part=LOT,
@@ -116,7 +126,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         status=201,
         answer=OffersView,
         once=True,
-        errors=(*REFUSED, LotSold, LotOffered, IdempotencyMismatch),
+        errors=(*REFUSED, LotSold, LotOffered, NobodyToOffer, IdempotencyMismatch),
         about=f"{_RIGHT} A lot of a live sale; nothing is offered that could not be accepted now. The audit log notes it.",
     ),
     _one(

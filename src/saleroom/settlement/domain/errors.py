@@ -107,6 +107,12 @@ class LotOffered(Conflict):
     code = "lot_offered"
 
 
+class NobodyToOffer(Conflict):
+    """Nobody in the sale has a paddle and may bid, but perhaps the consignor: the lot can be offered to nobody."""
+
+    code = "nobody_to_offer"
+
+
 class OfferEnded(Conflict):
     """The offer was answered, withdrawn, or has expired: `state` says which."""
 

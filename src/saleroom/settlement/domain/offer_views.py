@@ -6,7 +6,10 @@ from msgspec import Struct
 
 
 class OfferView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A lot that is offered to somebody after the sale, and what has become of that."""
+    """A lot that is offered after the sale to somebody or `to_all`, and what has become of that.
+
+    `paddle` is null for an offer to all until one of them has accepted it; the others never see it.
+    """
 
     offer: str
     sale: str
@@ -20,6 +23,7 @@ class OfferView(Struct, frozen=True, kw_only=True, rename="camel"):
     offered_at: str
     offer_until: str
     offer_state: str
+    to_all: bool
 
 
 class UnsoldLotView(Struct, frozen=True, kw_only=True, rename="camel"):

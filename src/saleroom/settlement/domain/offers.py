@@ -15,32 +15,44 @@ LASTS_MAX = timedelta(days=60)
 
 
 class OfferState(StrEnum):
-    """What has become of an offer."""
+    """What has become of an offer. One to all that somebody else has accepted is `taken`."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
     DECLINED = "declined"
     WITHDRAWN = "withdrawn"
     EXPIRED = "expired"
+    TAKEN = "taken"
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """A lot offered to a user at a price `until` an instant. `settled` is how it ended, None if nobody has ended it."""
+    """A lot offered at a price `until` an instant. `settled` is how it ended, None if nobody has ended it.
+
+    It is for a user, or `to_all` who have a paddle: `user_id` is then None until one of them accepts it.
+    """
 
     id: int
     gid: str
     lot_id: int
-    user_id: int
+    user_id: int | None
     price: Decimal
     offered_at: datetime
     until: datetime
     settled: OfferState | None = None
+    to_all: bool = False
 
-    def state(self, now: datetime) -> OfferState:
-        """Return what has become of it by now."""
+    def state(self, now: datetime, viewer_id: int | None = None) -> OfferState:
+        """Return what has become of it by now, for one of those whom it is for or for staff."""
         if self.settled is not None:
-            return self.settled
+            others = self.to_all and viewer_id is not None and viewer_id != self.user_id
+            return OfferState.TAKEN if others and self.settled is OfferState.ACCEPTED else self.settled
         return OfferState.OPEN if now < self.until else OfferState.EXPIRED
+
+
+def refuse_receiver(paddle: int | None, to_all: bool) -> None:
+    """Raise Contradiction unless an offer is for one paddle, or for all."""
+    if (paddle is None) is not to_all:
+        raise Contradiction.one("paddle", "one_or_all", "must be given, or toAll must be true, but not both")
 
 
 def refuse_end(until: datetime, now: datetime) -> None:

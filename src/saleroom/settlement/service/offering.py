@@ -24,12 +24,14 @@ from saleroom.kernel.instants import instant
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word
 from saleroom.sales.domain.errors import UnknownPaddle
+from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot, get_one, lock_one
-from saleroom.sales.storage import lots, participants, sales
+from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.errors import LotOffered, LotSold, OfferEnded, UnknownOffer
+from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
 from saleroom.settlement.domain.offer_views import OffersView, OfferView, OwnOffersView, UnsoldLotView
 from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
@@ -54,15 +56,16 @@ def offer(
     token: str,
     gid: str,
     label: str,
-    paddle: int,
+    paddle: int | None,
     price: Decimal,
     until: datetime,
     key: IdempotencyKey | None = None,
 ) -> bytes:
-    """Offer a lot that was not sold to a paddle at a price, and return the JSON of all offers of the sale.
+    """Offer a lot that was not sold at a price, and return the JSON of all offers of the sale.
 
-    Nothing is offered that could not be accepted now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale,
-    UnknownLot, LotSold, LotOffered, Contradiction, and as `results.hand_over` does.
+    It is offered to a paddle, or to all who have one in the sale if that is None. Nothing is offered that could not be accepted
+    now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotSold, LotOffered, NobodyToOffer,
+    Contradiction, and as `results.hand_over` does.
     """
     authenticate(tx, token, Right.MANAGE_SALES)
     sale = lock_one(tx, gid)
@@ -75,22 +78,22 @@ def offer(
         _refuse_sold(lots.with_auctions(tx, [lot])[0])
         if any(one.lot_id == lot.id and one.state(now) is OfferState.OPEN for one in offers.of_sale(tx, sale.id)):
             raise LotOffered
-        results.refuse_to_sell_after(tx, sale, label, paddle, price)
-        participant = participants.with_paddle(tx, sale.id, paddle)
-        if participant is None:
-            raise UnknownPaddle(paddle=paddle)
+        receivers = _receivers(tx, sale, lot, paddle)
+        results.refuse_to_sell_after(tx, sale, label, receivers[0].paddle or 0, price)
         made = Offer(
             id=0,
             gid=secrets.token_urlsafe(GID_BYTES),
             lot_id=lot.id,
-            user_id=participant.user.id,
+            user_id=None if paddle is None else receivers[0].user.id,
+            to_all=paddle is None,
             price=price,
             offered_at=now,
             until=until,
         )
         offers.add(tx, made, staff.id)
-        money_mails.post(tx, "offer", made.gid, made.user_id, {"offer": made.gid})
-        facts: Facts = {"lot": label, "price": str(price), "until": instant(until), "user": made.user_id}
+        for one in receivers:
+            money_mails.post(tx, "offer", made.gid, one.user.id, {"offer": made.gid})
+        facts: Facts = {"lot": label, "price": str(price), "until": instant(until), "user": made.user_id or "all"}
         audit.note(tx, staff, Act.OFFER_MADE, gid, {}, facts)
         return _encode(_view(tx, sale))
 
@@ -108,7 +111,7 @@ def withdraw(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None =
     def do() -> bytes:
         found = _open(tx, gid)
         offers.settle(tx, found.id, OfferState.WITHDRAWN)
-        audit.note(tx, staff, Act.OFFER_WITHDRAWN, sale.gid, {"offer": gid, "user": found.user_id}, {})
+        audit.note(tx, staff, Act.OFFER_WITHDRAWN, sale.gid, {"offer": gid, "user": found.user_id or "all"}, {})
         return _encode(_view(tx, sale))
 
     return once(tx, staff, key, do)
@@ -125,27 +128,28 @@ def answer(
 ) -> bytes:
     """Accept or decline an offer, and return the JSON of the caller's own offers. A lot that is accepted is theirs.
 
-    Raises Unauthenticated, MissingRight, Barred, IdempotencyMismatch, UnknownOffer for one of somebody else, OfferEnded, and as
-    `results.hand_over` does.
+    An offer to all stays open if one of them declines it. Raises Unauthenticated, MissingRight, Barred, IdempotencyMismatch,
+    UnknownOffer for one of somebody else, OfferEnded, and as `results.hand_over` does.
     """
     viewer = authenticate(tx, token, Right.BID)
     sale, known = _locked(tx, gid)
-    if known.user_id != viewer.id:
+    participant = participants.find(tx, sale.id, viewer.id)
+    paddle = None if participant is None else participant.paddle
+    if not offers.is_for(tx, known.id, viewer.id):
         raise UnknownOffer
 
     def do() -> bytes:
-        found = _open(tx, gid)
+        found = _open(tx, gid, viewer.id)
         if not accepted:
-            offers.settle(tx, found.id, OfferState.DECLINED)
+            if not found.to_all:
+                offers.settle(tx, found.id, OfferState.DECLINED)
             return _encode(_own(tx, viewer))
         one = next(one for one in lots.offered(tx, sale.id) if one.lot.id == found.lot_id)
         _refuse_sold(one)
-        participant = participants.find(tx, sale.id, viewer.id)
-        paddle = None if participant is None else participant.paddle
         if paddle is None:
             raise OfferEnded(state=OfferState.EXPIRED.value)
         results.hand_over(tx, viewer, sale, one.lot.label, paddle, _ACCEPTED, found.price)
-        offers.settle(tx, found.id, OfferState.ACCEPTED)
+        offers.accept(tx, found.id, viewer.id)
         bring_up_to_date(tx, sale, viewer.id, places)
         return _encode(_own(tx, viewer))
 
@@ -160,11 +164,30 @@ def _locked(tx: Transaction, gid: str) -> tuple[Sale, Offer]:
     return lock_one(tx, sales.by_id(tx, found[0]).gid), found[1]
 
 
-def _open(tx: Transaction, gid: str) -> Offer:
+def _receivers(tx: Transaction, sale: Sale, lot: Lot, paddle: int | None) -> list[Participant]:
+    """Return to whom a lot is offered: to one paddle, or to all who may bid on it. Raises UnknownPaddle or NobodyToOffer."""
+    if paddle is not None:
+        participant = participants.with_paddle(tx, sale.id, paddle)
+        if participant is None:
+            raise UnknownPaddle(paddle=paddle)
+        return [participant]
+    brought = consignors.by_ids(tx, [one for one in (lot.entry.consignor_id,) if one is not None])
+    owners = {sale.owner.id, *(one.user_id for one in brought.values())}
+    found = [
+        one
+        for one in participants.with_paddles(tx, sale.id)
+        if one.standing in (Standing.APPROVED, Standing.LIMITED) and one.user.id not in owners
+    ]
+    if not found:
+        raise NobodyToOffer
+    return found
+
+
+def _open(tx: Transaction, gid: str, viewer_id: int | None = None) -> Offer:
     """Return an offer of a locked sale. Raises OfferEnded unless it is open."""
     found = offers.find(tx, gid)
     assert found is not None, "offers are not deleted"
-    state = found[1].state(tx.now())
+    state = found[1].state(tx.now(), viewer_id)
     if state is not OfferState.OPEN:
         raise OfferEnded(state=state.value)
     return found[1]
@@ -205,13 +228,17 @@ def _own(tx: Transaction, viewer: User) -> OwnOffersView:
     of_sales = sales.by_ids(tx, {sale_id for sale_id, _ in found})
     by_lot = {one.lot.id: one for sale_id in of_sales for one in lots.offered(tx, sale_id)}
     return OwnOffersView(
-        offers=[offer_view(tx, of_sales[sale_id], by_lot[one.lot_id], one, now) for sale_id, one in found]
+        offers=[offer_view(tx, of_sales[sale_id], by_lot[one.lot_id], one, now, viewer.id) for sale_id, one in found]
     )
 
 
-def offer_view(tx: Transaction, sale: Sale, lot: OfferedLot, one: Offer, now: datetime) -> OfferView:
-    """Return an offer as JSON has it."""
-    person = participants.find(tx, sale.id, one.user_id)
+def offer_view(
+    tx: Transaction, sale: Sale, lot: OfferedLot, one: Offer, now: datetime, viewer_id: int | None = None
+) -> OfferView:
+    """Return an offer as JSON has it. One of those whom an offer to all is for does not see who has accepted it."""
+    others = one.to_all and viewer_id is not None and viewer_id != one.user_id
+    user_id = None if others else one.user_id
+    person = None if user_id is None else participants.find(tx, sale.id, user_id)
     return OfferView(
         offer=one.gid,
         sale=sale.gid,
@@ -224,7 +251,8 @@ def offer_view(tx: Transaction, sale: Sale, lot: OfferedLot, one: Offer, now: da
         offer_price=f"{one.price:.3f}",
         offered_at=instant(one.offered_at),
         offer_until=instant(one.until),
-        offer_state=one.state(now).value,
+        offer_state=one.state(now, viewer_id).value,
+        to_all=one.to_all,
     )
 
 
@@ -232,7 +260,9 @@ def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     """Return what the mail about an offer says; None once it has ended."""
     gid = str(word.facts.get("offer"))
     found = offers.find(tx, gid) if GID.fullmatch(gid) is not None else None
-    if found is None or found[1].user_id != word.receiver or found[1].state(tx.now()) is not OfferState.OPEN:
+    if found is None or not (found[1].to_all or found[1].user_id == word.receiver):
+        return None
+    if found[1].state(tx.now()) is not OfferState.OPEN:
         return None
     sale_id, one = found
     sale = sales.by_id(tx, sale_id)

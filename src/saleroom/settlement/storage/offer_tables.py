@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, String, Table
 
 from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage.tables import lots
@@ -14,7 +14,8 @@ offers = Table(
     Column("id", Number, primary_key=True),
     Column("gid", String, nullable=False, unique=True),
     Column("lot_id", BigInteger, ForeignKey(lots.c.id), nullable=False),
-    Column("user_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("user_id", BigInteger, ForeignKey(users.c.id)),
+    Column("to_all", Boolean, nullable=False),
     Column("price", Money, nullable=False),
     Column("offered_at", Instant, nullable=False),
     Column("by_id", BigInteger, ForeignKey(users.c.id), nullable=False),
@@ -26,4 +27,5 @@ offers = Table(
     Index("ix_offers_by_id", "by_id"),
 )
 """Lots that were not sold, offered to users after the sale. `settled` is one of `domain.offers.OfferState`, null while
-nobody has ended the offer; one whose `until` has passed is expired all the same."""
+nobody has ended the offer; one whose `until` has passed is expired all the same. An offer `to_all` has no user until one
+accepts it."""

@@ -104,7 +104,8 @@ class OfferPages:
         faults: dict[str, list[Fault]] = {}
         paddle, days = whole(sent.get("paddle", "").strip().removeprefix("#")), whole(sent.get("days", "").strip())
         price = self._site.language(request).parse_money(sent.get("offerPrice", ""))
-        if paddle is None or not 1 <= paddle <= PADDLE_MAX:
+        to_all = sent.get("toAll") == "on"
+        if not to_all and (paddle is None or not 1 <= paddle <= PADDLE_MAX):
             faults["paddle"] = [Fault("buyer", "must be a paddle")]
         if days is None or not 1 <= days <= LASTS_MAX.days:
             faults["days"] = [Fault("offer_too_long", f"must be from 1 to {LASTS_MAX.days} days", most=LASTS_MAX.days)]
@@ -114,7 +115,7 @@ class OfferPages:
             faults["offerPrice"] = [Fault("not_positive", "must be above 0")]
         if faults:
             raise Invalid(faults)
-        return {"paddle": paddle, "price": price, "days": days}
+        return {"paddle": None if to_all else paddle, "price": price, "days": days}
 
     async def _page(
         self, request: Request, refused: Refusal | None = None, of: str = "", sent: Sent | None = None

@@ -38,6 +38,7 @@ WORDS = Words(
         "unknown_offer": (N_("There is no such offer."),),
         "lot_sold": (N_("This lot is sold, withdrawn or not over, so it cannot be offered."),),
         "lot_offered": (N_("This lot is offered to somebody already. Withdraw that offer first."),),
+        "nobody_to_offer": (N_("Nobody has a paddle in this sale and may bid on this lot."),),
         "offer_ended": (N_("This offer has ended: it was answered, withdrawn, or its time is over."),),
         "not_paid": (
             N_("This lot is not paid: %(owed)s is left to pay. A manager can hand it out with a reason."),
@@ -156,6 +157,7 @@ OFFER_STATES: Mapping[OfferState, str] = {
     OfferState.DECLINED: N_("declined"),
     OfferState.WITHDRAWN: N_("withdrawn"),
     OfferState.EXPIRED: N_("expired"),
+    OfferState.TAKEN: N_("bought by somebody else"),
 }
 PAYOUT_STATES: Mapping[PayoutState, str] = {
     PayoutState.MADE: N_("in the file"),
