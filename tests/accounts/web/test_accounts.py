@@ -68,6 +68,24 @@ def test_registration_logs_in(browser: PlainBrowser, house: House) -> None:
     assert [] == browser.page("/").all("a", href="/login")
 
 
+def test_the_header_leads_back(browser: PlainBrowser) -> None:
+    """Its links to log in and to register lead back to the page that they are on; those of a form keep where it leads."""
+
+    def links(path: str) -> set[str]:
+        found = [one.attributes.get("href") or "" for one in Page(browser.http.get(path)).all("a")]
+        return {one for one in found if one.startswith(("/login", "/register"))}
+
+    assert {"/login", "/register"} == links("/")
+    assert {"/login?next=/owner", "/register?next=/owner"} == links("/owner")
+    assert {"/login?next=/%3Fq%3Da%26status%3Dopen", "/register?next=/%3Fq%3Da%26status%3Dopen"} == links(
+        "/?q=a&status=open"
+    )
+    for path in ("/login", "/register"):
+        assert {"/login?next=/owner", "/register?next=/owner"} == links(f"{path}?next=/owner")
+        assert {"/login", "/register"} >= links(path) - {"/login?next=/", "/register?next=/"}
+    assert {"/login", "/register"} == links("/password/forgotten")
+
+
 def test_log_in_and_out(browser: PlainBrowser, house: House) -> None:
     """The cookie holds the API's own token. Logging out ends the session everywhere at once and deletes the cookie."""
     house.user("ada")

@@ -1,7 +1,7 @@
 // The code of a link stands in the fragment of its address. It goes into its field, and leaves the address and the history.
-// Where the reader has to log in first, this tab keeps it until they come back.
+// Where the reader has to log in first, this tab keeps it until a link with `next` has led them back.
 const field = document.getElementById("code");
-const links = document.querySelectorAll("[data-keeps-code]");
+const links = document.querySelectorAll(`a[href$="?next=${location.pathname}"]`);
 const kept = `code of ${location.pathname}`;
 const isCode = (text) => /^[1-9][0-9]{0,17}\.[A-Za-z0-9_-]{22}$/.test(text ?? "");
 
