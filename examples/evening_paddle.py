@@ -69,7 +69,8 @@ class EveningPaddle:
             self.lot, stage = lot, lot["outcome"] or lot.get("stage") or "not on the block"
             if self.me not in (None, lot["currentBidder"]):
                 self.me = print("OUTBID by", lot["currentBidder"])
-            words = f"{lot['name']}: {lot['currentBid']} by {lot['currentBidder']}, ask {lot['minimumBid']}, {stage}"
+            bid = f"{lot['currentBid']} by {lot['currentBidder']}" if lot["currentBid"] else "no bid yet"
+            words = f"{lot['name']}: {bid}, ask {lot['minimumBid'] or 'none'}, {stage}"
             self.shown = words if words == self.shown else print(words) or words
 
     async def bid(self, mqtt):

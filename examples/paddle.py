@@ -46,8 +46,8 @@ class Paddle:
 
     def show(self, lot):
         if lot["version"] > self.lot["version"]:  # an answer may be ahead of a state, and a state of an answer
-            self.lot, price, bidder = lot, lot["currentBid"], lot["currentBidder"]
-            print(f"{lot['name']}: {price} by {bidder}, next {lot['minimumBid']}, {lot['outcome'] or lot['status']}")
+            self.lot, bid = lot, f"{lot['currentBid']} by {lot['currentBidder']}" if lot["currentBid"] else "no bid yet"
+            print(f"{lot['name']}: {bid}, next {lot['minimumBid'] or 'none'}, {lot['outcome'] or lot['status']}")
         if self.me not in (None, self.lot["currentBidder"]):
             self.me = print("OUTBID by", self.lot["currentBidder"])
 

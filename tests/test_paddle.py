@@ -102,7 +102,7 @@ def test_a_paddle_bids_is_outbid_and_ends(
     ada, ben, cyd = (client.enter(name) for name in ("ada", "ben", "cyd"))
     gid = client.sell(ada)
     paddle = take(ben, *reach, "--name", "paddle-7", "--", gid)
-    paddle.until("Longcase clock: None by None, next 100.000, open")
+    paddle.until("Longcase clock: no bid yet, next 100.000, open")
     paddle.type("b 100")
     paddle.until("ANSWER 201 accepted")
     paddle.until("Longcase clock: 100.000 by ben, next 110.000, open")
@@ -116,7 +116,7 @@ def test_a_paddle_bids_is_outbid_and_ends(
     paddle.until("160.000 by ben")
     client.post(f"/auctions/{gid}/close", ada)
     assert 0 == paddle.wait()
-    assert "160.000 by ben, next None, sold" in paddle.text.splitlines()[-1]
+    assert "160.000 by ben, next none, sold" in paddle.text.splitlines()[-1]
     assert 1 == paddle.text.count("OUTBID")
     assert "Traceback" not in paddle.text and ben not in paddle.text
 

@@ -66,7 +66,7 @@ def _after(call: Call[Feed], gid: str | None) -> EventId | None:
     if not sent:
         name = "after"
     if isinstance(found, EventId) and found.version and gid not in (None, found.gid):
-        found = Fault("event_id", "must be the id of an event of this auction")
+        found = Fault("event_id", "must be the id of an event of what is followed")
     if isinstance(found, Fault):
         raise Invalid({name: [found]})
     return found

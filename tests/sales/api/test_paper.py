@@ -227,7 +227,17 @@ def test_texts_of_people_are_never_code_and_break_no_page(staff: User, kind: str
 
 @pytest.mark.parametrize(
     "asked",
-    ["lots=3-1", "lots=x", "zone=Mars/Base", "zone=../../etc/passwd", "language=fr", "layout=a0", "skip=24", "skip=-1", "lots=7-9"],
+    [
+        "lots=3-1",
+        "lots=x",
+        "zone=Mars/Base",
+        "zone=../../etc/passwd",
+        "language=fr",
+        "layout=a0",
+        "skip=24",
+        "skip=-1",
+        "lots=7-9",
+    ],
 )
 def test_bad_parameters_are_named(staff: User, asked: str) -> None:
     """400 or 422 with the fault of the parameter."""

@@ -118,7 +118,7 @@ _PLAIN_OF_SALES = {
 
 def _end(texts: Mapping[str, str]) -> str:
     """Return when the lot ends, to the second."""
-    return f"{texts['endsAt'][:19].replace('T', ' ')} UTC" if "endsAt" in texts else "when its author closes it"
+    return f"{texts['endsAt'][:19].replace('T', ' ')} UTC" if "endsAt" in texts else "when it is closed by hand"
 
 
 def standing(lot: LotState, money: Money) -> str:
