@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import audit
+from saleroom.outbox.message import MAIL
 from saleroom.outbox.tables import outbox
 from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.sepa import transfers_in
@@ -97,8 +98,10 @@ class Paying(Settling):
 
     def mails(self) -> list[tuple[str, str]]:
         """Return the mails about money to the consignor, each with what it has."""
-        which = select(outbox).where(outbox.c.kind.in_(("paid_out", "payout_account")))
-        rows = self.house.write(lambda tx: [dict(row) for row in tx.execute(which).mappings()])
+        which = select(outbox).where(
+            outbox.c.channel == MAIL, outbox.c.kind.in_(("paid_out", "payout_failed", "payout_account"))
+        )
+        rows = self.house.write(lambda tx: [dict(row) for row in tx.execute(which.order_by(outbox.c.id)).mappings()])
         return [(row["kind"], str(row)) for row in rows if self.gid in str(row) or self.code in str(row)]
 
 
@@ -285,3 +288,39 @@ def test_a_house_without_euros_or_an_account_is_told(serve_house: ServeHouse) ->
         paying.give()
         assert (409, code) == refusal(paying.make())
         assert paying.owed == paying.left()
+
+
+def test_a_payout_that_fails_after_its_word_is_told(paying: Paying) -> None:
+    """Who heard that they are paid hears that they are not: once, also if it comes back from the bank; others hear nothing."""
+    paying.give()
+    before = len(paying.mails())
+    file, _ = paying.made()
+    assert paying.mark(file, "failed", reason="The bank refused the file.").is_success
+    assert [] == paying.mails()[before:], "nobody was told that it is paid"
+    file, _ = paying.made()
+    assert paying.mark(file, "sent").is_success
+    assert paying.mark(file, "failed", reason="Wrong account.").is_success
+    assert ["paid_out", "payout_failed"] == [kind for kind, _ in paying.mails()[before:]]
+    assert "Wrong account" not in paying.mails()[-1][1]
+    _, one = paying.made()
+    paying.send(debit(paying.owed, one["endToEndId"]))
+    paying.send(returned(paying.owed, one["endToEndId"]))
+    assert ["paid_out", "payout_failed"] * 2 == [kind for kind, _ in paying.mails()[before:]]
+    assert [] == paying.wrong()
+
+
+def test_what_is_due_comes_by_pages(bank_house: House) -> None:
+    """A page has whole sales, the latest first; no sale is left out, however old; the total is that of all."""
+    sales = [Paying(bank_house) for _ in range(3)]
+    cashier, found, cursor, totals = sales[0].cashier, [], "", set()
+    while True:
+        page = cashier.json("GET", f"/payouts/due?limit=1{cursor}")
+        found += [one["sale"] for one in page["duePayouts"]]
+        assert 1 == len({one["sale"] for one in page["duePayouts"]})
+        totals.add(page["dueTotal"])
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    assert [one.gid for one in reversed(sales)] == found[:3]
+    assert 1 == len(totals) and len(found) == len({*found})
+    assert 400 == cashier.get("/payouts/due?cursor=nonsense").status_code

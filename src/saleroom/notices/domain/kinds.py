@@ -104,7 +104,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="question_answered", gathers=True),
         *(
             Kind(name=name, about_lot=False)
-            for name in ("invoice", "credit_note", "overdue", "paid", "statement", "paid_out", "offer")
+            for name in ("invoice", "credit_note", "overdue", "paid", "statement", "paid_out", "payout_failed", "offer")
         ),
     )
 }

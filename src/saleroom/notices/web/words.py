@@ -186,6 +186,7 @@ TITLES: Mapping[str, str] = {
     "paid": N_("The house has my payment"),
     "statement": N_("There is a statement of what my lots have come to"),
     "paid_out": N_("The house has paid me out"),
+    "payout_failed": N_("A payout to me has failed"),
     "offer": N_("The house offers me a lot that was not sold"),
 }
 """Each kind of word where people choose: also those about money, which are mails of their own."""

@@ -16,7 +16,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, positive, read_fields, string
 from saleroom.http.paging import paging
-from saleroom.http.responses import json_response, page_response
+from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.sales.api.fields import CODE_FIELD, reason
@@ -31,6 +31,7 @@ from saleroom.settlement.services import SettlementServices
 
 PAGE = 20
 XML = "application/xml"
+DUE = CursorKind("sales with payouts due", Annotated[int, Meta(ge=0, le=2**63 - 1)])
 FILES = CursorKind("payment files", Annotated[int, Meta(ge=0, le=2**63 - 1)])
 _SALE = Field(
     name="sale",
@@ -156,7 +157,10 @@ MARK = Form(
 
 async def show_due(call: Call[SettlementServices]) -> Response:
     """GET /payouts/due."""
-    return json_response(await call.services.database.read(payouts.due, call.token))
+    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
+    found, total, last = await call.services.database.read(payouts.due, call.token, before, limit)
+    cursor = call.services.cursors.next_page(DUE, last)
+    return page_response(call.request, DuePayoutsView(due_payouts=found, due_total=total, next=cursor), cursor)
 
 
 async def make(call: Call[SettlementServices]) -> Response:
@@ -212,8 +216,9 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         name="duePayouts",
         summary="List what the house owes consignors",
         handler=show_due,
+        query=paging(DUE),
         answer=DuePayoutsView,
-        about=f"{_RIGHT} In its latest {payouts.SALES_SHOWN} sales, as far as it is posted, without those who owe the house.",
+        about=f"{_RIGHT} As far as it is posted, without those who owe the house. A page has all of up to `limit` sales.",
     ),
     _one(
         method="POST",

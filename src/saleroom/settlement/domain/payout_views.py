@@ -37,10 +37,11 @@ class DuePayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DuePayoutsView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the house owes consignors in its latest sales; their sum if there are no debts among them."""
+    """What the house owes consignors, page by page, and in all."""
 
     due_payouts: list[DuePayoutView]
     due_total: str
+    next: str | None
 
 
 class PayoutView(Struct, frozen=True, kw_only=True, rename="camel"):

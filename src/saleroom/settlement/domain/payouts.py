@@ -53,6 +53,8 @@ class PayoutState(StrEnum):
 
 UNDER_WAY = frozenset({PayoutState.MADE, PayoutState.SENT})
 """The states in which nobody knows yet whether the money has arrived."""
+TOLD = frozenset({PayoutState.SENT, PayoutState.BOOKED})
+"""The states of which consignors were told that they are paid."""
 BEFORE: Mapping[PayoutState, frozenset[PayoutState]] = {
     PayoutState.SENT: frozenset({PayoutState.MADE}),
     PayoutState.BOOKED: UNDER_WAY,

@@ -53,6 +53,13 @@ def tell_of_payout(tx: Transaction, one: Payout) -> None:
         post(tx, "paid_out", f"entry {one.entry_id}", one.user_id, facts)
 
 
+def tell_of_failed_payout(tx: Transaction, one: Payout) -> None:
+    """Post the word that a transfer which was told did not arrive, or came back; not why, as somebody has written that."""
+    if one.user_id is not None:
+        facts = {"sale": one.sale, "amount": str(one.amount)}
+        post(tx, "payout_failed", f"entry {one.entry_id}", one.user_id, facts)
+
+
 def tell_of_account(tx: Transaction, user_id: int, consignor: str) -> None:
     """Post the word that the bank account of a consignor was changed: somebody else may have done it. It has no number."""
     post(tx, ACCOUNT_CHANGED, tx.now().isoformat(), user_id, {"consignor": consignor}, channels=(MAIL,))
@@ -138,6 +145,11 @@ def _moved(sale: Sale, title: str, amount: str, receipt: str | None) -> dict[str
     }
 
 
+def _failed(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    said = _payment(tx, word, sign)
+    return None if said is None else {**said, "path": ACCOUNTS}
+
+
 def _account(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     return {"consignor": str(word.facts.get("consignor")), "path": ACCOUNTS}
 
@@ -151,6 +163,7 @@ def kind(name: str, context: Any) -> MailKind:
 MAILS = (
     *(kind(name, _document) for name in ("invoice", "credit_note", "statement")),
     *(kind(name, _payment) for name in ("paid", "paid_out")),
+    kind("payout_failed", _failed),
     kind(ACCOUNT_CHANGED, _account),
 )
 """The mails about money. Their receivers choose among them by kind, with the words about lots; not about a changed account."""

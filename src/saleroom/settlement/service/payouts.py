@@ -42,7 +42,7 @@ from saleroom.settlement.domain.errors import (
     UnknownPaymentFile,
 )
 from saleroom.settlement.domain.journal import Account, Book, Kind
-from saleroom.settlement.domain.payout_views import DuePayoutsView, DuePayoutView, PaymentFileView, PayoutView
+from saleroom.settlement.domain.payout_views import DuePayoutView, PaymentFileView, PayoutView
 from saleroom.settlement.domain.payouts import (
     BEFORE,
     UNDER_WAY,
@@ -61,8 +61,6 @@ from saleroom.settlement.storage import documents, journal, payout_accounts, pay
 from saleroom.settlement.storage.payouts import PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
-SALES_SHOWN = 100
-"""How many of the latest sales are searched for what is due."""
 RETURNED = "The bank has returned it."
 _encode = msgspec.json.Encoder().encode
 
@@ -75,13 +73,19 @@ class Chosen(Struct, frozen=True, kw_only=True):
     amount: Decimal
 
 
-def due(tx: Transaction, token: str | None) -> DuePayoutsView:
-    """Return what the house owes consignors in its latest sales, as far as it is posted.
+def due(
+    tx: Transaction, token: str | None, before: int | None, limit: int
+) -> tuple[list[DuePayoutView], str, int | None]:
+    """Return what the house owes consignors, as far as it is posted: a page of up to `limit` sales, the latest first.
 
-    Raises Unauthenticated or MissingRight.
+    Return with it the sum over all sales, and before the number of which sale the next page begins. Raises Unauthenticated or
+    MissingRight.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found, open_ones = payouts.due(tx, SALES_SHOWN), payouts.under_way(tx)
+    every, open_ones = payouts.due(tx), payouts.under_way(tx)
+    later = [number for number in dict.fromkeys(one.sale_id for one in every) if before is None or number < before]
+    shown = later[:limit]
+    found = [one for one in every if one.sale_id in set(shown)]
     of_sales = sales.by_ids(tx, {one.sale_id for one in found})
     people = consignors.by_ids(tx, {one.consignor_id for one in found})
     accounts = payout_accounts.of_consignors(tx, {one.consignor_id for one in found})
@@ -99,7 +103,8 @@ def due(tx: Transaction, token: str | None) -> DuePayoutsView:
                 is_under_way=(one.sale_id, one.consignor_id) in open_ones,
             )
         )
-    return DuePayoutsView(due_payouts=rows, due_total=f"{sum((one.owed for one in found), ZERO):.3f}")
+    total = sum((one.owed for one in every), ZERO)
+    return rows, f"{total:.3f}", shown[-1] if len(later) > limit else None
 
 
 def make(
@@ -274,8 +279,10 @@ def follow(tx: Transaction, staff: Staff, one: Payout, state: PayoutState, reaso
     payouts.mark(tx, one, state, entry, reason if state is PayoutState.FAILED else None)
     facts = {"state": state.value, "amount": str(one.amount)}
     audit.note(tx, staff, Act.PAYOUT_MARKED, one.end_to_end, {"state": one.state.value}, facts, reason or "")
-    if state is not PayoutState.FAILED and one.user_id is not None:
+    if state is not PayoutState.FAILED:
         money_mails.tell_of_payout(tx, one)
+    elif one.state in rules.TOLD:
+        money_mails.tell_of_failed_payout(tx, one)
     return entry
 
 

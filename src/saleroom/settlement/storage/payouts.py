@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.identifiers import GID_BYTES
@@ -19,7 +19,7 @@ from saleroom.sales.storage.tables import consignors, sales
 from saleroom.settlement.domain.journal import Book
 from saleroom.settlement.domain.payouts import FIRST, UNDER_WAY, PayoutState, content_digest, digest_of
 from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payouts
-from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
+from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -190,23 +190,24 @@ def mark(tx: Transaction, payout: Payout, state: PayoutState, entry_id: int | No
     tx.execute(update(payouts).where(payouts.c.id == payout.id).values(values))
 
 
-def due(tx: Transaction, sales_max: int) -> list[Due]:
-    """Return what the house owes consignors in its latest sales, by the entries that are posted: the latest sales first."""
-    recent = select(journal_series.c.sale_id).order_by(journal_series.c.sale_id.desc()).limit(sales_max)
+def due(tx: Transaction) -> list[Due]:
+    """Return what the house owes consignors, by the entries that are posted: the latest sales first."""
+    which = (
+        journal_entries.c.sale_id,
+        journal_postings.c.consignor_id,
+        journal_postings.c.amount,
+        journal_postings.c.debit,
+    )
     moved = (
-        select(
-            journal_entries.c.sale_id,
-            journal_postings.c.consignor_id,
-            journal_postings.c.amount,
-            journal_postings.c.debit,
-        )
+        select(*which, func.count().label("times"))
         .join_from(journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
-        .where(journal_postings.c.book == Book.CONSIGNORS.value, journal_entries.c.sale_id.in_(recent))
+        .where(journal_postings.c.book == Book.CONSIGNORS.value)
+        .group_by(*which)
     )
     owed: dict[tuple[int, int], Decimal] = {}  # SQLite keeps amounts as texts, which it cannot add up
     for row in tx.execute(moved):
-        key = (row.sale_id, row.consignor_id)
-        owed[key] = owed.get(key, ZERO) + (-row.amount if row.debit else row.amount)
+        key, amount = (row.sale_id, row.consignor_id), row.amount * row.times
+        owed[key] = owed.get(key, ZERO) + (-amount if row.debit else amount)
     ordered = sorted(owed, key=lambda key: (-key[0], key[1]))
     return [Due(sale_id=key[0], consignor_id=key[1], owed=owed[key]) for key in ordered if owed[key] > ZERO]
 

@@ -38,10 +38,10 @@ def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> Idempote
     return IdempotencyKey(key, digest("POST", form, gid, values))
 
 
-def place_of(cursors: Cursors, request: Request, of: CursorKind) -> Any:
+def place_of(cursors: Cursors, request: Request, of: CursorKind, name: str = "cursor") -> Any:
     """Return the place at which a page of a list begins, None for the first one. Raises Invalid."""
-    text = request.query_params.get("cursor")
+    text = request.query_params.get(name)
     found = None if text is None else cursors.read(CursorText(of, text))
     if isinstance(found, Fault):
-        raise Invalid({"cursor": [found]})
+        raise Invalid({name: [found]})
     return found

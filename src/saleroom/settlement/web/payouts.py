@@ -12,11 +12,12 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import CodeRequired, WrongCode, WrongPassword
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import client_address, session_token
+from saleroom.http.responses import LIMIT_DEFAULT
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, account_in, changed
-from saleroom.settlement.api.payouts import FILES, MAKE, MARK, PAGE, as_xml, made
+from saleroom.settlement.api.payouts import DUE, FILES, MAKE, MARK, PAGE, as_xml, made
 from saleroom.settlement.domain.errors import UnknownPaymentFile
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
@@ -62,14 +63,17 @@ class PayoutPages:
 
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         before = place_of(self._services.cursors, request, FILES)
+        due_before = place_of(self._services.cursors, request, DUE, "due")
         try:
-            viewer, due = await self._site.read(request, payouts.due)
+            viewer, (due, total, due_last) = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
             files, last = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
         except Unauthenticated:
             return self._site.to_log_in(request)
         ticked = None if sent is None else {text for name, text in sent.items() if name.startswith(_CHOSEN)}
         context = {
             "due": due,
+            "total": total,
+            "next_due": self._services.cursors.next_page(DUE, due_last),
             "files": files,
             "next": self._services.cursors.next_page(FILES, last),
             "ticked": ticked,
