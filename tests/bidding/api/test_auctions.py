@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from tests.bidding.api.answers import after, faults, instant, refusal
 from tests.bidding.api.records import records
 from tests.bidding.domain.examples import NEW_AUCTION
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, ServeHouse, User
 from tests.rows import each_of
+from tests.sales.api.evening import with_lots
 
 pytestmark = pytest.mark.databases("sqlite")
 
@@ -322,3 +324,13 @@ def test_an_author_has_so_many_auctions(serve_house: ServeHouse) -> None:
     assert 204 == ada.delete(f"/auctions/{gids[0]}").status_code
     assert (409, "too_many_auctions") == refusal(ada.post("/auctions", json={"name": "Clock", "startingPrice": "1"}))
     house.user("bob").auction()
+
+
+def test_the_lots_of_a_sale_take_no_room_for_auctions(serve_house: ServeHouse) -> None:
+    """Staff who have published a large sale still put up an auction outside it; the lots are the house's, not a user's."""
+    house = serve_house(auctions_per_user_max=2)
+    staff = house.staff(Role.AUCTIONEER)
+    staff.json("POST", f"/sales/{with_lots(staff, 3)}/publish")
+    staff.auction()
+    staff.auction()
+    assert (409, "too_many_auctions") == refusal(staff.post("/auctions", json={"name": "Clock", "startingPrice": "1"}))

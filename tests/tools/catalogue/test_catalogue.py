@@ -49,6 +49,7 @@ def test_a_catalogue_goes_in_and_comes_out(
     [
         ("https://bids.example/sales/abc_1", "https://bids.example"),
         ("http://bids.example:9000/house/admin/sales/abc_1/import", "http://bids.example:9000/house"),
+        ("https://bids.example/catalogues/abc_1", "https://bids.example"),
     ],
 )
 def test_the_address_of_a_sale_is_that_of_its_page_or_of_the_api(url: str, base: str) -> None:

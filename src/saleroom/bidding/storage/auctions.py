@@ -111,15 +111,16 @@ def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> li
 
 
 def count_running(tx: Transaction, author_id: int, limit: int) -> int:
-    """Return how many auctions of an author are scheduled or open, counted no further than to `limit`."""
-    running = select(auctions.c.id).where(auctions.c.author_id == author_id, RUNNING).limit(limit).subquery()
+    """Return how many auctions of an author outside sales are scheduled or open, counted no further than to `limit`."""
+    own = (auctions.c.author_id == author_id, auctions.c.sale_id.is_(None))
+    running = select(auctions.c.id).where(*own, RUNNING).limit(limit).subquery()
     return int(tx.execute(select(func.count()).select_from(running)).scalar_one())
 
 
 def created_before_last(tx: Transaction, author_id: int, count: int) -> datetime | None:
-    """Return when an author created the auction that `count` - 1 of theirs came after; None if there is none."""
-    own = select(auctions.c.id).where(auctions.c.author_id == author_id).order_by(auctions.c.id.desc())
-    nth = own.offset(count - 1).limit(1).scalar_subquery()
+    """Return when an author created the auction outside sales that `count` - 1 of theirs came after; None if there is none."""
+    own = select(auctions.c.id).where(auctions.c.author_id == author_id, auctions.c.sale_id.is_(None))
+    nth = own.order_by(auctions.c.id.desc()).offset(count - 1).limit(1).scalar_subquery()
     created: datetime | None = tx.execute(select(auctions.c.created_at).where(auctions.c.id == nth)).scalar()
     return created
 

@@ -23,7 +23,7 @@ from saleroom.tools.progress import Progress
 
 TOKEN_VARIABLE = "HOUSE_TOKEN"
 _FORM = "write https://host/sales/GID"
-_SALE = re.compile(rf"(?P<base>.*?)/(?:admin/)?sales/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
+_SALE = re.compile(rf"(?P<base>.*?)/(?:(?:admin/)?sales|catalogues)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
 SECONDS_MAX = 6 * 3600.0
 """How long an import may take: a photo takes half a second to make."""
 SHEET_BYTES_MAX = 128 * 2**20
