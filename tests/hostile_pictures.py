@@ -1,6 +1,5 @@
 """Small pictures that are made to cost a decoder much time or memory."""
 
-import functools
 import struct
 import zlib
 from collections.abc import Callable
@@ -68,27 +67,31 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
+def packed_zeros(count: int = 200_000_000) -> bytes:
+    """Return `count` zero bytes, packed as zlib packs them. A million of them are packed once, and repeated."""
+    million = bytes(1_000_000)
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    packed = packer.compress(million) + packer.flush(zlib.Z_FULL_FLUSH)
+    times, left = divmod(count, len(million))
+    rest = packer.compress(million[:left]) + packer.flush()
+    checksum = (count % 65_521) << 16 | 1  # Adler-32 of zeros
+    return b"\x78\xda" + packed * times + rest + struct.pack(">I", checksum)
+
+
 PASSES = ((8, 8, 0, 0), (8, 8, 4, 0), (4, 8, 0, 4), (4, 4, 2, 0), (2, 4, 0, 2), (2, 2, 1, 0), (1, 2, 0, 1))
 """How far apart the pixels of each pass of an interlaced PNG are, across and down, and where the first one is."""
 
 
 def png(size: tuple[int, int], *more: bytes, interlaced: bool = False, bits: int = 8) -> bytes:
     """Return a blank PNG with opacity, and with more chunks before its pixels."""
-    packer = zlib.compressobj(9)
     width, height = size
-    packed = []
+    count = 0
     for across, down, left, top in PASSES if interlaced else ((1, 1, 0, 0),):
-        row = bytes(1 + -(-(width - left) // across) * 4 * bits // 8)
-        packed += [packer.compress(row) for _ in range(-(-(height - top) // down))]
+        row = 1 + -(-(width - left) // across) * 4 * bits // 8
+        count += row * -(-(height - top) // down)
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 6, 0, 0, int(interlaced)))
-    pixels = chunk(b"IDAT", b"".join(packed) + packer.flush())
+    pixels = chunk(b"IDAT", packed_zeros(count))
     return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + pixels + chunk(b"IEND", b"")
-
-
-@functools.cache
-def packed_zeros() -> bytes:
-    """Return 200 MB, packed."""
-    return zlib.compress(bytes(200_000_000), 9)
 
 
 def moving_gif(frames: int) -> bytes:

@@ -1,7 +1,5 @@
 """Requests that are too large, in each part by turns. The house refuses them quickly, and never breaks."""
 
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -10,6 +8,7 @@ import pytest
 
 from tests import pictures
 from tests.abuse.attack import THERE, HastyHouse, asked, client, sale
+from tests.hostile_pictures import chunk, packed_zeros, png
 from tests.process import Client
 
 PIECE = "a" * 60_000
@@ -125,30 +124,15 @@ def test_a_form_of_many_parts(house: HastyHouse) -> None:
             assert 400 == answer.status_code
 
 
-def chunk(kind: bytes, data: bytes) -> bytes:
-    """Return a chunk of a PNG."""
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def png(width: int, height: int, *more: bytes) -> bytes:
-    """Return a small black PNG that unpacks to any size."""
-    packer = zlib.compressobj(9)
-    row = b"\0" * (1 + width * 3)
-    rows = b"".join(packer.compress(row) for _ in range(height)) + packer.flush()
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-
-
 def text_bomb(kind: bytes) -> bytes:
     """Return a PNG whose text or colour profile unpacks to 200 MB."""
-    packed = zlib.compress(b"\0" * 200_000_000, 9)
-    return png(64, 64, chunk(kind, b"x\0\0" + packed))
+    return png((64, 64), chunk(kind, b"x\0\0" + packed_zeros()))
 
 
 BOMBS: dict[str, Callable[[], bytes]] = {
     "what claims 900 million pixels": lambda: pictures.png_that_claims(30_000, 30_000),
-    "what has 60 million in 180 KB": lambda: png(10_000, 6_000),
-    "what has 61 million": lambda: png(10_000, 6_100),
+    "what has 60 million in 240 KB": lambda: png((10_000, 6_000)),
+    "what has 61 million": lambda: png((10_000, 6_100)),
     "text of 200 MB": lambda: text_bomb(b"zTXt"),
     "a profile of 200 MB": lambda: text_bomb(b"iCCP"),
 }

@@ -125,7 +125,7 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
     decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decoding that takes too much processor time is ended, even if the picture's header does not show the cost."""
-    changed(monkeypatch, "decoder_process.CPU_SECONDS_MAX = 2; renditions.SCANS_MAX = 10**9")
+    changed(monkeypatch, "decoder_process.CPU_SECONDS_MAX = 1; renditions.SCANS_MAX = 10**9")
     monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
     assert "made" == await fate(decoder)
