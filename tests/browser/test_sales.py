@@ -89,6 +89,22 @@ def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_h
         assert 360 == page.evaluate("document.documentElement.scrollWidth"), path
 
 
+def test_a_catalogue_is_printed_without_what_is_pressed(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House
+) -> None:
+    """Paper has the sale and its lots, and no search, no button and no link to other pages."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 2, kind="live", registration="open", description="Viewing on Monday.")
+    staff.json("POST", f"/sales/{gid}/publish")
+    page = enter(staff).page
+    page.goto(f"/catalogues/{gid}?view=paper")
+    page.emulate_media(media="print")
+    expect(page.locator("main")).to_contain_text("Viewing on Monday.")
+    shown = [link for link in page.locator("a, button, input").all() if link.is_visible()]
+    assert ["Lot 1", "Lot 2"] == [link.inner_text() for link in shown]
+    expect(page.get_by_text("Viewing on Monday.")).to_be_visible()
+
+
 def test_the_start_of_a_sale_has_seconds_only_if_it_needs_them(
     enter: Callable[..., BrowserVisitor], sqlite_house: House
 ) -> None:
