@@ -82,6 +82,18 @@ def test_e_ends_the_sale_only_after_y(evening: Evening) -> None:
     assert "closed" == evening.block()["status"]
 
 
+def test_a_lot_that_is_withdrawn_on_the_block_is_said(evening: Evening) -> None:
+    """The clerk sees what has become of the lot, hears it, and calls the next one."""
+    page = evening.console()
+    press(page, "Enter", "1", "2", "Enter")
+    settled(page)
+    evening.staff.json("POST", f"/sales/{evening.gid}/lots/1/withdraw", json={"reason": "It was stolen."})
+    expect(slot(page, "ask")).to_have_text("Withdrawn")
+    expect(page.locator("#said")).to_contain_text("Lot 1: Withdrawn.")
+    press(page, "Enter")
+    expect(slot(page, "label")).to_have_text("2")
+
+
 def test_a_pause_by_somebody_else_is_seen_at_once(evening: Evening) -> None:
     """The page says it and refuses acts; a dialog that asks for what another has done by then does nothing twice."""
     page = evening.console()

@@ -45,8 +45,10 @@ function range(lot) {
   return fill(words.estimate, { range: lot.estimateTo ? `${money(lot.estimateFrom)} – ${money(lot.estimateTo)}` : money(lot.estimateFrom) });
 }
 
+// How a lot ended. One that was withdrawn has no outcome.
+const endOf = (auction) => (auction?.status === "cancelled" ? "cancelled" : auction?.outcome);
 const result = (auction) => auction.outcome === "sold" || auction.outcome === "conditional"
-  ? `${words.outcomes[auction.outcome]}: ${money(auction.currentBid)}, ${bidder(auction.currentBidder)}` : words.outcomes[auction.outcome] ?? "";
+  ? `${words.outcomes[auction.outcome]}: ${money(auction.currentBid)}, ${bidder(auction.currentBidder)}` : words.outcomes[endOf(auction)] ?? "";
 
 function showLot(state) {
   const { onBlock, nextLots } = state.block;
@@ -137,10 +139,10 @@ function news(before, after) {
   if (was && was.gid !== is?.gid) {
     const left = [after.block.lastLot, ...after.lots.results].find((lot) => lot?.gid === was.gid);
     const over = left?.auction;
-    const facts = { label: was.label, outcome: words.outcomes[over?.outcome] };
+    const facts = { label: was.label, outcome: words.outcomes[endOf(over)] };
     if (was.need) told.push(fill(words.needLeft, { ...facts, total: money((left ?? was).need.total) }));
     else if (over?.outcome === "sold") told.push(fill(words.soldSaid, { ...facts, amount: money(over.currentBid), leader: bidder(over.currentBidder) }));
-    else told.push(fill(over?.outcome ? words.overSaid : words.leftSaid, facts));
+    else told.push(fill(facts.outcome ? words.overSaid : words.leftSaid, facts));
   }
   if (is) told.push(...newsOfLot(was?.gid === is.gid ? was : null, is, after));
   if (before.block.status !== after.block.status) told.push(fill(words.statusSaid, { status: words.statuses[after.block.status] }));
