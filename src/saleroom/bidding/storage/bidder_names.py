@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from decimal import Decimal
 
 import msgspec
-from sqlalchemy import delete, exists, insert, select
+from sqlalchemy import Select, delete, exists, insert, select
 
 from saleroom.bidding.domain.block_events import BidderNamed
+from saleroom.bidding.domain.voiding import BidBook
+from saleroom.bidding.storage import event_log
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids, events
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
@@ -57,6 +60,20 @@ def lots_named_on(tx: Transaction, user_id: int) -> set[int]:
     acts = select(auctions.c.id, events.c.private).join(events, events.c.auction_id == auctions.c.id)
     rows = tx.execute(acts.where(auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)).all()
     return {row.id for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
+
+
+def outbid_after_named(tx: Transaction, user_id: int, sale_ids: Select[tuple[int]]) -> dict[int, Decimal]:
+    """Return the lots of these sales that others lead and on which a bid of the floor stands that the user was named for.
+
+    Beside each is the highest of these bids. As above the log alone says it.
+    """
+    acts = select(auctions.c.id, events.c.private).join(events, events.c.auction_id == auctions.c.id)
+    of_sales = (auctions.c.sale_id.is_not(None), auctions.c.sale_id.in_(sale_ids))
+    outbid = auctions.c.current_bidder_id.is_distinct_from(user_id)
+    rows = tx.execute(acts.where(*of_sales, outbid, events.c.type == BidderNamed.TYPE)).all()
+    named_for = {row.id for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
+    standing = {number: BidBook(event_log.read(tx, number)).standing_of(user_id) for number in named_for}
+    return {number: max(limit for _, limit in bids_of) for number, bids_of in standing.items() if bids_of}
 
 
 def put(tx: Transaction, sale_id: int, user_id: int, name: str | None) -> None:

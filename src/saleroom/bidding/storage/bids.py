@@ -13,14 +13,16 @@ from sqlalchemy import CompoundSelect, Select, and_, func, select, union, update
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import BidPlaced
-from saleroom.bidding.storage.tables import auctions, bidder_names, bids
+from saleroom.bidding.storage import bidder_names
+from saleroom.bidding.storage.tables import auctions, bids
+from saleroom.bidding.storage.tables import bidder_names as names
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Provided, Transaction
 
 STANDS = bids.c.voided.is_(None)
 SALES_OF: Provided[Callable[[int], Select[tuple[int]]]] = Provided()
-"""Selects the numbers of the sales in which a user takes part."""
+"""Selects the numbers of the live sales in which a user takes part."""
 
 
 class Bid(Struct, frozen=True):
@@ -67,11 +69,9 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None, sal
     """
     statement = select(bids, users.c.username.label("name")).join_from(bids, users, users.c.id == bids.c.bidder_id)
     if sale_id is not None:
-        own = and_(bidder_names.c.user_id == users.c.id, bidder_names.c.sale_id == sale_id)
-        name = func.coalesce(bidder_names.c.name, users.c.username).label("name")
-        statement = (
-            select(bids, name).join_from(bids, users, users.c.id == bids.c.bidder_id).outerjoin(bidder_names, own)
-        )
+        own = and_(names.c.user_id == users.c.id, names.c.sale_id == sale_id)
+        name = func.coalesce(names.c.name, users.c.username).label("name")
+        statement = select(bids, name).join_from(bids, users, users.c.id == bids.c.bidder_id).outerjoin(names, own)
     statement = statement.where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
     if before is not None:
         statement = statement.where(bids.c.number < before)
@@ -90,7 +90,7 @@ def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int 
 
 
 def lots_of_bidder(tx: Transaction, bidder_id: int) -> CompoundSelect[tuple[int]]:
-    """Select the numbers of the auctions on which the user has bid, or leads with a bid of the floor that a clerk has named.
+    """Select the numbers of the auctions on which the user has bid, also by a bid of the floor that a clerk has named.
 
     The row of such a bid stays that of the floor.
     """
@@ -99,7 +99,18 @@ def lots_of_bidder(tx: Transaction, bidder_id: int) -> CompoundSelect[tuple[int]
     if sales_of is None:
         return union(made)
     of_sales = (auctions.c.sale_id.is_not(None), auctions.c.sale_id.in_(sales_of(bidder_id)))
-    return union(made, select(auctions.c.id).where(*of_sales, auctions.c.current_bidder_id == bidder_id))
+    led = select(auctions.c.id).where(*of_sales, auctions.c.current_bidder_id == bidder_id)
+    outbid = select(auctions.c.id).where(among(tx, auctions.c.id, outbid_in_hall(tx, bidder_id)))
+    return union(made, led, outbid)
+
+
+def outbid_in_hall(tx: Transaction, bidder_id: int) -> dict[int, Decimal]:
+    """Return the lots on which the user was outbid after a clerk had named them for a bid of the floor.
+
+    Beside each is the highest of these bids.
+    """
+    sales_of = tx.provided(SALES_OF)
+    return {} if sales_of is None else bidder_names.outbid_after_named(tx, bidder_id, sales_of(bidder_id))
 
 
 def bidders(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:

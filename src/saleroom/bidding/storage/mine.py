@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, sel
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
-from saleroom.bidding.storage.bids import STANDS, lots_of_bidder
+from saleroom.bidding.storage.bids import STANDS, lots_of_bidder, outbid_in_hall
 from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids
 from saleroom.storage.database import Transaction
@@ -43,15 +43,15 @@ def bid_on(
 
 def count_outbid(tx: Transaction, user_id: int) -> int:
     """Return the number of running auctions on which the user has bid and another bidder leads."""
-    mine = select(bids.c.auction_id).where(bids.c.bidder_id == user_id)
-    which = (auctions.c.id.in_(mine), auctions.c.status == Status.OPEN, auctions.c.current_bidder_id != user_id)
+    mine = auctions.c.id.in_(lots_of_bidder(tx, user_id))
+    which = (mine, auctions.c.status == Status.OPEN, auctions.c.current_bidder_id != user_id)
     return int(tx.execute(select(func.count()).select_from(auctions).where(*which)).scalar_one())
 
 
 def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal | None]:
     """Return the highest limit behind the user's bids that stand, by auction, for those on which the user has bid.
 
-    It is None if all of these bids were voided. A leader has that of the auction, also one whom a clerk has named.
+    It is None if all of these bids were voided. Bids of the floor count for whom a clerk has named.
     """
     most = func.max(case((STANDS, bids.c.maximum)), type_=bids.c.maximum.type)
     highest = select(bids.c.auction_id, most.label("most")).group_by(bids.c.auction_id)
@@ -59,6 +59,9 @@ def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[
     found = {row.auction_id: row.most for row in tx.execute(mine)}
     led = select(auctions.c.id, auctions.c.maximum).where(auctions.c.current_bidder_id == user_id)
     found.update({row.id: row.maximum for row in tx.execute(led.where(auctions.c.id.in_(auction_ids)))})
+    if any(found.get(number) is None for number in auction_ids):
+        outbid = outbid_in_hall(tx, user_id)
+        found.update({number: most for number, most in outbid.items() if found.get(number) is None})
     return found
 
 

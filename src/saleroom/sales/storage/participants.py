@@ -15,7 +15,8 @@ from saleroom.bidding.storage.tables import auctions
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.participants import Participant, Standing
-from saleroom.sales.storage.tables import consignors, lots, participants, pledges
+from saleroom.sales.domain.sale import Kind
+from saleroom.sales.storage.tables import consignors, lots, participants, pledges, sales
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
@@ -36,8 +37,9 @@ def add(tx: Transaction, one: Participant) -> Participant:
 
 
 def sales_of(user_id: int) -> Select[tuple[int]]:
-    """Select the numbers of the sales in which a user takes part."""
-    return select(participants.c.sale_id).where(participants.c.user_id == user_id)
+    """Select the numbers of the live sales in which a user takes part."""
+    theirs = select(participants.c.sale_id).join(sales, sales.c.id == participants.c.sale_id)
+    return theirs.where(participants.c.user_id == user_id, sales.c.kind == Kind.LIVE.value)
 
 
 def save(tx: Transaction, one: Participant) -> None:
