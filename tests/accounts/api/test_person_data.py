@@ -7,8 +7,9 @@ import zipfile
 from typing import Any, BinaryIO
 
 import pytest
+from structlog.testing import capture_logs
 
-from saleroom.admin import person_export
+from saleroom.admin import person_export, transfers
 from saleroom.settings import Settings
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import PASSWORD, House, ServeHouse
@@ -48,6 +49,14 @@ def test_what_is_refused(serve_house: ServeHouse) -> None:
     assert 303 == visitor.http.get("/mine/data").status_code
     assert [200, 200, 200, 429] == [ada.http.post("/me/export", json=SENT).status_code for _ in range(4)]
     assert 200 == house.newcomer().http.post("/me/export", json=SENT).status_code
+
+
+def test_while_another_version_takes_over(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process whose tables another version has already changed refuses for a while, and says why in its log."""
+    monkeypatch.setattr(transfers, "newest_revision", lambda: "0001")
+    with capture_logs() as lines:
+        assert (503, "busy") == refusal(serve_house().newcomer().http.post("/me/export", json=SENT))
+    assert any("not at 0001" in line.get("reason", "") for line in lines)
 
 
 def test_one_is_made_at_a_time_beside_the_requests(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:

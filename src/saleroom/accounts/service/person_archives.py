@@ -22,6 +22,7 @@ log = structlog.get_logger()
 AT_ONCE, PER_SECOND = 3, 3 / 3600
 """How many archives one user gets from a process: three at once, and three in an hour."""
 PIECE_BYTES = 65_536
+_OTHER_VERSION = "This house is being brought to another version; ask again in a few minutes."
 
 
 class PersonArchives:
@@ -54,6 +55,9 @@ class PersonArchives:
             file.close()  # if the client is gone, this ends the thread at its next piece
             if isinstance(error, Refusal) and isinstance(error.__cause__, DatabaseUnavailable):
                 raise error.__cause__ from None
+            if type(error) is Refusal:  # in words for the command line: the tables are of another version than this process
+                log.warning("the data of a user cannot be read", reason=str(error))
+                raise Busy(_OTHER_VERSION) from None
             raise
         finally:
             self._writing = False
