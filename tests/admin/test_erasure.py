@@ -31,7 +31,7 @@ from saleroom.notices.domain.choices import QuietHours
 from saleroom.notices.service import choosing
 from saleroom.notices.service.choosing import Change
 from saleroom.outbox import store as outbox
-from saleroom.outbox.message import Message
+from saleroom.outbox.message import WEBHOOK, Message, State
 from saleroom.storage.database import Database, Transaction
 from tests.accounts.service.mailed import has_mail, mails
 from tests.bidding.service.people import Person, bid, person, sells
@@ -66,6 +66,12 @@ async def furnished(database: Database, clock: FakeClock) -> tuple[Person, str]:
     await database.write(second_factors.replace_recovery_codes, bob.account.id, ["digest"])
     await database.write(choosing.choose, bob.token, Change(mail={"won": False}, quiet=(HOURS,)))
     await database.write(outbox.post, Message(kind="test", key="1", facts={}, receiver=bob.account.id))
+    facts = {"price": "300.000", "winner": bob.account.username}
+    await database.write(outbox.post, Message(kind="sold", key="2", facts=facts, receiver=ada.account.id))
+    event = Message(
+        kind="notice.sold", key="3", facts={"data": facts}, receiver=ada.account.id, address="1", channel=WEBHOOK
+    )
+    await database.write(outbox.post, event)
     await database.write(mail_links.ask, bob.account.username, "de", clock.now)
     await database.write(sanctions.impose, bob.account.username, Sanction.WARNING, "Be polite.")
     await database.write(account_rows.set_seller, bob.account.id, clock.now)
@@ -107,10 +113,12 @@ async def test_nothing_is_left_but_pseudonyms(open_database: OpenDatabase, clock
         assert pseudonym.encode() in await one.read(shown, gid)
         assert bob.account.username.encode() not in await one.read(shown, gid)
     assert set() == await database.read(rows_with, bob.account.username)
+    told = [word.facts for word in await database.read(outbox.listed, {State.WAITING}, 9) if word.kind.endswith("sold")]
+    assert [{"data": {"price": "300.000", "winner": pseudonym}}, {"price": "300.000", "winner": pseudonym}] == told
     for gone in ("0171 123", "Be polite."):
         assert set() == await database.read(rows_with, gone) - {"audit"}
     assert {"outbox"} == await database.read(rows_with, "bob@example.org")  # the last word to them
-    assert [("erased", "bob@example.org")] == [one for one in await mails(database) if one[1] is not None]
+    assert [("erased", "bob@example.org")] == [one for one in await mails(database) if "@" in (one[1] or "")]
     stays = {"auctions.author_id", "auctions.current_bidder_id", "questions.asker_id", "audit.user_id"}
     assert stays == await database.read(rows_of, bob.account.id)
     assert before == await database.read(hashes)

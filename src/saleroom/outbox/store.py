@@ -301,6 +301,13 @@ def forget(tx: Transaction, receiver: int, address: str | None) -> None:
     tx.execute(delete(outbox).where(theirs if address is None else or_(theirs, outbox.c.address == address)))
 
 
+def rename(tx: Transaction, fact: str, name: str, now: str) -> None:
+    """Put another name in place of one in the words to others, where it is the value of this fact."""
+    was, becomes = (f'"{fact}":"{one}"' for one in (name, now))
+    theirs = update(outbox).where(outbox.c.facts.contains(was, autoescape=True))
+    tx.execute(theirs.values(facts=func.replace(outbox.c.facts, was, becomes)))
+
+
 def listed(tx: Transaction, states: Collection[State], limit: int, before: int | None = None) -> list[Word]:
     """Return up to `limit` words in these states, the latest posted first, from the number `before` downwards."""
     some = select(outbox).where(outbox.c.state.in_(states))

@@ -55,7 +55,9 @@ class PersonArchives:
             file.close()  # if the client is gone, this ends the thread at its next piece
             if isinstance(error, Refusal) and isinstance(error.__cause__, DatabaseUnavailable):
                 raise error.__cause__ from None
-            if type(error) is Refusal:  # in words for the command line: the tables are of another version than this process
+            if (
+                type(error) is Refusal
+            ):  # in words for the command line: the tables are of another version than this process
                 log.warning("the data of a user cannot be read", reason=str(error))
                 raise Busy(_OTHER_VERSION) from None
             raise

@@ -26,7 +26,8 @@ def forget_words(tx: Transaction, user_id: int) -> None:
 
 
 def rename(tx: Transaction, user: Account, pseudonym: str, now: datetime) -> None:
-    """Give a person a pseudonym in place of their name, and take from their row all that says more."""
+    """Give a person a pseudonym in place of their name, also in words to others, and take from their row all that says more."""
+    store.rename(tx, "winner", user.username, pseudonym)
     tx.execute(delete(password_requests).where(password_requests.c.typed == user.username))
     tx.execute(update(invitations).where(invitations.c.used_by_id == user.id).values(address=None))
     values = {
