@@ -68,6 +68,22 @@ def test_keys_in_a_row_each_move_the_lot_by_a_place(enter: Callable[..., Browser
     assert ["1", "2", "3", "4", "5", "6"] == labels(page) == stored()
 
 
+def test_keys_move_a_lot_to_the_end_of_a_page(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """A page has 200 lots: a lot behind the last of them stands before the first of the next page, however it got there."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    page, gid = enter(staff).page, with_lots(staff, 0)
+    sheet = "Lot;Title;Starting price\n" + "".join(f"{number};Clock;10\n" for number in range(1, 203))
+    files = {"catalogue": ("lots.csv", sheet.encode(), "text/csv")}
+    assert 200 == staff.post(f"/sales/{gid}/import", files=files).status_code
+    page.goto(f"/admin/sales/{gid}")
+    page.get_by_role("button", name="Move lot 198", exact=True).focus()
+    page.keyboard.press("Alt+ArrowDown")
+    page.keyboard.press("Alt+ArrowDown")
+    with page.expect_navigation():
+        pass
+    assert ["199", "200", "198"] == labels(page)[-3:]
+
+
 def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
     """axe finds no fault in the catalogue, its list and its editor, in light and in dark, and none is wider than the screen."""
     staff = sqlite_house.staff(Role.AUCTIONEER)

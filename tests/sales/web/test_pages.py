@@ -94,6 +94,9 @@ def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staf
     assert 303 == editor.send(editor.page(path), f"{path}/order", label="3", to="up").status_code
     assert 303 == editor.send(editor.page(path), f"{path}/order", label="1", before="").status_code
     assert 303 == editor.send(editor.page(path), f"{path}/order", label="1", before="1").status_code
+    for label, behind in (("3", "2"), ("3", "1"), ("3", "3"), ("1", "3"), ("2", "3"), ("1", "2")):
+        assert 303 == editor.send(editor.page(path), f"{path}/order", label=label, behind=behind).status_code
+    assert 404 == editor.send(editor.page(path), f"{path}/order", label="1", behind="9").status_code
     gid = path.rpartition("/")[2]
     assert ["3", "2", "1"] == [lot["label"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
     assert 303 == editor.send(editor.page(path), f"{path}/renumber").status_code

@@ -58,6 +58,16 @@ def move(tx: Transaction, token: str, gid: str, label: str, before: str | None) 
     return set_order(tx, token, gid, moved(lots.labels(tx, sale.id), label, before))
 
 
+def move_behind(tx: Transaction, token: str, gid: str, label: str, other: str) -> OrderView:
+    """Move one lot behind another one. Raises as `move`."""
+    authenticate(tx, token, Right.CATALOGUE)
+    sale = lock_one(tx, gid)
+    get_lot(tx, sale, other)
+    rest = [each for each in lots.labels(tx, sale.id) if each != label or each == other]
+    place = rest.index(other) + 1
+    return move(tx, token, gid, label, rest[place] if place < len(rest) else None)
+
+
 def step(tx: Transaction, token: str, gid: str, label: str, *, up: bool) -> OrderView:
     """Move one lot by one place; the first stays where it is, and so does the last. Raises as `move`."""
     authenticate(tx, token, Right.CATALOGUE)

@@ -123,13 +123,16 @@ class EditorPages:
         return go_to(f"{SALES.path}/{gid}?added={msgspec.json.decode(body)['label']}#add")
 
     async def order(self, request: Request) -> Response:
-        """POST /admin/sales/{gid}/order: move a lot up, down or before another one."""
+        """POST /admin/sales/{gid}/order: move a lot up, down, or before or behind another one."""
         sent = await fields(request)
 
         async def act(gid: str) -> None:
             label, to, before = label_of(sent.get("label", "")), sent.get("to", ""), sent.get("before", "").strip()
+            behind = sent.get("behind")
             if to in ("up", "down"):
                 await self._write(request, ordering.step, gid, label, up=to == "up")
+            elif behind is not None:
+                await self._write(request, ordering.move_behind, gid, label, label_of(behind))
             else:
                 await self._write(request, ordering.move, gid, label, label_of(before) if before else None)
 

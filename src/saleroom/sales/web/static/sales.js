@@ -21,8 +21,8 @@ function send(row, name, value) {
 if (rows) {
   let held = null;
   const clear = () => rows.querySelectorAll(".over").forEach((row) => row.classList.remove("over", "under"));
-  // The last row of all has a place behind it too.
-  const behind = (event, row) => row.nextElementSibling === null && !document.querySelector(".pager [rel=next]")
+  // The last row has a place behind it too.
+  const behind = (event, row) => row.nextElementSibling === null
     && event.clientY > row.getBoundingClientRect().top + row.offsetHeight / 2;
   rows.addEventListener("dragstart", (event) => {
     held = event.target.closest("li");
@@ -42,20 +42,19 @@ if (rows) {
     const row = event.target.closest("li");
     event.preventDefault();
     if (held === null || row === null || row === held) return;
-    send(held, "before", behind(event, row) ? "" : row.dataset.label);
+    send(held, behind(event, row) ? "behind" : "before", row.dataset.label);
   });
   rows.addEventListener("dragend", () => { held?.classList.remove("dragged"); held = null; clear(); });
   // Each key moves the row at once; the move is sent when no other key follows, or the grip loses the focus.
   let waiting = null;
   const settle = () => {
     if (waiting === null) return;
-    const { row, timer, to } = waiting;
+    const { row, timer } = waiting;
     clearTimeout(timer);
     waiting = null;
-    const next = row.nextElementSibling;
-    if (next !== null) send(row, "before", next.dataset.label);
-    else if (document.querySelector(".pager [rel=next]")) send(row, "to", to);  // the next lot is on another page
-    else send(row, "before", "");
+    const [above, below] = [row.previousElementSibling, row.nextElementSibling];
+    if (above !== null) send(row, "behind", above.dataset.label);
+    else send(row, "before", below.dataset.label);
   };
   rows.addEventListener("keydown", (event) => {
     const to = { ArrowUp: "up", ArrowDown: "down" }[event.key];
@@ -71,7 +70,7 @@ if (rows) {
     waiting = null;  // before the row moves, which takes its focus away
     if (to === "up") other.before(row); else other.after(row);
     event.target.focus();
-    waiting = { row, to, timer: setTimeout(settle, 600) };
+    waiting = { row, timer: setTimeout(settle, 600) };
   });
   rows.addEventListener("focusout", settle);
   // The page comes back after a move: the same lot keeps the focus, so that it can go on by the keyboard.
