@@ -13,7 +13,7 @@ from tests.fixtures_process import Start, Visit
 from tests.line import Line
 from tests.mqtt.equipment import free_port
 from tests.process import PASSWORD, Client, saleroom
-from tests.test_paddle import Paddle, Take
+from tests.test_paddle import Take
 
 PROGRAM = Path(__file__).parents[1] / "examples" / "evening_paddle.py"
 LINES_MAX = 105
@@ -23,17 +23,8 @@ LINES_MAX = 105
 def take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Take]:
     """Take a paddle: `take(token, ..., "--", sale)`."""
     monkeypatch.setattr(test_paddle, "PROGRAM", PROGRAM)
-    paddles: list[Paddle] = []
-
-    def start(token: str, *arguments: str) -> Paddle:
-        paddles.append(Paddle(tmp_path, token, *arguments))
-        return paddles[-1]
-
-    yield start
-    for paddle in paddles:
-        paddle.process.kill()
-        paddle.process.wait()
-        paddle.process.communicate()
+    with test_paddle.taking(tmp_path) as take:
+        yield take
 
 
 class Evening:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -61,13 +62,13 @@ class Paddle:
 Take = Callable[..., Paddle]
 
 
-@pytest.fixture
-def take(tmp_path: Path) -> Iterator[Take]:
-    """Take a paddle: `take(token, ..., "--", gid)`."""
+@contextmanager
+def taking(folder: Path) -> Iterator[Take]:
+    """Yield a function that takes a paddle; in the end all are put back."""
     paddles: list[Paddle] = []
 
     def start(token: str, *arguments: str) -> Paddle:
-        paddles.append(Paddle(tmp_path, token, *arguments))
+        paddles.append(Paddle(folder, token, *arguments))
         return paddles[-1]
 
     yield start
@@ -75,6 +76,13 @@ def take(tmp_path: Path) -> Iterator[Take]:
         paddle.process.kill()
         paddle.process.wait()
         paddle.process.communicate()
+
+
+@pytest.fixture
+def take(tmp_path: Path) -> Iterator[Take]:
+    """Take a paddle: `take(token, ..., "--", gid)`."""
+    with taking(tmp_path) as take:
+        yield take
 
 
 @pytest.fixture(params=["embedded", "mosquitto", "mosquitto --v5"])

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from itertools import count, cycle
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,12 @@ from saleroom.sales.service import participants
 from saleroom.sales.service.participants import Newcomer
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, person
-from tests.faults.bidding import ANSWER_SECONDS_MAX, headers
+from tests.faults.bidding import headers
 from tests.faults.house import SupervisedHouse
 from tests.faults.judging import read_log, tracebacks
+from tests.faults.kills import KillTrial, People, work_through_kills
 from tests.faults.places import TrialDatabase
-from tests.faults.trial import ON_ALL, ON_SQLITE, ON_TWO
-from tests.patience import SECONDS_MAX
+from tests.faults.trial import ON_SQLITE, ON_TWO
 from tests.sales.service.evenings import Evening, evening
 
 POINTS = ("act decided", "act committed", "bid decided", "bid committed")
@@ -53,14 +53,8 @@ EVENTS = {
 """The event that each act leaves, beside a bid."""
 
 
-@dataclass(frozen=True)
-class LiveTrial:
-    """How often the house is killed, and on which databases."""
-
-    name: str
-    kills: int
-    on: tuple[str, ...] = ON_ALL
-    on_disk: bool = False
+class LiveTrial(KillTrial):
+    """The trial of a live sale."""
 
 
 FULL = LiveTrial("live sale: 200 kills", 200)
@@ -83,11 +77,10 @@ class LiveOutcome:
         return f"deaths: {self.deaths}, {done}"
 
 
-@dataclass
-class Hall:
-    """A clerk and bidders who do not give up: each request is repeated under its key until it is answered."""
+@dataclass(kw_only=True)
+class Hall(People):
+    """A clerk and bidders."""
 
-    url: str
     on: Evening
     bidders: list[Person]
     done: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -96,20 +89,10 @@ class Hall:
     """The bids that were acknowledged, by lot and amount."""
     called: list[str] = field(default_factory=list)
     """The lots that were on the block, in that order."""
-    faults: list[str] = field(default_factory=list)
     acts: int = 0
     bids: int = 0
-    repeats: int = 0
     repeated: list[str] = field(default_factory=list)
     """What became of the requests that were sent more than once, for the report."""
-    calm: asyncio.Event = field(default_factory=asyncio.Event)
-    _http: aiohttp.ClientSession = field(init=False, repr=False)
-
-    async def begin(self, stack: AsyncExitStack) -> None:
-        """Open the connections; they close with `stack`."""
-        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS_MAX)
-        self._http = aiohttp.ClientSession(self.url, headers={"X-Requested-With": "test"}, timeout=timeout)
-        stack.push_async_callback(self._http.close)
 
     async def run(self) -> None:
         """Sell and bid until it is calm."""
@@ -118,12 +101,9 @@ class Hall:
             for one in self.bidders:
                 group.create_task(self._bid(one))
 
-    async def more(self, acts: int) -> None:
-        """Wait until so many more acts are acknowledged."""
-        enough = self.acts + acts
-        async with asyncio.timeout(SECONDS_MAX):
-            while self.acts < enough:
-                await asyncio.sleep(0.01)
+    def answered(self) -> int:
+        """Return how many acts have been acknowledged."""
+        return self.acts
 
     async def _sell(self) -> None:
         while not self.calm.is_set():
@@ -218,30 +198,21 @@ async def run(trial: LiveTrial, folder: Path, where: str, place: TrialDatabase) 
         on = await evening(database, LOTS_FOR_EACH * (trial.kills + 2))
         guest = Newcomer(name="Guest", paddle=PADDLE)
         await database.write(participants.admit, on.clerk.token, on.sale.gid, guest)
-        hall = Hall(house.url, on, [await person(database) for _ in range(BIDDERS)])
+        hall = Hall(url=house.url, on=on, bidders=[await person(database) for _ in range(BIDDERS)])
         for one in hall.bidders:
             await database.write(participants.register, one.token, on.sale.gid)
         await hall.begin(stack)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(hall.run())
-            group.create_task(_kill(trial, house, hall, database))
+
+        async def look() -> list[str]:
+            return await database.read(_apart, hall.called[-LAST_LOTS:])
+
+        await work_through_kills(hall, house, trial.kills, POINTS, ACTS_BETWEEN, look)
         log = await database.read(read_log)
         found = [*hall.faults, *_differences(hall, log), *await database.read(ledger_check.faults_of)]
         found += await database.read(_apart, hall.called)
         found += [f"a traceback in the house's log: … {end}" for end in tracebacks(house.log())]
         lots = sum(n for (_, kind), n in hall.done.items() if kind == "auction.closed")
         return LiveOutcome(house.deaths, hall.acts, hall.bids, lots, hall.repeats, found)
-
-
-async def _kill(trial: LiveTrial, house: SupervisedHouse, hall: Hall, database: Database) -> None:
-    places = cycle((*POINTS, None))
-    for _ in range(trial.kills):
-        await hall.more(ACTS_BETWEEN)
-        point = next(places)
-        await (house.killed() if point is None else house.dies_at(point))
-        hall.faults += await database.read(_apart, hall.called[-LAST_LOTS:])
-    await hall.more(ACTS_BETWEEN)
-    hall.calm.set()
 
 
 def _apart(tx: Transaction, gids: list[str]) -> list[str]:

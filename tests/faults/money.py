@@ -8,7 +8,6 @@ import secrets
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,12 +19,12 @@ from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.storage import documents, payouts
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.storage.database import Database, Transaction
-from tests.faults.bidding import ANSWER_SECONDS_MAX, headers
+from tests.faults.bidding import headers
 from tests.faults.house import SupervisedHouse
 from tests.faults.judging import tracebacks
+from tests.faults.kills import KillTrial, People, work_through_kills
 from tests.faults.places import TrialDatabase
-from tests.faults.trial import ON_ALL, ON_SQLITE, ON_TWO
-from tests.patience import SECONDS_MAX
+from tests.faults.trial import ON_SQLITE, ON_TWO
 from tests.settlement.camt import IBAN, credit, statement
 from tests.settlement.money_checks import faults_of
 from tests.settlement.sold_sales import PADDLES, SettledSale, sold
@@ -40,14 +39,8 @@ TWICE = 0.1
 METHODS = ("cash", "card", "bank", "other")
 
 
-@dataclass(frozen=True)
-class MoneyTrial:
-    """How often the house is killed, and on which databases."""
-
-    name: str
-    kills: int
-    on: tuple[str, ...] = ON_ALL
-    on_disk: bool = False
+class MoneyTrial(KillTrial):
+    """The trial of the money."""
 
 
 FULL = MoneyTrial("money: 100 kills", 100)
@@ -71,11 +64,10 @@ class MoneyOutcome:
         return f"deaths: {self.deaths}, {acts}, {told}"
 
 
-@dataclass
-class Cashiers:
-    """Cashiers who do not give up: each request is repeated under its key until it is answered."""
+@dataclass(kw_only=True)
+class Cashiers(People):
+    """Cashiers, all of one sale."""
 
-    url: str
     sale: SettledSale
     done: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -91,16 +83,6 @@ class Cashiers:
     """The numbers of the invoices."""
     sent: int = 0
     """Payments of bank files, each of which was sent twice."""
-    faults: list[str] = field(default_factory=list)
-    repeats: int = 0
-    calm: asyncio.Event = field(default_factory=asyncio.Event)
-    _http: aiohttp.ClientSession = field(init=False, repr=False)
-
-    async def begin(self, stack: AsyncExitStack) -> None:
-        """Open the connections; they close with `stack`."""
-        timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS_MAX)
-        self._http = aiohttp.ClientSession(self.url, headers={"X-Requested-With": "test"}, timeout=timeout)
-        stack.push_async_callback(self._http.close)
 
     async def run(self) -> None:
         """Settle until it is calm."""
@@ -108,16 +90,9 @@ class Cashiers:
             for _ in range(CASHIERS):
                 group.create_task(self._settle())
 
-    async def more(self, acts: int) -> None:
-        """Wait until so many more acts are answered."""
-
-        def answered() -> int:
-            return sum(self.done.values()) + sum(self.refused.values())
-
-        enough = answered() + acts
-        async with asyncio.timeout(SECONDS_MAX):
-            while answered() < enough:
-                await asyncio.sleep(0.01)
+    def answered(self) -> int:
+        """Return how many acts have been answered, also with a refusal."""
+        return sum(self.done.values()) + sum(self.refused.values())
 
     async def _settle(self) -> None:
         acts = (self._pay, self._pay, self._pay, self._back, self._out, self._issue, self._credit, self._correct)
@@ -251,26 +226,17 @@ async def run(trial: MoneyTrial, folder: Path, where: str, place: TrialDatabase)
         database = Database(place.url)
         stack.push_async_callback(database.close)
         sale = await sold(database, Random(random.getrandbits(32)), LOTS, "EUR")
-        cashiers = Cashiers(house.url, sale)
+        cashiers = Cashiers(url=house.url, sale=sale)
         await cashiers.begin(stack)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(cashiers.run())
-            group.create_task(_kill(trial, house, cashiers, database))
+
+        async def look() -> list[str]:
+            return await database.write(lambda tx: [*faults_of(tx, sale)])
+
+        await work_through_kills(cashiers, house, trial.kills, POINTS, ACTS_BETWEEN, look)
         found = [*cashiers.faults, *await database.write(_judged, cashiers)]
         found += [f"a traceback in the house's log: … {end}" for end in tracebacks(house.log())]
         numbers = await database.read(lambda tx: len([*documents.readable(tx)]))
         return MoneyOutcome(house.deaths, cashiers.done, cashiers.refused, cashiers.repeats, numbers, found)
-
-
-async def _kill(trial: MoneyTrial, house: SupervisedHouse, cashiers: Cashiers, database: Database) -> None:
-    places = cycle((*POINTS, None))
-    for _ in range(trial.kills):
-        await cashiers.more(ACTS_BETWEEN)
-        point = next(places)
-        await (house.killed() if point is None else house.dies_at(point))
-        cashiers.faults += await database.write(lambda tx: [*faults_of(tx, cashiers.sale)])
-    await cashiers.more(ACTS_BETWEEN)
-    cashiers.calm.set()
 
 
 def _judged(tx: Transaction, cashiers: Cashiers) -> list[str]:

@@ -1,6 +1,5 @@
 """Access tokens: what their scopes leave, their end, and when their use is written."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 
@@ -28,14 +27,6 @@ pytestmark = pytest.mark.databases("sqlite")
 
 PASSWORD, HERE = "correct horse", "192.0.2.1"
 ALL = frozenset(Scope)
-
-
-@pytest.fixture(scope="module")
-def passwords() -> Iterator[Passwords]:
-    """The two threads for digests."""
-    passwords = Passwords()
-    yield passwords
-    passwords.close()
 
 
 @pytest.fixture

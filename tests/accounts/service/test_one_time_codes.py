@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -83,14 +82,6 @@ class Hall:
 
 def _read(text: str) -> bytes:
     return base64.b32decode(text)
-
-
-@pytest.fixture(scope="module")
-def passwords() -> Iterator[Passwords]:
-    """The two threads for digests."""
-    passwords = Passwords()
-    yield passwords
-    passwords.close()
 
 
 @pytest.fixture

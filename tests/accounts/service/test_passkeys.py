@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -40,14 +39,6 @@ from tests.accounts.service.mailed import has_mail, mails, says
 from tests.accounts.service.passkey_hall import BROWSER, ELSEWHERE, HERE, HOUSE, PASSWORD, Hall
 from tests.bidding.service.people import Person
 from tests.fixtures_database import FakeClock
-
-
-@pytest.fixture(scope="module")
-def passwords() -> Iterator[Passwords]:
-    """The two threads for digests."""
-    passwords = Passwords()
-    yield passwords
-    passwords.close()
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import msgspec
 import pytest
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.storage import accounts
-from saleroom.storage.database import Transaction
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, User
 
@@ -24,15 +22,7 @@ def house(sqlite_house: House) -> House:
 @pytest.fixture
 def staff(house: House) -> User:
     """An auctioneer."""
-    user = house.newcomer()
-
-    def hire(tx: Transaction) -> None:
-        login = accounts.find_login(tx, user.name)
-        assert login is not None
-        accounts.set_role(tx, login.account.id, Role.AUCTIONEER)
-
-    house.write(hire)
-    return user
+    return house.staff(Role.AUCTIONEER)
 
 
 def _put(user: User, path: str, **sent: Any) -> httpx.Response:

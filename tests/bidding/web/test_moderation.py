@@ -3,10 +3,8 @@
 import pytest
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.accounts.storage import accounts
 from saleroom.bidding.web import photos
 from saleroom.site.assets import FOREVER
-from saleroom.storage.database import Transaction
 from tests.bidding.api.test_photos import add_photos, arrange
 from tests.bidding.web.seller import HOSTILE, Come
 from tests.fixtures_house import House, User
@@ -23,15 +21,7 @@ def house(sqlite_house: House) -> House:
 @pytest.fixture
 def staff(house: House) -> User:
     """An auctioneer."""
-    user = house.newcomer()
-
-    def hire(tx: Transaction) -> None:
-        login = accounts.find_login(tx, user.name)
-        assert login is not None
-        accounts.set_role(tx, login.account.id, Role.AUCTIONEER)
-
-    house.write(hire)
-    return user
+    return house.staff(Role.AUCTIONEER)
 
 
 def test_staff_void_a_bid(come: Come, house: House, seller: User, staff: User) -> None:
