@@ -7,7 +7,7 @@ import pytest
 from saleroom.accounts.storage import accounts, mail_addresses
 from saleroom.notices.domain.kinds import KINDS
 from saleroom.storage.database import Transaction
-from tests.fixtures_house import House, User
+from tests.fixtures_house import PASSWORD, House, User
 
 UNCHOSEN = dict.fromkeys(KINDS, True) | {"called": False}
 QUIET = {"begins": "22:00", "ends": "07:30", "zone": "Europe/Berlin"}
@@ -52,6 +52,18 @@ def test_choices_are_shown_and_changed(house: House) -> None:
     again = user.json("PATCH", "/me/notices", json={"mail": {"won": False, "outbid": True}, "quietHours": None})
     assert {"called", "won"} == {kind for kind, wanted in again["mail"].items() if not wanted}
     assert again["quietHours"] is None
+
+
+def test_a_program_does_not_read_the_address(house: House) -> None:
+    """An access token reads what is chosen, but the address no more than by `GET /me/mail-address`: a token may leak."""
+    user = house.newcomer()
+    give_address(house, user)
+    asked = {"password": PASSWORD, "label": "bot", "scopes": ["read", "bid", "sell", "staff"], "days": 1}
+    token = user.json("POST", "/me/access-tokens", json=asked)["accessToken"]
+    program = {"Authorization": f"Bearer {token}"}
+    own = user.json("GET", "/me/notices")
+    assert own | {"mailAddress": None} == house.anyone.get("/me/notices", headers=program).json()
+    assert "ada@example.org" == own["mailAddress"]
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def _view(found: Chosen) -> NoticeChoicesView:
     address, quiet = found.address, found.choices.quiet
     verified = None if address is None else address.verified_at
     return NoticeChoicesView(
-        mail_address=None if address is None else address.address,
+        mail_address=None if address is None or found.is_private else address.address,
         verified_at=None if verified is None else instant(verified),
         language=None if address is None else address.language,
         mail=found.choices.by(MAIL),
@@ -178,7 +178,7 @@ ENDPOINTS: tuple[Endpoint[NoticeServices], ...] = (
         tag="accounts",
         access=Access.TOKEN,
         answer=NoticeChoicesView,
-        about="Mails go to a verified address only.",
+        about="Mails go to a verified address only. `mailAddress` is null for an access token, which may not read it.",
     ),
     Endpoint(
         method="PATCH",

@@ -17,10 +17,11 @@ from saleroom.storage.database import Transaction
 
 
 class Chosen(Struct, frozen=True):
-    """A user's mail address, if there is one, and what they chose."""
+    """A user's mail address, if there is one, and what they chose; `is_private` if the token may not read the address."""
 
     address: MailAddress | None
     choices: Choices
+    is_private: bool = False
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -34,8 +35,9 @@ class Change(Struct, frozen=True, kw_only=True):
 
 def chosen(tx: Transaction, token: str) -> Chosen:
     """Return what the holder of `token` chose. Raises Unauthenticated or MissingRight."""
-    user_id = authenticate(tx, token, Right.READ).id
-    return Chosen(mail_addresses.find(tx, user_id), choices.of_user(tx, user_id))
+    holder = authenticate(tx, token, Right.READ)
+    found = mail_addresses.find(tx, holder.id)
+    return Chosen(found, choices.of_user(tx, holder.id), is_private=Right.ACCOUNT not in holder.rights)
 
 
 def choose(tx: Transaction, token: str, change: Change) -> Chosen:
