@@ -304,6 +304,7 @@ def test_both_pages_fit_a_phone(evening: Evening, locale: str) -> None:
     evening.act("bid", amount="10", paddle=12)
     page = evening.console(viewport=PHONE, locale=locale, has_touch=True)
     expect(slot(page, "leader")).to_contain_text("12")
+    expect(page.locator("[data-act=sell].of-auctions")).to_be_in_viewport(ratio=1)
     assert {} == broken_rules(page)
     assert 360 == page.evaluate("document.documentElement.scrollWidth")
     press(page, "h")
