@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from saleroom.accounts.service import addresses, recovery
+from saleroom.accounts.service import addresses
 from saleroom.accounts.storage import accounts
-from tests.accounts.service.mailed import sent_by
+from tests.accounts.service.mailed import answer_requests, sent_by
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House, User
 
@@ -45,7 +45,7 @@ def test_the_links_of_both_mails(page: Page, mail_house: House) -> None:
     page.get_by_label("Username or mail address").fill(user.name)
     page.keyboard.press("Enter")
     expect(page.get_by_text("If there is such an account")).to_be_visible()
-    mail_house.write(recovery.answer_next)
+    answer_requests(mail_house)
     page.goto(str(sent_by(mail_house)[-1]["path"]))
     expect(page.locator("#code")).to_be_hidden()
     assert page.url.endswith("/password/new")

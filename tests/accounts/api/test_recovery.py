@@ -3,8 +3,7 @@
 import httpx
 import pytest
 
-from saleroom.accounts.service import recovery
-from tests.accounts.service.mailed import sent_by
+from tests.accounts.service.mailed import answer_requests, sent_by
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import PASSWORD, House, ServeHouse, User
 from tests.rows import each_of
@@ -35,7 +34,7 @@ def verified(house: House) -> User:
 def asks(house: House, account: str) -> httpx.Response:
     """Ask for a link, and have the house look who that is."""
     answer = house.anyone.post("/password-requests", json={"account": account})
-    house.write(recovery.answer_next)
+    answer_requests(house)
     return answer
 
 

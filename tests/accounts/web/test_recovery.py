@@ -2,8 +2,7 @@
 
 import pytest
 
-from saleroom.accounts.service import recovery
-from tests.accounts.service.mailed import sent_by
+from tests.accounts.service.mailed import answer_requests, sent_by
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import PASSWORD, House, User
 from tests.site.markup import Page
@@ -70,7 +69,7 @@ def test_a_forgotten_password_by_the_pages(come: Come, house: House) -> None:
     for account in (user.name, "nobody"):
         page = visitor.sent(visitor.page(FORGOTTEN), FORGOTTEN, account=account)
         assert "If there is such an account" in page.one("p", role="status", class_="card").text
-    house.write(recovery.answer_next)
+    answer_requests(house)
     mail = sent_by(house)[-1]
     page = [visitor.page(RESET) for _ in range(3)][-1]
     short = visitor.sent(page, RESET, code=mail["code"], newPassword="short")
