@@ -11,7 +11,7 @@ from sqlalchemy import Select, delete, exists, insert, select
 from saleroom.bidding.domain.block_events import BidderNamed
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.storage import event_log
-from saleroom.bidding.storage.tables import auctions, bidder_names, bids, events
+from saleroom.bidding.storage.tables import NAMED, auctions, bidder_names, bids, events
 from saleroom.storage.bulk import among, among_pairs
 from saleroom.storage.database import Transaction
 
@@ -41,10 +41,9 @@ def named_on(tx: Transaction, sale_id: int, user_id: int) -> set[str]:
 
     The rows of these bids stay those of the floor, so that the log alone says it.
     """
-    acts = select(auctions.c.gid, events.c.private).join(events, events.c.auction_id == auctions.c.id)
-    of_sale = (auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)
-    rows = tx.execute(acts.where(*of_sale)).all()
-    return {row.gid for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
+    of_sale = (auctions.c.sale_id == sale_id, auctions.c.sale_id.is_not(None))
+    found = select(auctions.c.gid).where(auctions.c.id.in_(_named(user_id)), *of_sale)
+    return set(tx.execute(found).scalars())
 
 
 def named(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:
@@ -56,10 +55,8 @@ def named(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[in
 
 
 def lots_named_on(tx: Transaction, user_id: int) -> set[int]:
-    """Return the numbers of all lots of sales on which a clerk has named the user. It reads the logs of all sales."""
-    acts = select(auctions.c.id, events.c.private).join(events, events.c.auction_id == auctions.c.id)
-    rows = tx.execute(acts.where(auctions.c.sale_id.is_not(None), events.c.type == BidderNamed.TYPE)).all()
-    return {row.id for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
+    """Return the numbers of all lots of sales on which a clerk has named the user."""
+    return set(tx.execute(_named(user_id)).scalars())
 
 
 def outbid_after_named(tx: Transaction, user_id: int, sale_ids: Select[tuple[int]]) -> dict[int, Decimal]:
@@ -67,13 +64,16 @@ def outbid_after_named(tx: Transaction, user_id: int, sale_ids: Select[tuple[int
 
     Beside each is the highest of these bids. As above the log alone says it.
     """
-    acts = select(auctions.c.id, events.c.private).join(events, events.c.auction_id == auctions.c.id)
     of_sales = (auctions.c.sale_id.is_not(None), auctions.c.sale_id.in_(sale_ids))
     outbid = auctions.c.current_bidder_id.is_distinct_from(user_id)
-    rows = tx.execute(acts.where(*of_sales, outbid, events.c.type == BidderNamed.TYPE)).all()
-    named_for = {row.id for row in rows if msgspec.json.decode(row.private)["bidderId"] == user_id}
-    standing = {number: BidBook(event_log.read(tx, number)).standing_of(user_id) for number in named_for}
+    found = tx.execute(select(auctions.c.id).where(auctions.c.id.in_(_named(user_id)), *of_sales, outbid)).scalars()
+    standing = {number: BidBook(event_log.read(tx, number)).standing_of(user_id) for number in found}
     return {number: max(limit for _, limit in bids_of) for number, bids_of in standing.items() if bids_of}
+
+
+def _named(user_id: int) -> Select[tuple[int]]:
+    """Select the numbers of the lots on which a clerk has named a user, whose number is all that these events hide."""
+    return select(events.c.auction_id).where(NAMED, events.c.private == msgspec.json.encode({"bidderId": user_id}))
 
 
 def put(tx: Transaction, sale_id: int, user_id: int, name: str | None) -> None:

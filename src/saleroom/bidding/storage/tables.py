@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from saleroom.accounts.storage.tables import users
+from saleroom.bidding.domain.block_events import BidderNamed
 from saleroom.bidding.domain.events import AuctionCancelled, AuctionClosed
 from saleroom.kernel.chain import ZERO
 from saleroom.log.tables import log_table
@@ -168,6 +169,9 @@ events = log_table(
 )
 """The log of auctions (`log/tables.py`); `price` and `ending_rank` are the auction's after the event, so that a list can
 look back."""
+NAMED = text(f"type = '{BidderNamed.TYPE}'")
+"""The condition of events by which a clerk has named the bidder of a bid of the floor; the index needs exactly these words."""
+Index("ix_events_named", events.c.private, sqlite_where=NAMED, postgresql_where=NAMED)
 
 
 signing_keys = Table(
