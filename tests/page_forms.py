@@ -19,6 +19,8 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
     "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/new": {"lot": "1", "paddle": "7", "offerPrice": "10", "days": "7", "key": "k" * 24},
+    "POST /admin/desk/{gid}/offers/next-sale": {"lot": "1", "sale": "k3X9mQ2vTa1_", "key": "k" * 24},
+    "POST /admin/desk/{gid}/offers/return": {"lot": "1", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/withdrawal": {"offer": "none", "key": "k" * 24},
     "POST /mine/documents/{gid}/card": {},
     "POST /mine/offers/{gid}": {"do": "accept", "key": "k" * 24},

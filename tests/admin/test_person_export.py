@@ -29,7 +29,7 @@ NOT_PERSONAL = {
     "rate_card_versions",
     "rate_choices",
     "journal_entries",
-} | {"bank_payments", "payment_files"}
+} | {"bank_payments", "payment_files", "after_sale"}
 """Tables that refer to users and hold nothing but digests, answers that are in other files, and what staff enters for others
 or for the house: the absentee bids of others are their secret, and are in their own archives as bids."""
 

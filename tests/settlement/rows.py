@@ -34,6 +34,7 @@ from saleroom.settlement.domain.transfers import BankAccount, Transfer
 from saleroom.settlement.service.documents import credit, issue
 from saleroom.settlement.service.sepa import payment_file
 from saleroom.settlement.storage import (
+    after_sale,
     bank,
     documents,
     journal,
@@ -71,6 +72,7 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     now = tx.now()
     offer = Offer(id=0, gid="offer", lot_id=lot.id, user_id=staff.id, price=Decimal("9.000"), offered_at=now, until=now)
     offers.add(tx, offer, staff.id)
+    after_sale.add(tx, lot.id, None, staff.id)
     result = Result(
         buyer=staff.id, price=Decimal("10.000"), at=tx.now(), consignor=lot.entry.consignor_id, scheme=None, version=1
     )

@@ -35,7 +35,7 @@ from tests.pictures import plain
 from tests.sales.service.evenings import evening
 
 FEW = on_a_database(5)
-NEWEST = "0067"
+NEWEST = "0068"
 ADDED = {
     "cleared_at",
     "agent",

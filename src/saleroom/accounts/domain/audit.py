@@ -90,6 +90,8 @@ class Act(StrEnum):
     REMINDER_SENT = "reminder.sent"
     OFFER_MADE = "offer.made"
     OFFER_WITHDRAWN = "offer.withdrawn"
+    LOT_RELISTED = "lot.relisted"
+    LOT_RETURNED = "lot.returned"
     LOT_HANDED_OUT = "lot.handed_out"
     PICKUP_UNDONE = "pickup.undone"
     PAYOUT_ACCOUNT_CHANGED = "payout_account.changed"
@@ -161,6 +163,8 @@ ACTS: Mapping[Act, str] = {
     Act.REMINDER_SENT: "sent a reminder of an invoice",
     Act.OFFER_MADE: "offered a lot that was not sold",
     Act.OFFER_WITHDRAWN: "withdrew the offer of a lot",
+    Act.LOT_RELISTED: "put a lot that was not sold into another sale",
+    Act.LOT_RETURNED: "gave a lot back to its consignor, or took that back",
     Act.LOT_HANDED_OUT: "handed a lot out",
     Act.PICKUP_UNDONE: "took back that a lot was handed out",
     Act.PAYOUT_ACCOUNT_CHANGED: "changed the bank account of a consignor",

@@ -71,6 +71,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.REMINDER_SENT: N_("sent a reminder of an invoice"),
     Act.OFFER_MADE: N_("offered a lot that was not sold"),
     Act.OFFER_WITHDRAWN: N_("withdrew the offer of a lot"),
+    Act.LOT_RELISTED: N_("put a lot that was not sold into another sale"),
+    Act.LOT_RETURNED: N_("gave a lot back to its consignor, or took that back"),
     Act.LOT_HANDED_OUT: N_("handed a lot out"),
     Act.PICKUP_UNDONE: N_("took back that a lot was handed out"),
     Act.PAYOUT_ACCOUNT_CHANGED: N_("changed the bank account of a consignor"),

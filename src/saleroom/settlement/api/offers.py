@@ -9,16 +9,25 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import INSTANT_SCHEMA, POSITIVE_SCHEMA, Field, Form, boolean, instant, positive
+from saleroom.http.forms import INSTANT_SCHEMA, POSITIVE_SCHEMA, Field, Form, boolean, checked, instant, positive
 from saleroom.http.responses import json_response
+from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import LOT, SALE, paddle_field
 from saleroom.sales.api.results import REFUSED
-from saleroom.sales.domain.errors import UnknownSale
-from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
+from saleroom.sales.domain.errors import SaleOver, StandsStill, TooManyLots, UnknownLot, UnknownSale
+from saleroom.settlement.domain.errors import (
+    LotGone,
+    LotOffered,
+    LotSold,
+    NobodyToOffer,
+    NotReturned,
+    OfferEnded,
+    UnknownOffer,
+)
 from saleroom.settlement.domain.offer_views import OffersView, OwnOffersView
 from saleroom.settlement.domain.offers import refuse_receiver
-from saleroom.settlement.service import offering
+from saleroom.settlement.service import after_sale, offering
 from saleroom.settlement.services import SettlementServices
 
 OFFER = PathIdentifier(
@@ -53,6 +62,22 @@ MAKE = Form(
         ),
     ),
 )
+_NO_GID = Fault("gid", "must be the identifier of a sale")
+_UNSOLD = (UnknownLot, LotSold, LotGone, LotOffered, IdempotencyMismatch)
+RELIST = Form(
+    name="NextSale",
+    example={"sale": "k3X9mQ2vTa1_"},
+    fields=(
+        Field(
+            name="sale",
+            to="sale",
+            parse=checked(lambda text: text if GID.fullmatch(text) else _NO_GID),
+            schema={"type": "string", "pattern": f"^{GID.pattern}$"},
+            required=True,
+            about="The sale that the lot becomes a lot of.",
+        ),
+    ),
+)
 ANSWER = Form(
     name="OfferReply",
     example={"accepted": True},
@@ -81,6 +106,24 @@ async def make(call: Call[SettlementServices]) -> Response:
     refuse_receiver(paddle, sent.get("to_all", False))
     given = (call.identifier, call.part, paddle, sent["price"], sent["until"], call.key)
     return json_response(await write(offering.offer, call.token, *given), 201)
+
+
+async def relist(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/lots/{label}/next-sale."""
+    given = (call.identifier, call.part, call.values["sale"], call.key)
+    return json_response(await call.services.tokens.write(after_sale.put_into_next, call.token, *given), 201)
+
+
+async def give_back(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/lots/{label}/return."""
+    given = (call.identifier, call.part, call.key)
+    return json_response(await call.services.tokens.write(after_sale.give_back, call.token, *given))
+
+
+async def undo_return(call: Call[SettlementServices]) -> Response:
+    """POST /sales/{gid}/lots/{label}/return/undo."""
+    given = (call.identifier, call.part, call.key)
+    return json_response(await call.services.tokens.write(after_sale.undo_return, call.token, *given))
 
 
 async def withdraw(call: Call[SettlementServices]) -> Response:
@@ -126,8 +169,49 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         status=201,
         answer=OffersView,
         once=True,
-        errors=(*REFUSED, LotSold, LotOffered, NobodyToOffer, IdempotencyMismatch),
+        errors=(*REFUSED, LotSold, LotGone, LotOffered, NobodyToOffer, IdempotencyMismatch),
         about=f"{_RIGHT} A lot of a live sale; nothing is offered that could not be accepted now. The audit log notes it.",
+    ),
+    _one(
+        method="POST",
+        path="/sales/{gid}/lots/{label}/next-sale",
+        name="putIntoNextSale",
+        summary="Make a lot that was not sold a lot of another sale",
+        handler=relist,
+        identifier=SALE,
+        part=LOT,
+        form=RELIST,
+        status=201,
+        answer=OffersView,
+        once=True,
+        errors=(UnknownSale, SaleOver, StandsStill, TooManyLots, *_UNSOLD),
+        about=f"{_RIGHT} With its terms, estimate, consignor and photos, and without fees again. The audit log notes it.",
+    ),
+    _one(
+        method="POST",
+        path="/sales/{gid}/lots/{label}/return",
+        name="returnLot",
+        summary="Note that a lot that was not sold went back to its consignor",
+        handler=give_back,
+        identifier=SALE,
+        part=LOT,
+        answer=OffersView,
+        once=True,
+        errors=(UnknownSale, *_UNSOLD),
+        about=f"{_RIGHT} The audit log notes it.",
+    ),
+    _one(
+        method="POST",
+        path="/sales/{gid}/lots/{label}/return/undo",
+        name="undoReturn",
+        summary="Take back that a lot went to its consignor",
+        handler=undo_return,
+        identifier=SALE,
+        part=LOT,
+        answer=OffersView,
+        once=True,
+        errors=(UnknownSale, UnknownLot, NotReturned, IdempotencyMismatch),
+        about=f"{_RIGHT} The audit log notes it.",
     ),
     _one(
         method="POST",

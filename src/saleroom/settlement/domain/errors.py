@@ -113,6 +113,18 @@ class NobodyToOffer(Conflict):
     code = "nobody_to_offer"
 
 
+class LotGone(Conflict):
+    """The lot is in another sale by now, or went back to its consignor."""
+
+    code = "lot_gone"
+
+
+class NotReturned(Conflict):
+    """The lot did not go back to its consignor."""
+
+    code = "not_returned"
+
+
 class OfferEnded(Conflict):
     """The offer was answered, withdrawn, or has expired: `state` says which."""
 

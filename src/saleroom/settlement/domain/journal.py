@@ -91,7 +91,7 @@ class Kind(StrEnum):
 class Result(Struct, frozen=True, kw_only=True):
     """What an entry of a lot rests on: how the lot ended, who brought it, and which version of a rate card held.
 
-    `buyer` and `price` are None for a lot that is not sold.
+    `buyer` and `price` are None for a lot that is not sold. A lot that was offered `again`, in another sale, bears no fees.
     """
 
     buyer: int | None
@@ -100,6 +100,7 @@ class Result(Struct, frozen=True, kw_only=True):
     consignor: int | None
     scheme: TaxScheme | None
     version: int | None
+    again: bool = False
 
 
 class Settled(Struct, frozen=True, kw_only=True):

@@ -35,11 +35,31 @@ class UnsoldLotView(Struct, frozen=True, kw_only=True, rename="camel"):
     paddle: int | None
 
 
+class GoneLotView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lot that was not sold and is in another sale by now, or went back to its consignor: the next sale is null then."""
+
+    label: str
+    lot_name: str
+    gone_at: str
+    next_sale: str | None
+    next_sale_title: str | None
+    next_label: str | None
+
+
+class NextSaleView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A sale that is not over, which a lot of another one can be put into."""
+
+    sale: str
+    sale_title: str
+
+
 class OffersView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The lots of a sale that can be offered, and its offers, the latest first."""
+    """The lots of a sale that can be offered, what became of the other unsold ones, and its offers, the latest first."""
 
     sale: str
     lots_to_offer: list[UnsoldLotView]
+    gone_lots: list[GoneLotView]
+    next_sales: list[NextSaleView]
     offers: list[OfferView]
 
 

@@ -109,11 +109,13 @@ class Bill(Struct, frozen=True, kw_only=True):
 class Hammer(Struct, frozen=True, kw_only=True):
     """How a lot ended: `price` is None if it is not sold; `channel` is that of the winning bid.
 
-    `scheme` is the tax scheme of the lot, None for that of the rate card.
+    `scheme` is the tax scheme of the lot, None for that of the rate card. A lot that was offered `again`, in another sale than
+    before, has borne its fees already.
     """
 
     price: Decimal | None
     on: date
+    again: bool = False
     channel: Channel = Channel.ONLINE
     scheme: TaxScheme | None = None
 
@@ -163,7 +165,9 @@ class _Charges(Struct, frozen=True):
                 yield Line(item=Item.RESALE_RIGHT, amount=-self._share_of_artist(price))
             yield self._service(Item.INSURANCE, part(price, card.insurance))
             yield Line(item=Item.DONATION, amount=-self.round(part(price, card.donation)))
-        else:
+        if self.hammer.again:
+            return
+        if price is None:
             yield self._service(Item.UNSOLD, card.unsold)
         yield self._service(Item.ENTRY, card.entry)
         yield self._service(Item.PHOTO, card.photo)

@@ -12,7 +12,7 @@ from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.choices import version_for
 from saleroom.settlement.domain.drafting import BilledLot
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
-from saleroom.settlement.storage import rates
+from saleroom.settlement.storage import after_sale, rates
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
 
@@ -27,6 +27,7 @@ def billed(tx: Transaction, decided: Sequence[tuple[Lot, Auction]], places: int)
     ]
     chosen = {one.card_id for found in choices for some in found.values() for one in some if one.card_id is not None}
     versions = rates.versions_of(tx, chosen)
+    again = {one for sale_id in {lot.sale_id for lot, _ in decided} for one in after_sale.came_from_others(tx, sale_id)}
     made = []
     for lot, auction in decided:
         at = auction.closed_at
@@ -38,6 +39,7 @@ def billed(tx: Transaction, decided: Sequence[tuple[Lot, Auction]], places: int)
             on=at.date(),
             channel=channel_of(tx, auction),
             scheme=lot.entry.tax_scheme,
+            again=lot.id in again,
         )
         found = bill(RateCard() if version is None else version.card, hammer, places)
         made.append(BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=found))

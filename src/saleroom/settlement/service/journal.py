@@ -6,7 +6,7 @@ nothing is missed, and doing it again does nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 
 from msgspec import Struct, structs
@@ -33,7 +33,7 @@ from saleroom.settlement.domain.journal import (
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.domain.scales import rounded
 from saleroom.settlement.service.billing import channel_of
-from saleroom.settlement.storage import journal, rates
+from saleroom.settlement.storage import after_sale, journal, rates
 from saleroom.settlement.storage.journal import Standing
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -55,11 +55,15 @@ class SaleBook(Struct, frozen=True):
 def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> SaleBook:
     """Post what the lots of a locked sale have come to since the last time, and return them."""
     posted, offered = journal.standing(tx, sale.id), lots.offered(tx, sale.id)
-    held, who = _versions(tx, sale, offered), mergers.of_sale(tx, sale.id)
+    held, who, again = (
+        _versions(tx, sale, offered),
+        mergers.of_sale(tx, sale.id),
+        after_sale.came_from_others(tx, sale.id),
+    )
     changed, too_large = False, list[str]()
     for one in offered:
         version = held(one)
-        result, was = _result(one, version, who), posted.get(one.lot.id)
+        result, was = _result(one, version, who, again), posted.get(one.lot.id)
         if result == (None if was is None else was.settled.result):
             continue
         settled = None if result is None or one.auction is None else _settled(tx, one.auction, result, version, places)
@@ -128,8 +132,11 @@ def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, was: S
             journal.add(tx, sale.id, Kind.CREDIT, of_credit(still), by_id, lot_id=lot_id, settled=still)
 
 
-def _result(one: OfferedLot, version: Version | None, who: Mapping[int, int]) -> Result | None:
-    """Return what a lot has come to; None while that is open, or if it was withdrawn. `who` are those who were merged."""
+def _result(one: OfferedLot, version: Version | None, who: Mapping[int, int], again: Collection[int]) -> Result | None:
+    """Return what a lot has come to; None while that is open, or if it was withdrawn.
+
+    `who` are those who were merged, `again` the lots that were in another sale before.
+    """
     lot, auction = one.lot, one.auction
     if auction is None or auction.status is not Status.CLOSED or auction.outcome is Outcome.CONDITIONAL:
         return None
@@ -145,13 +152,14 @@ def _result(one: OfferedLot, version: Version | None, who: Mapping[int, int]) ->
         consignor=lot.entry.consignor_id,
         scheme=lot.entry.tax_scheme,
         version=None if version is None else version.id,
+        again=lot.id in again,
     )
 
 
 def _settled(tx: Transaction, auction: Auction, result: Result, version: Version | None, places: int) -> Settled:
     channel = channel_of(tx, auction)
     card = RateCard() if version is None else version.card
-    hammer = Hammer(price=result.price, on=result.at.date(), channel=channel, scheme=result.scheme)
+    hammer = Hammer(price=result.price, on=result.at.date(), channel=channel, scheme=result.scheme, again=result.again)
     return Settled(result=result, channel=channel, bill=bill(card, hammer, places))
 
 

@@ -31,16 +31,25 @@ from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot, get_one, lock_one
 from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
-from saleroom.settlement.domain.offer_views import OffersView, OfferView, OwnOffersView, UnsoldLotView
+from saleroom.settlement.domain.errors import LotGone, LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
+from saleroom.settlement.domain.offer_views import (
+    GoneLotView,
+    NextSaleView,
+    OffersView,
+    OfferView,
+    OwnOffersView,
+    UnsoldLotView,
+)
 from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.journal import bring_up_to_date
-from saleroom.settlement.storage import offers
+from saleroom.settlement.storage import after_sale, offers
+from saleroom.settlement.storage.after_sale import Gone
 from saleroom.storage.database import Transaction
 
 MINE = "/mine/offers"
 """The page of a person's own offers, to which mails lead."""
+SALES_SHOWN = 50
 _ACCEPTED = "The offer after the sale was accepted."
 _encode = msgspec.json.Encoder().encode
 
@@ -48,7 +57,7 @@ _encode = msgspec.json.Encoder().encode
 def listed(tx: Transaction, token: str | None, gid: str) -> OffersView:
     """Return the lots of a sale that can be offered, and its offers. Raises Unauthenticated, MissingRight or UnknownSale."""
     authenticate(tx, token, Right.READ).refuse_without(Right.MANAGE_SALES)
-    return _view(tx, get_one(tx, gid, staff=True))
+    return offers_view(tx, get_one(tx, gid, staff=True))
 
 
 def offer(
@@ -75,9 +84,7 @@ def offer(
         now = tx.now()
         refuse_end(until, now)
         lot = get_lot(tx, sale, label)
-        _refuse_sold(lots.with_auctions(tx, [lot])[0])
-        if any(one.lot_id == lot.id and one.state(now) is OfferState.OPEN for one in offers.of_sale(tx, sale.id)):
-            raise LotOffered
+        refuse_unless_unsold(tx, sale, lot)
         receivers = _receivers(tx, sale, lot, paddle)
         results.refuse_to_sell_after(tx, sale, label, receivers[0].paddle or 0, price)
         made = Offer(
@@ -95,7 +102,7 @@ def offer(
             money_mails.post(tx, "offer", made.gid, one.user.id, {"offer": made.gid})
         facts: Facts = {"lot": label, "price": str(price), "until": instant(until), "user": made.user_id or "all"}
         audit.note(tx, staff, Act.OFFER_MADE, gid, {}, facts)
-        return _encode(_view(tx, sale))
+        return _encode(offers_view(tx, sale))
 
     return once(tx, staff, key, do)
 
@@ -112,7 +119,7 @@ def withdraw(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None =
         found = _open(tx, gid)
         offers.settle(tx, found.id, OfferState.WITHDRAWN)
         audit.note(tx, staff, Act.OFFER_WITHDRAWN, sale.gid, {"offer": gid, "user": found.user_id or "all"}, {})
-        return _encode(_view(tx, sale))
+        return _encode(offers_view(tx, sale))
 
     return once(tx, staff, key, do)
 
@@ -193,17 +200,29 @@ def _open(tx: Transaction, gid: str, viewer_id: int | None = None) -> Offer:
     return found[1]
 
 
+def refuse_unless_unsold(tx: Transaction, sale: Sale, lot: Lot) -> None:
+    """Raise why nothing can be done with a lot of a locked sale as one that was not sold: LotSold, LotGone or LotOffered."""
+    now = tx.now()
+    _refuse_sold(lots.with_auctions(tx, [lot])[0])
+    if lot.id in after_sale.of_sale(tx, sale.id):
+        raise LotGone
+    if any(one.lot_id == lot.id and one.state(now) is OfferState.OPEN for one in offers.of_sale(tx, sale.id)):
+        raise LotOffered
+
+
 def _refuse_sold(one: OfferedLot) -> None:
     """Raise LotSold unless a lot is over and was not sold."""
     if one.auction is None or not one.auction.over or not one.auction.unsold or one.lot.is_withdrawn:
         raise LotSold
 
 
-def _view(tx: Transaction, sale: Sale) -> OffersView:
+def offers_view(tx: Transaction, sale: Sale) -> OffersView:
+    """Return what can be offered, what was, and what became of other lots."""
     offered, now = lots.offered(tx, sale.id), tx.now()
     paddles = {one.user.id: one.paddle for one in participants.with_paddles(tx, sale.id)}
     found = offers.of_sale(tx, sale.id)
-    taken = {one.lot_id for one in found if one.state(now) is OfferState.OPEN}
+    gone = after_sale.of_sale(tx, sale.id)
+    taken = {*gone, *(one.lot_id for one in found if one.state(now) is OfferState.OPEN)}
     unsold = [
         UnsoldLotView(
             label=one.lot.label,
@@ -220,7 +239,28 @@ def _view(tx: Transaction, sale: Sale) -> OffersView:
     ]
     by_lot = {one.lot.id: one for one in offered}
     views = [offer_view(tx, sale, by_lot[one.lot_id], one, now) for one in found]
-    return OffersView(sale=sale.gid, lots_to_offer=unsold, offers=views)
+    gone_lots = [_gone_view(by_lot[number], one) for number, one in gone.items()]
+    return OffersView(
+        sale=sale.gid, lots_to_offer=unsold, gone_lots=gone_lots, next_sales=_next(tx, sale), offers=views
+    )
+
+
+def _next(tx: Transaction, sale: Sale) -> list[NextSaleView]:
+    latest = sales.newest(tx, public_only=False, limit=SALES_SHOWN)
+    return [
+        NextSaleView(sale=one.gid, sale_title=one.terms.title) for one in latest if not one.over and one.id != sale.id
+    ]
+
+
+def _gone_view(lot: OfferedLot, one: Gone) -> GoneLotView:
+    return GoneLotView(
+        label=lot.lot.label,
+        lot_name="" if lot.auction is None else lot.auction.name,
+        gone_at=instant(one.at),
+        next_sale=one.sale,
+        next_sale_title=one.title,
+        next_label=one.label,
+    )
 
 
 def _own(tx: Transaction, viewer: User) -> OwnOffersView:

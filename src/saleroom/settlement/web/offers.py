@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,9 +16,10 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
+from saleroom.settlement.api.offers import RELIST
 from saleroom.settlement.domain.errors import UnknownOffer
 from saleroom.settlement.domain.offers import LASTS_MAX
-from saleroom.settlement.service import offering
+from saleroom.settlement.service import after_sale, offering
 from saleroom.settlement.service.offering import MINE
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
@@ -60,6 +63,43 @@ class OfferPages:
             raise
         except Refusal as refused:
             return await self._page(request, refused, label, sent)
+        return go_to(f"{DESK.path}/{gid}/offers?done=1")
+
+    async def relist(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/offers/next-sale: make a lot that was not sold a lot of another sale."""
+
+        async def act(sent: Sent, gid: str, label: str) -> None:
+            into = RELIST.read(msgspec.json.encode({"sale": sent.get("sale", "")}))["sale"]
+            key = once_of(sent, "/admin/desk/{gid}/offers/next-sale", gid, {"lot": label, "sale": into})
+            token = session_token(request) or ""
+            await self._services.tokens.write(after_sale.put_into_next, token, gid, label, into, key)
+
+        return await self._after_sale(request, act)
+
+    async def give_back(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/offers/return: note that a lot went back to its consignor, or take that back."""
+
+        async def act(sent: Sent, gid: str, label: str) -> None:
+            undo = sent.get("undo") == "on"
+            key = once_of(sent, "/admin/desk/{gid}/offers/return", gid, {"lot": label, "undo": str(undo)})
+            use_case = after_sale.undo_return if undo else after_sale.give_back
+            await self._services.tokens.write(use_case, session_token(request) or "", gid, label, key)
+
+        return await self._after_sale(request, act)
+
+    async def _after_sale(self, request: Request, act: Callable[[Sent, str, str], Awaitable[None]]) -> Response:
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        label = parse_label(sent.get("lot", ""))
+        if isinstance(label, Fault):
+            raise UnknownLot
+        try:
+            await act(sent, gid, label)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
+        except (MissingRight, UnknownSale):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
     async def withdraw(self, request: Request) -> Response:

@@ -1,0 +1,62 @@
+"""What became of lots that were not sold, as rows: each became a lot of another sale, or went back to its consignor."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, insert, or_, select, update
+
+from saleroom.sales.storage.tables import lots, sales
+from saleroom.settlement.storage.offer_tables import after_sale
+from saleroom.storage.database import Transaction
+
+_NEW = lots.alias("new_lots")
+
+
+class Gone(Struct, frozen=True, kw_only=True):
+    """What became of a lot that was not sold: the lot `label` of another sale, or None if it went to the consignor."""
+
+    lot_id: int
+    at: datetime
+    sale: str | None
+    title: str | None
+    label: str | None
+
+
+def add(tx: Transaction, lot_id: int, new_lot_id: int | None, by_id: int) -> None:
+    """Store what became of a lot. Its sale is locked."""
+    row = {"lot_id": lot_id, "new_lot_id": new_lot_id, "at": tx.now(), "by_id": by_id}
+    tx.execute(insert(after_sale), row)
+
+
+def of_sale(tx: Transaction, sale_id: int) -> dict[int, Gone]:
+    """Return what became of the lots of a sale that were not sold, by number."""
+    found = (
+        select(after_sale.c.lot_id, after_sale.c.at, sales.c.gid, sales.c.title, _NEW.c.label)
+        .join_from(after_sale, lots, lots.c.id == after_sale.c.lot_id)
+        .outerjoin(_NEW, _NEW.c.id == after_sale.c.new_lot_id)
+        .outerjoin(sales, sales.c.id == _NEW.c.sale_id)
+        .where(lots.c.sale_id == sale_id, _stands())
+    )
+    return {
+        row.lot_id: Gone(lot_id=row.lot_id, at=row.at, sale=row.gid, title=row.title, label=row.label)
+        for row in tx.execute(found)
+    }
+
+
+def undo_return(tx: Transaction, lot_id: int) -> bool:
+    """Store that a lot is back in the house; False if it did not go back to its consignor. Its sale is locked."""
+    which = (after_sale.c.lot_id == lot_id, after_sale.c.new_lot_id.is_(None), after_sale.c.undone_at.is_(None))
+    return tx.execute(update(after_sale).where(*which).values(undone_at=tx.now())).rowcount > 0
+
+
+def came_from_others(tx: Transaction, sale_id: int) -> set[int]:
+    """Return the lots of a sale that were in another one before."""
+    found = select(after_sale.c.new_lot_id).join_from(after_sale, lots, lots.c.id == after_sale.c.new_lot_id)
+    return {*tx.execute(found.where(lots.c.sale_id == sale_id)).scalars()}
+
+
+def _stands() -> ColumnElement[Any]:
+    return after_sale.c.undone_at.is_(None) & or_(after_sale.c.new_lot_id.is_(None), _NEW.c.withdrawn_for.is_(None))
