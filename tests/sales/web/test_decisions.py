@@ -115,7 +115,7 @@ def test_a_lot_that_is_hidden_waits_for_the_house(house: House) -> None:
     asked.sale.staff.json("PUT", f"/auctions/{asked.gid}/hiding", json={"reason": "Is it a fake?"})
     assert "No lot waits for your decision." in visitor.page(PATH).main
     shown = visitor.sent(page, asked.action, "accept")
-    assert (409, "conditional") == (shown.status, asked.sale.staff.json("GET", f"/auctions/{asked.gid}")["outcome"])
+    assert (410, "conditional") == (shown.status, asked.sale.staff.json("GET", f"/auctions/{asked.gid}")["outcome"])
 
 
 def test_without_a_consignor_the_author_decides(house: House) -> None:
