@@ -37,7 +37,7 @@ def due_sales(tx: Transaction, calendar: Calendar) -> dict[int, list[Pair]]:
 def do_due(tx: Transaction, sale_id: int, pairs: list[Pair], calendar: Calendar, places: int) -> int:
     """Do the steps about buyers of a sale whose day has come, and return how many there were.
 
-    The journal is brought up to date in the name of whoever made the sale: what a reminder says must be what is owed now.
+    The journal is brought up to date in the name of the user who made the sale: what a reminder says must be what is owed now.
     """
     sale = sales.lock(tx, sales.by_id(tx, sale_id).gid)
     if sale is None:
