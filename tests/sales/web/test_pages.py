@@ -5,6 +5,7 @@ import pytest
 from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import House, User
 from tests.sales.api.evening import made, with_lots
+from tests.sales.live_sale import LiveSale
 from tests.site.visitor import Visitor
 
 
@@ -133,6 +134,65 @@ def test_what_is_wrong_in_a_form_stays_in_it(house: House, staff: User) -> None:
     assert "Bidding must open before" in wrong.text
     other = f"/admin/sales/{with_lots(staff, 1)}"
     assert 404 == editor.send(editor.page(other), f"{other}/order", label="no").status_code
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept", "shown"),
+    [
+        ("5", "5.000", "5.00"),
+        (" 0: 5/100 :10 ; 1,000:50", [("0.000", "5.000"), ("100.000", "10.000"), ("1000.000", "50.000")], ""),
+        ("5 / 100: 10", [("0.000", "5.000"), ("100.000", "10.000")], "0.00: 5.00 / 100.00: 10.00"),
+    ],
+)
+def test_the_increments_of_a_sale_are_set_on_its_page(
+    house: House, staff: User, typed: str, kept: str | list[tuple[str, str]], shown: str
+) -> None:
+    """One step, or steps by price; an empty field gives the usual ones back."""
+    editor, gid = Visitor(house, staff), made(staff)
+    path = f"/admin/sales/{gid}"
+    usual = staff.json("GET", f"/sales/{gid}")["increment"]
+    assert 303 == editor.send(editor.page(path), path, increment=typed).status_code
+    found = staff.json("GET", f"/sales/{gid}")["increment"]
+    assert kept == (found if isinstance(found, str) else [(tier["from"], tier["step"]) for tier in found])
+    assert f'name="increment" value="{shown}' in editor.http.get(path).text
+    assert 303 == editor.send(editor.page(path), path, increment="").status_code
+    assert usual == staff.json("GET", f"/sales/{gid}")["increment"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("ten", "amount"),
+        ("0: 5 / 10", "Enter one step, such as 5, or steps by price"),
+        ("10: 5", "The first step must be for prices from zero."),
+        ("0: 5 / 0: 6", "Each step must begin at a higher price"),
+        ("0: 0", "Every step must be above zero."),
+        ("0", "above"),
+        (":", "fill this in"),
+        ("1:2:3", "amount"),
+        (" / ".join(f"{start}: 1" for start in range(51)), "Enter at most 50 steps."),
+    ],
+)
+def test_wrong_increments_of_a_sale_stay_in_the_field(house: House, staff: User, typed: str, said: str) -> None:
+    """A fault stands beside the field, and the sale keeps the increments that it has."""
+    editor, gid = Visitor(house, staff), made(staff)
+    path, before = f"/admin/sales/{gid}", staff.json("GET", f"/sales/{gid}")["increment"]
+    refused = editor.send(editor.page(path), path, increment=typed)
+    assert 400 == refused.status_code
+    assert said in refused.text
+    assert f'value="{typed}"' in refused.text
+    assert before == staff.json("GET", f"/sales/{gid}")["increment"]
+
+
+def test_a_live_sale_that_has_begun_does_not_say_that_it_begins(house: House) -> None:
+    """It may begin before its time, and the catalogue goes on to say for when it was planned."""
+    sale = LiveSale(house, startsAt="2099-05-01T10:00:00Z")
+    reader, path = Visitor(house), f"/catalogues/{sale.gid}"
+    before = reader.page(path).main
+    sale.act("call")
+    after = reader.page(path).main
+    assert (True, True) == ("Begins" in before, "2099" in before)
+    assert (False, True) == ("Begins" in after, "2099" in after)
 
 
 def test_the_editor_is_for_those_with_the_right(house: House, staff: User) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
+from saleroom.bidding.domain.increments import DEFAULT_LADDER, TierView
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
@@ -35,7 +36,7 @@ LOTS_PER_PAGE = 200
 _AMOUNTS = ("limitDefault", "startingPrice", "reservePrice", "estimateFrom", "estimateTo", "goal")
 _MAY_BE_EMPTY = frozenset({"description", "venue", "contact"})
 _NUMBERS = ("spacing",)
-_SALE = ("title", "kind", "venue", "description", "spacing", "names", "registration", "limitDefault")
+_SALE = ("title", "kind", "venue", "description", "spacing", "increment", "names", "registration", "limitDefault")
 _LOT = (
     "label", "name", "startingPrice", "description", "reservePrice", "category", "consignor", "estimateFrom",
     "estimateTo", "taxScheme",
@@ -44,6 +45,8 @@ _NEED = ("label", "name", "levels", "goal", "description")
 _TIMES = ("opensAt", "startsAt")
 _BETWEEN = re.compile(r"[\s/;]+")
 """What stands between two levels: a comma may be in an amount."""
+_STEPS = re.compile(r"[/;]")
+_STEPS_FORMAT = Fault("steps_format", "must be one step, or steps by price, such as 0: 5 / 100: 10")
 _REASON = Form(name="Reason", fields=(reason("Why. Everybody can read it, for good."),))
 Sent = dict[str, str]
 
@@ -305,6 +308,7 @@ class EditorPages:
             "venue": sale.venue,
             "description": sale.description,
             "spacing": str(sale.spacing),
+            "increment": _increments_shown(self._site.language(request), sale.increment),
             "names": sale.names,
             "registration": sale.registration,
             "limitDefault": _amount(self._site.language(request), limit),
@@ -334,7 +338,7 @@ def label_of(text: str) -> str:
     return found
 
 
-def _value(language: Language, name: str, text: str) -> str | int | list[str] | Fault | None:
+def _value(language: Language, name: str, text: str) -> str | int | list[str] | list[TierView] | Fault | None:
     """Return the value of a field as the API takes it; None for an empty one that may be left out."""
     if name in _MAY_BE_EMPTY:
         return text.replace("\r\n", "\n")
@@ -343,12 +347,38 @@ def _value(language: Language, name: str, text: str) -> str | int | list[str] | 
         amounts = [language.parse_money(one) for one in _BETWEEN.split(text) if one]
         fault = next((one for one in amounts if isinstance(one, Fault)), None)
         return fault or [str(one) for one in amounts]
+    if name == "increment":
+        return _increments(language, text)
     if not text:
         return None
     if name in _AMOUNTS:
         amount = language.parse_money(text)
         return amount if isinstance(amount, Fault) else str(amount)
     return int(text) if name in _NUMBERS and text.isascii() and text.isdigit() and len(text) < 9 else text
+
+
+def _increments(language: Language, text: str) -> str | list[TierView] | Fault:
+    """Return the increments in a field as the API takes them: one step, or steps by price; the usual ones if it is empty."""
+    if not text:
+        return DEFAULT_LADDER.as_json
+    tiers = list[TierView]()
+    for part in _STEPS.split(text):
+        start, colon, step = part.rpartition(":")
+        amounts = [language.parse_money(one.strip()) for one in (start if colon else "0", step)]
+        fault = next((one for one in amounts if isinstance(one, Fault)), None)
+        if fault is not None:
+            return fault
+        if tiers and not colon:
+            return _STEPS_FORMAT
+        tiers.append(TierView(*map(str, amounts)))
+    return tiers
+
+
+def _increments_shown(language: Language, increment: str | Sequence[TierView]) -> str:
+    """Return the increments of a sale as the field has them."""
+    if isinstance(increment, str):
+        return language.amount(increment)
+    return " / ".join(f"{language.amount(tier.start)}: {language.amount(tier.step)}" for tier in increment)
 
 
 def _instant(text: str, zone: str) -> datetime | Fault | None:

@@ -88,6 +88,7 @@ WORDS = Words(
             N_("Enter paddle, lot and amount, such as 12 45 500, or a hyphen for the amount to take the bid back."),
         ),
         "label_format": (N_("Enter up to six digits and up to two letters, such as 12 or 12A."),),
+        "steps_format": (N_("Enter one step, such as 5, or steps by price, such as 0: 5 / 100: 10."),),
         "levels_count": (N_("Enter 1 to %(most)s levels."),),
         "levels_positive": (N_("Enter amounts above 0."),),
         "levels_descending": (N_("Enter the levels from high to low, each once."),),
