@@ -175,7 +175,7 @@ def test_lines_wait_without_a_network(evening: Evening) -> None:
     type_in(other, "5 50 44")
     expect(page.locator("#queue")).to_contain_text("Offline: 5 lines wait.")
     early = evening.order()
-    assert early in ([], ["6"]), "a page that opens may send one request before Chromium cuts it off, and gets no answer"
+    assert early in ([], ["6"]), "a page that opens may send one line before Chromium cuts it off"
     evening.enters(labels=["3"], price="33", paddle=44)
     context.set_offline(False)
     done(page, "6 20 44", "1 20 57", "2 21 57", "5 50 44")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from saleroom.accounts.domain.rights import Role
+from saleroom.kernel.instants import instant
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.fixtures_house import House
 from tests.sales.api.evening import with_lots
@@ -103,6 +106,30 @@ def test_a_catalogue_fits_a_phone(enter: Callable[..., BrowserVisitor], sqlite_h
         page.wait_for_load_state("load")
         assert {} == broken_rules(page), path
         assert 360 == page.evaluate("document.documentElement.scrollWidth"), path
+
+
+@pytest.mark.parametrize("view", ["cards", "list"])
+def test_the_catalogue_of_a_timed_sale_follows_its_lots(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, view: str
+) -> None:
+    """Bids, ends that they move, and a pause show without a reload; what the reader leads is marked."""
+    staff, bidder = sqlite_house.staff(Role.AUCTIONEER), sqlite_house.newcomer()
+    gid = with_lots(staff, 2, startsAt=instant(datetime.now(UTC) + timedelta(seconds=100)))
+    staff.json("POST", f"/sales/{gid}/publish")
+    page = enter(bidder).page
+    with page.expect_response(lambda answer: "/live?lots=" in answer.url):
+        page.goto(f"/catalogues/{gid}?view={view}")
+    first = page.locator("#lot-1")
+    expect(first).to_contain_text("no bids yet")
+    end = first.locator("time").last.get_attribute("datetime")
+    lot = staff.json("GET", f"/sales/{gid}/lots")["lots"][0]["gid"]
+    bidder.json("POST", f"/auctions/{lot}/bids", json={"amount": "20"})
+    expect(first).to_contain_text("€20.00")
+    expect(first).to_contain_text("You lead")
+    expect(first.locator(f'time[datetime="{end}"]')).to_have_count(0)
+    staff.json("POST", f"/sales/{gid}/pause")
+    expect(first).to_contain_text("Paused")
+    assert {} == broken_rules(page)
 
 
 def test_a_catalogue_is_printed_without_what_is_pressed(

@@ -121,6 +121,7 @@ LATER = {
     "reminders",
     "pickups",
     "offers",
+    "after_sale",
     "payout_accounts",
     "payment_series",
     "payment_files",
