@@ -127,7 +127,7 @@ def test_a_screen_does_not_grow(open_screen: Open, sqlite_house: House, seller: 
         return [*page.evaluate("[document.querySelectorAll('*').length, timers.size]"), len(streams)]
 
     fill(gids[0], 10)
-    before = [size()[0], 2, 1]  # one timer asks for the next lot, one for a new page
+    before = [size()[0], 3, 1]  # a timer each asks for the next lot, for a new page, and whether the stream is silent
     fill(gids[0], 20)
     wait_until(lambda: size() == before)
     for gid, following in pairwise(gids):

@@ -60,7 +60,8 @@ async def test_a_passkey_from_its_adding_to_its_end(hall: Hall) -> None:
     hall.clock.advance(60)
     with capture_logs() as lines:
         opened = await hall.log_in(device)
-    assert [("somebody logged in", "ada", HERE)] == [(one["event"], one["user"], one["address"]) for one in lines]
+    told = [one for one in lines if "user" in one]  # a house that another test has started may write lines meanwhile
+    assert [("somebody logged in", "ada", HERE)] == [(one["event"], one["user"], one["address"]) for one in told]
     assert "ada" == (await hall.database.read(authenticate, opened.value, Right.ACCOUNT)).username
     [one] = await hall.database.read(passkeys.own, token)
     assert (hall.clock.now, 2) == (one.used_at, one.sign_count)
