@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
-from saleroom.bidding.domain.increments import DEFAULT_LADDER, TierView
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
@@ -23,19 +20,16 @@ from saleroom.sales.api.lots import new_lot
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleTerms
-from saleroom.sales.domain.views import LotView, SaleView
+from saleroom.sales.domain.views import SaleView
 from saleroom.sales.service import clocks, consigning, lots, managing, ordering, showing
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import rank, sale_gid
-from saleroom.site.language import N_, Language
-from saleroom.site.local_times import read_local, write_local
+from saleroom.sales.web.editor_fields import amount_text, increments_text, instant_of, local_text, texts_of, value_of
+from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to
 
 SALES = Section("/admin/sales", N_("Sales"), Right.CATALOGUE)
 LOTS_PER_PAGE = 200
-_AMOUNTS = ("limitDefault", "startingPrice", "reservePrice", "estimateFrom", "estimateTo", "goal")
-_MAY_BE_EMPTY = frozenset({"description", "venue", "contact"})
-_NUMBERS = ("spacing",)
 _SALE = ("title", "kind", "venue", "description", "spacing", "increment", "names", "registration", "limitDefault")
 _LOT = (
     "label", "name", "startingPrice", "description", "reservePrice", "category", "consignor", "estimateFrom",
@@ -43,10 +37,6 @@ _LOT = (
 )  # fmt: skip
 _NEED = ("label", "name", "levels", "goal", "description")
 _TIMES = ("opensAt", "startsAt")
-_BETWEEN = re.compile(r"[\s/;]+")
-"""What stands between two levels: a comma may be in an amount."""
-_STEPS = re.compile(r"[/;]")
-_STEPS_FORMAT = Fault("steps_format", "must be one step, or steps by price, such as 0: 5 / 100: 10")
 _REASON = Form(name="Reason", fields=(reason("Why. Everybody can read it, for good."),))
 Sent = dict[str, str]
 
@@ -204,7 +194,7 @@ class EditorPages:
         members: dict[str, Any] = {}
         for name in names:
             text = sent.get(name, "")
-            value = _value(language, name, text)
+            value = value_of(language, name, text)
             if isinstance(value, Fault):
                 faults[name] = [value]
             elif value is not None or name not in ("label", "spacing"):
@@ -212,7 +202,7 @@ class EditorPages:
         if times:
             members |= {"following": sent.get("following") == "on"}
             for name in _TIMES:
-                found = _instant(sent.get(name, ""), sent.get("zone", "UTC"))
+                found = instant_of(sent.get(name, ""), sent.get("zone", "UTC"))
                 if isinstance(found, Fault):
                     faults[name] = [found]
                 else:
@@ -281,7 +271,7 @@ class EditorPages:
         context = {
             "sale": sale,
             "lot": lot,
-            "new": _texts(self._site.language(request), lot) | (sent or {}),
+            "new": texts_of(self._site.language(request), lot) | (sent or {}),
             "categories": self._services.categories,
             "codes": codes,
             "reason_max": REASON_MAX,
@@ -308,12 +298,12 @@ class EditorPages:
             "venue": sale.venue,
             "description": sale.description,
             "spacing": str(sale.spacing),
-            "increment": _increments_shown(self._site.language(request), sale.increment),
+            "increment": increments_text(self._site.language(request), sale.increment),
             "names": sale.names,
             "registration": sale.registration,
-            "limitDefault": _amount(self._site.language(request), limit),
-            "opensAt": _local(sale.opens_at),
-            "startsAt": _local(sale.starts_at),
+            "limitDefault": amount_text(self._site.language(request), limit),
+            "opensAt": local_text(sale.opens_at),
+            "startsAt": local_text(sale.starts_at),
             "softClose": "" if sale.soft_close is None else str(sale.soft_close.window),
             "following": "on" if sale.following else "",
         }
@@ -336,86 +326,3 @@ def label_of(text: str) -> str:
     if isinstance(found, Fault):
         raise UnknownLot
     return found
-
-
-def _value(language: Language, name: str, text: str) -> str | int | list[str] | list[TierView] | Fault | None:
-    """Return the value of a field as the API takes it; None for an empty one that may be left out."""
-    if name in _MAY_BE_EMPTY:
-        return text.replace("\r\n", "\n")
-    text = text.strip()
-    if name == "levels":
-        amounts = [language.parse_money(one) for one in _BETWEEN.split(text) if one]
-        fault = next((one for one in amounts if isinstance(one, Fault)), None)
-        return fault or [str(one) for one in amounts]
-    if name == "increment":
-        return _increments(language, text)
-    if not text:
-        return None
-    if name in _AMOUNTS:
-        amount = language.parse_money(text)
-        return amount if isinstance(amount, Fault) else str(amount)
-    return int(text) if name in _NUMBERS and text.isascii() and text.isdigit() and len(text) < 9 else text
-
-
-def _increments(language: Language, text: str) -> str | list[TierView] | Fault:
-    """Return the increments in a field as the API takes them: one step, or steps by price; the usual ones if it is empty."""
-    if not text:
-        return DEFAULT_LADDER.as_json
-    tiers = list[TierView]()
-    for part in _STEPS.split(text):
-        start, colon, step = part.rpartition(":")
-        amounts = [language.parse_money(one.strip()) for one in (start if colon else "0", step)]
-        fault = next((one for one in amounts if isinstance(one, Fault)), None)
-        if fault is not None:
-            return fault
-        if tiers and not colon:
-            return _STEPS_FORMAT
-        tiers.append(TierView(*map(str, amounts)))
-    return tiers
-
-
-def _increments_shown(language: Language, increment: str | Sequence[TierView]) -> str:
-    """Return the increments of a sale as the field has them."""
-    if isinstance(increment, str):
-        return language.amount(increment)
-    return " / ".join(f"{language.amount(tier.start)}: {language.amount(tier.step)}" for tier in increment)
-
-
-def _instant(text: str, zone: str) -> datetime | Fault | None:
-    if not text.strip():
-        return None
-    found = read_local(text.strip(), zone)
-    return found if isinstance(found, Fault) else found.at
-
-
-def _local(at: str | None) -> str:
-    return "" if at is None else write_local(datetime.fromisoformat(at))
-
-
-def _amount(language: Language, amount: str | None) -> str:
-    return "" if amount is None else language.amount(amount)
-
-
-def _texts(language: Language, lot: LotView) -> dict[str, str]:
-    """Return the fields of a lot as its form has them."""
-    known: Mapping[str, Any] = {
-        "label": lot.label,
-        "name": lot.name,
-        "description": lot.description,
-        "category": lot.category,
-        "consignor": lot.consignor,
-        "taxScheme": lot.tax_scheme,
-    }
-    amounts = {
-        "startingPrice": lot.starting_price,
-        "reservePrice": lot.reserve_price,
-        "estimateFrom": lot.estimate_from,
-        "estimateTo": lot.estimate_to,
-    }
-    need = None if lot.need is None else [_amount(language, level) for level in lot.need.levels]
-    amounts["goal"] = None if lot.need is None else lot.need.goal
-    known = {**known, "levels": None if need is None else " / ".join(need)}
-    texts = {name: value if isinstance(value, str) else "" for name, value in known.items()}
-    return texts | {
-        name: _amount(language, value if isinstance(value, str) else None) for name, value in amounts.items()
-    }
