@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NEXT_LOTS = 5
 OF_A_LOT = ("reopen", "decide")
-HEAD = re.compile("-[0-9a-f]{16}")
+HEAD = re.compile("-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 def off_block(sale: SaleModel, gid: str) -> bool:
@@ -30,15 +30,13 @@ def off_block(sale: SaleModel, gid: str) -> bool:
 
 
 def tagged(sale: SaleModel, seen: str | None) -> bool:
-    """Whether `seen` is the tag of the present block: the lot, its version, and how often it changed beside its log."""
+    """Whether `seen` is a tag of the present block: the lot and its version, however often it changed beside its log."""
     if sale.last is None:
         return seen == "0"
     if sale.last in sale.needs:
         return seen == f"{sale.last}-n{sale.needs[sale.last].acts}"
-    lot, version = sale.lot(sale.last), sale.block(sale.last).version
-    renamed = f"-{lot.renamed}" if lot.renamed else ""
-    rest = (seen or "").removeprefix(f"{sale.last}-{version}")
-    return rest != seen and rest.endswith(renamed) and HEAD.fullmatch(rest.removesuffix(renamed)) is not None
+    rest = (seen or "").removeprefix(f"{sale.last}-{sale.block(sale.last).version}")
+    return rest != seen and HEAD.fullmatch(rest) is not None
 
 
 def act(sale: SaleModel, asked: Any, now: datetime) -> str | None:

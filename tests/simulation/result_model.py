@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_LOT = "The result was taken back, and the lot was made for it."
 UNUSUAL_TIMES = 10
 UNSOLD = ("no_bids", "reserve_not_met")
-TAG = re.compile("([0-9]+)-[0-9a-f]{16}(?:-([0-9]+))?")
+TAG = re.compile("([0-9]+)-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 def enter(sale: SaleModel, staff: int, line: Any, made: str, now: datetime) -> str | None:
@@ -193,10 +193,9 @@ def _stands(sale: SaleModel, gid: str, line: Any, who: int | None) -> bool:
 
 
 def _seen(sale: SaleModel, gid: str, seen: str | None) -> bool:
-    """Whether a lot is over, and `seen` is the tag of its state."""
-    found, renamed = TAG.fullmatch(seen or ""), sale.lot(gid).renamed
-    mine = (str(sale.block(gid).version), str(renamed) if renamed else None)
-    return sale.block(gid).status == "closed" and found is not None and found.groups() == mine
+    """Whether a lot is over, and `seen` is a tag of its state: what changed beside its log since does not count."""
+    found = TAG.fullmatch(seen or "")
+    return sale.block(gid).status == "closed" and found is not None and found[1] == str(sale.block(gid).version)
 
 
 def _not_free(sale: SaleModel) -> str | None:
