@@ -322,7 +322,9 @@ def _said(error: Exception) -> str:
     """Return the words of a refusal, or what is wrong with which file."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
-    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    if error.filename is None:
+        return error.strerror
+    return f"{error.filename}: {error.strerror}"
 
 
 def _failed(message: str, code: int) -> int:

@@ -118,7 +118,7 @@ def count_running(tx: Transaction, author_id: int, limit: int) -> int:
 
 
 def created_before_last(tx: Transaction, author_id: int, count: int) -> datetime | None:
-    """Return when an author created the auction outside sales that `count` - 1 of theirs came after; None if there is none."""
+    """Return when an author created auction number `count` of theirs outside sales, from the newest on; None without it."""
     own = select(auctions.c.id).where(auctions.c.author_id == author_id, auctions.c.sale_id.is_(None))
     nth = own.order_by(auctions.c.id.desc()).offset(count - 1).limit(1).scalar_subquery()
     created: datetime | None = tx.execute(select(auctions.c.created_at).where(auctions.c.id == nth)).scalar()

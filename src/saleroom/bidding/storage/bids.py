@@ -110,7 +110,9 @@ def outbid_in_hall(tx: Transaction, bidder_id: int) -> dict[int, Decimal]:
     Beside each is the highest of these bids.
     """
     sales_of = tx.provided(SALES_OF)
-    return {} if sales_of is None else bidder_names.outbid_after_named(tx, bidder_id, sales_of(bidder_id))
+    if sales_of is None:
+        return {}
+    return bidder_names.outbid_after_named(tx, bidder_id, sales_of(bidder_id))
 
 
 def bidders(tx: Transaction, auction_ids: Collection[int], user_ids: Collection[int]) -> set[tuple[int, int]]:

@@ -51,7 +51,7 @@ def count_outbid(tx: Transaction, user_id: int) -> int:
 def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[int, Decimal | None]:
     """Return the highest limit behind the user's bids that stand, by auction, for those on which the user has bid.
 
-    It is None if all of these bids were voided. Bids of the floor count for whom a clerk has named.
+    It is None if all of these bids were voided. A bid of the floor counts as a bid of the user whom a clerk has named for it.
     """
     most = func.max(case((STANDS, bids.c.maximum)), type_=bids.c.maximum.type)
     highest = select(bids.c.auction_id, most.label("most")).group_by(bids.c.auction_id)
@@ -59,9 +59,10 @@ def limits(tx: Transaction, user_id: int, auction_ids: Collection[int]) -> dict[
     found = {row.auction_id: row.most for row in tx.execute(mine)}
     led = select(auctions.c.id, auctions.c.maximum).where(auctions.c.current_bidder_id == user_id)
     found.update({row.id: row.maximum for row in tx.execute(led.where(auctions.c.id.in_(auction_ids)))})
-    if any(found.get(number) is None for number in auction_ids):
+    without = {number for number in auction_ids if found.get(number) is None}
+    if without:
         outbid = outbid_in_hall(tx, user_id)
-        found.update({number: most for number, most in outbid.items() if found.get(number) is None})
+        found |= {number: outbid[number] for number in without & outbid.keys()}
     return found
 
 

@@ -156,8 +156,9 @@ async def change(call: Call[NoticeServices]) -> Response:
 def _view(found: Chosen) -> NoticeChoicesView:
     address, quiet = found.address, found.choices.quiet
     verified = None if address is None else address.verified_at
+    shown = None if found.is_private else address
     return NoticeChoicesView(
-        mail_address=None if address is None or found.is_private else address.address,
+        mail_address=None if shown is None else shown.address,
         verified_at=None if verified is None else instant(verified),
         language=None if address is None else address.language,
         mail=found.choices.by(MAIL),
