@@ -66,8 +66,10 @@ def outbid_after_named(tx: Transaction, user_id: int, sale_ids: Select[tuple[int
     """
     of_sales = (auctions.c.sale_id.is_not(None), auctions.c.sale_id.in_(sale_ids))
     outbid = auctions.c.current_bidder_id.is_distinct_from(user_id)
-    found = tx.execute(select(auctions.c.id).where(auctions.c.id.in_(_named(user_id)), *of_sales, outbid)).scalars()
-    standing = {number: BidBook(event_log.read(tx, number)).standing_of(user_id) for number in found}
+    which = (auctions.c.id.in_(_named(user_id)), *of_sales, outbid)
+    found = tx.execute(select(auctions.c.id).where(*which)).scalars().all()
+    logs = event_log.read_all(tx, found)
+    standing = {number: BidBook(log).standing_of(user_id) for number, log in logs.items()}
     return {number: max(limit for _, limit in bids_of) for number, bids_of in standing.items() if bids_of}
 
 

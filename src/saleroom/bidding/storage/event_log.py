@@ -51,6 +51,16 @@ def read(tx: Transaction, auction_id: int) -> list[Event]:
     return [_event(each.type, each.at, each.payload, each.private) for each in logged(tx, auction_id)]
 
 
+def read_all(tx: Transaction, auction_ids: Collection[int]) -> dict[int, list[Event]]:
+    """Return the events of several auctions as `read` does, by number."""
+    found: dict[int, list[Event]] = {number: [] for number in auction_ids}
+    if found:
+        which = bulk.among(tx, events.c.auction_id, auction_ids)
+        for row in tx.execute(select(events).where(which).order_by(events.c.auction_id, events.c.position)):
+            found[row.auction_id].append(_event(row.type, row.at, row.payload, msgspec.json.decode(row.private)))
+    return found
+
+
 def _event(kind: str, at: datetime, payload: bytes | None, private: dict[str, Any]) -> Event:
     public = {} if payload is None else msgspec.json.decode(payload)["data"]
     return event_from_parts(kind, at, public, private)
