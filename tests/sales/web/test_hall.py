@@ -139,6 +139,19 @@ def test_each_reader_of_the_bidders_page_is_told_their_own(house: House) -> None
     assert "The ask is €20.00." in text_of(told["nobody"])
 
 
+def test_an_open_page_of_a_bidder_no_longer_says_that_the_sale_begins_after_the_first_call(house: House) -> None:
+    """The page before the start names the day; the first call takes that away, without a new page."""
+    sale = LiveSale(house, startsAt="2099-05-01T10:00:00Z")
+    with sale.follow("bidder") as messages:
+        before = text_of(next(messages))
+        sale.act("call")
+        after = next(told for told in map(text_of, messages) if "Lot 1" in told)
+    page = text_of(httpx.get(f"{house.base}/sales/{sale.gid}/live").text)
+    assert (True, True) == ("Begins" in before, "2099" in before)
+    assert (False, False) == ("Begins" in after, "2099" in after)
+    assert "Begins" not in page
+
+
 @pytest.mark.parametrize("path", ["screen", "next", "live"])
 def test_the_pages_of_a_hall_show_the_block(house: House, path: str) -> None:
     """Each page has the block as it is now, without scripts too, in German as well; an unknown sale is a page of its own."""

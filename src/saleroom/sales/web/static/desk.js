@@ -26,7 +26,7 @@ function channelOf(state) {
 function set(slot, text) {
   for (const place of document.querySelectorAll(`[data-slot="${slot}"]`)) {
     if (place.textContent !== text) place.textContent = text;
-    place.toggleAttribute("data-long", text.length > 12);
+    place.toggleAttribute("data-long", text.length > (slot === "name" ? 80 : 12));
     place.hidden = text === "";
   }
 }
