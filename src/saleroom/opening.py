@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -12,9 +13,14 @@ from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.migrations import NewerTables, TablesInUse
 from saleroom.storage.migrations import migrate as migrate_tables
 
 R = TypeVar("R")
+TRIES = 60
+PAUSE_SECONDS = 5.0
+"""If the tables are in use: how often migrating is tried, and the pause before the next try, in which others get at them."""
+log = logging.getLogger(__name__)
 
 
 def database(settings: Settings, make: Callable[..., Database] = Database) -> Database:
@@ -43,11 +49,29 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
 
 
 async def with_tables(database: Database, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return the one reached. Raises Refusal if it is unknown."""
-    try:
-        return await database.write(migrate_tables, revision)
-    except CommandError as error:
-        raise Refusal(f"cannot bring the tables to revision {revision}: {error}") from error
+    """Bring the tables to `revision` and return the one reached.
+
+    Raises Refusal if it is unknown, if the tables are those of a newer version, or if another program keeps
+    them in use for all tries.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            return await database.write(migrate_tables, revision)
+        except CommandError as error:
+            raise Refusal(f"cannot bring the tables to revision {revision}: {error}") from error
+        except NewerTables as error:
+            raise Refusal(
+                f"the tables are at revision {error}, of a newer saleroom; install the version that made them, or "
+                "restore a backup of before"
+            ) from error
+        except TablesInUse:
+            if left:
+                log.warning("the tables cannot be changed while another program uses them; trying again")
+                await asyncio.sleep(PAUSE_SECONDS)
+    raise Refusal(
+        f"cannot bring the tables to revision {revision}: another program has kept them in use all the time, such as a "
+        "backup, an export or a house of the earlier version; end it, and start again"
+    )
 
 
 def migrate(settings: Settings, revision: str = "head") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -9,27 +10,53 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from saleroom.storage.areas import HouseTables
 from saleroom.storage.database import Transaction
 
+LOCK_SECONDS_MAX = 2.0
+"""How long a step waits for a table that somebody reads: all who want the table after it wait as long."""
 _LOCK = 0x5A1E
+_LOCK_NOT_AVAILABLE = "55P03"
 FIRST_TABLES = frozenset({"alembic_version", "users", "auctions", "events"})
 """Some of the tables that every database has had from the first revision on."""
+
+
+class TablesInUse(Exception):
+    """A step would have had to wait too long for a table that another program uses. Nothing has changed."""
+
+
+class NewerTables(Exception):
+    """The tables are at a revision that this version does not know, and which it names. Nothing has changed."""
 
 
 def migrate(tx: Transaction, revision: str = "head") -> str:
     """Bring the tables to `revision` (`base` removes them all) and return the revision reached.
 
-    Processes that start at the same time wait for each other. Raises alembic.util.CommandError for an unknown revision.
+    Processes that start at the same time wait for each other. Raises NewerTables, TablesInUse if a table is not free within
+    `LOCK_SECONDS_MAX`, and alembic.util.CommandError for an unknown revision.
     """
     if tx.dialect == "postgresql":
-        tx.execute(text("SET LOCAL lock_timeout = 0"))  # another process's migration may take long
+        _wait_for_locks(tx, 0)  # without an end: another process's migration may take long
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        _wait_for_locks(tx, LOCK_SECONDS_MAX)
     current = current_revision(tx)
+    if current is not None and current not in _known_revisions():
+        raise NewerTables(current)
     step = command.downgrade if _is_older(revision, current) else command.upgrade
-    step(configuration(tx), revision)
+    try:
+        step(configuration(tx), revision)
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+            raise TablesInUse from error
+        raise
     return current_revision(tx) or "base"
+
+
+def _wait_for_locks(tx: Transaction, seconds: float) -> None:
+    """Wait so long for each lock in this transaction; 0 waits without an end."""
+    tx.execute(text("SELECT set_config('lock_timeout', :ms, true)"), {"ms": str(round(1000 * seconds))})
 
 
 def current_revision(tx: Transaction) -> str | None:
@@ -40,6 +67,11 @@ def current_revision(tx: Transaction) -> str | None:
 def newest_revision() -> str:
     """Return the revision that `migrate` goes to by default."""
     return ScriptDirectory.from_config(_configuration()).get_current_head() or "base"
+
+
+@cache
+def _known_revisions() -> frozenset[str]:
+    return frozenset(script.revision for script in ScriptDirectory.from_config(_configuration()).walk_revisions())
 
 
 def configuration(tx: Transaction, house: HouseTables | None = None) -> Config:

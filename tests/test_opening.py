@@ -1,0 +1,83 @@
+"""The database opened for a start: tables that another program uses meanwhile, and those of a newer version."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.util import await_only
+
+from saleroom import opening
+from saleroom.kernel.errors import Refusal
+from saleroom.storage import migrations
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.migrations import current_revision, migrate, newest_revision
+from tests.patience import SECONDS_MAX
+
+ON_POSTGRESQL = pytest.mark.databases("postgresql")
+BEFORE = "0060"
+"""A revision whose next one changes the table `offers`."""
+
+
+@asynccontextmanager
+async def long_read(database: Database) -> AsyncIterator[None]:
+    """Read the table `offers` in a transaction that stays open, as a backup does."""
+    reading, done = asyncio.Event(), asyncio.Event()
+
+    def read(tx: Transaction) -> None:
+        _count(tx)
+        reading.set()
+        await_only(done.wait())
+
+    reader = asyncio.create_task(database.read(read))
+    await reading.wait()
+    yield
+    done.set()
+    await reader
+
+
+def _count(tx: Transaction) -> int:
+    return int(tx.execute(text("SELECT count(*) FROM offers")).scalar_one())
+
+
+@ON_POSTGRESQL
+async def test_others_do_not_wait_behind_a_migration_that_waits(
+    monkeypatch: pytest.MonkeyPatch, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While somebody reads a table for long, it is not changed, and others go on to use it. It is changed once it is free."""
+    monkeypatch.setattr(migrations, "LOCK_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(opening, "PAUSE_SECONDS", 0.05)
+    await database.write(migrate, BEFORE)
+    async with long_read(database):
+        migrating = asyncio.create_task(opening.with_tables(database))
+        async with asyncio.timeout(SECONDS_MAX):
+            while "trying again" not in caplog.text:
+                await asyncio.sleep(0.01)
+        assert 0 == await database.read(_count)
+        assert not migrating.done()
+    assert newest_revision() == await migrating
+
+
+@ON_POSTGRESQL
+async def test_a_migration_gives_up_if_the_tables_stay_in_use(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    """After the last try it names the reason and the remedy, and no table has changed."""
+    monkeypatch.setattr(migrations, "LOCK_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(opening, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(opening, "TRIES", 2)
+    await database.write(migrate, BEFORE)
+    async with long_read(database):
+        with pytest.raises(Refusal, match=r"such as a backup, .* end it"):
+            await opening.with_tables(database)
+        assert BEFORE == await database.read(current_revision)
+
+
+@pytest.mark.databases("sqlite")
+async def test_tables_of_a_newer_version_are_left_alone(database: Database) -> None:
+    """A version that does not know the revision of the tables says so and what to do, and changes nothing."""
+    await database.write(lambda tx: tx.execute(text("UPDATE alembic_version SET version_num = '9999'")))
+    with pytest.raises(Refusal, match=r"at revision 9999, of a newer saleroom; install"):
+        await opening.with_tables(database)
+    assert "9999" == await database.read(current_revision)
