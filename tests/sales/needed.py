@@ -49,6 +49,8 @@ PAGES: dict[str, Right | None] = {
     "GET /admin/sales": Right.CATALOGUE,
     "GET /admin/sales/{gid}": Right.CATALOGUE,
     "GET /admin/sales/{gid}/lots/{label}": Right.CATALOGUE,
+    "GET /catalogues.ics": None,
+    "GET /catalogues/{gid}/dates.ics": None,
     "GET /catalogues": Right.READ,
     "GET /catalogues/{gid}": Right.READ,
     "GET /admin/sales/{gid}/lots/{label}/pledges": Right.RUN_SALE,

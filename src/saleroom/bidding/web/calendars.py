@@ -8,9 +8,10 @@ from starlette.responses import Response
 from saleroom.bidding.api.calendars import addresses
 from saleroom.bidding.service import calendars
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web.feeds import answer, atom, dates
+from saleroom.bidding.web.feeds import atom, dates
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Unauthenticated
+from saleroom.site.calendars import answer
 from saleroom.site.language import N_
 from saleroom.site.site import Site, go_to
 

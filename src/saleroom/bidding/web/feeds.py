@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
-from icalendar import Calendar, Event, Timezone, TimezoneStandard
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +16,7 @@ from saleroom.bidding.service.feeds import Entry
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.home import ANY, lot_query
 from saleroom.kernel.instants import instant
-from saleroom.site.assets import is_known
+from saleroom.site.calendars import Date, answer, calendar
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Site
 
@@ -72,17 +69,6 @@ class Feeds:
         return f"{self._site.origin(request)}{request.url.path}{query}"
 
 
-def answer(
-    request: Request, language: Language, body: bytes, kind: str, more: Mapping[str, str] = MappingProxyType({})
-) -> Response:
-    """Return a feed, or that it has not changed; with `more` headers."""
-    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Language, Cookie", **more}
-    if is_known(request.headers.getlist("if-none-match"), etag):
-        return Response(status_code=304, headers=headers)
-    return Response(body, media_type=f"{kind}; charset=utf-8", headers=headers | {"Content-Language": language.tag})
-
-
 def atom(found: Sequence[Entry], language: Language, origin: str, here: str, title: str) -> bytes:
     """Return lots as an Atom feed, whose own address is `here`."""
     feed = ET.Element("feed", {"xmlns": ATOM, "xml:lang": language.tag})
@@ -121,40 +107,19 @@ def _legal(text: str) -> str:
 
 def dates(found: Sequence[Entry], language: Language, origin: str, title: str) -> bytes:
     """Return when lots open and end, as a calendar with this title."""
-    calendar = Calendar()
-    calendar.add("prodid", "-//saleroom//lots//EN")
-    calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", title)
-    for one in found:
-        for name, at, words in (("start", one.lot.starts_at, _OPENS), ("end", one.lot.ends_at, _ENDS)):
-            if at is not None:
-                calendar.add_component(_date(one, name, at, language.gettext(words, lot=one.lot.name), origin))
-    if not calendar.subcomponents:
-        calendar.add_component(_zone())
-    return bytes(calendar.to_ical())
+    return calendar(title, [date for one in found for date in _dates(one, language, origin)])
 
 
-def _zone() -> Timezone:
-    """Return UTC: a calendar has at least one component (RFC 5545, section 3.6), and some programs refuse one without."""
-    standard, zone = TimezoneStandard(), Timezone()
-    standard.add("dtstart", datetime(1970, 1, 1))  # noqa: DTZ001  # by the standard a local time
-    standard.add("tzoffsetfrom", timedelta())
-    standard.add("tzoffsetto", timedelta())
-    zone.add("tzid", "UTC")
-    zone.add_component(standard)
-    return zone
-
-
-def _date(one: Entry, name: str, at: datetime, words: str, origin: str) -> Event:
+def _dates(one: Entry, language: Language, origin: str) -> Iterator[Date]:
     lot: Auction = one.lot
-    found = Event()
-    found.add("uid", f"{lot.gid}.{name}@saleroom")
-    found.add("dtstamp", one.updated)
-    found.add("last-modified", one.updated)
-    found.add("sequence", lot.version)
-    found.add("dtstart", at)
-    found.add("summary", words)
-    found.add("url", f"{origin}/lots/{lot.gid}")
-    found.add("status", "CANCELLED" if lot.status is Status.CANCELLED else "CONFIRMED")
-    found.add("transp", "TRANSPARENT")
-    return found
+    for name, at, words in (("start", lot.starts_at, _OPENS), ("end", lot.ends_at, _ENDS)):
+        if at is not None:
+            yield Date(
+                uid=f"{lot.gid}.{name}@saleroom",
+                at=at,
+                summary=language.gettext(words, lot=lot.name),
+                address=f"{origin}/lots/{lot.gid}",
+                version=lot.version,
+                updated=one.updated,
+                cancelled=lot.status is Status.CANCELLED,
+            )

@@ -98,6 +98,14 @@ def newest(tx: Transaction, *, public_only: bool, limit: int, before: int | None
     return [_sale(row) for row in tx.execute(found)]
 
 
+def changed_at(tx: Transaction, sale_ids: Collection[int]) -> dict[int, datetime]:
+    """Return for each of these sales when its last event was decided, by number."""
+    last = (sale_events.c.sale_id == sales.c.id) & (sale_events.c.version == sales.c.version)
+    found = select(sale_events.c.sale_id, sale_events.c.at).select_from(sales.join(sale_events, last))
+    rows = tx.execute(found.where(among(tx, sales.c.id, sale_ids))) if sale_ids else ()
+    return {row.sale_id: row.at for row in rows}
+
+
 def running_numbers(tx: Transaction, before: int | None, limit: int) -> list[int]:
     """Return the numbers of up to `limit` public sales that are not over, the newest first, below the number `before`."""
     running = select(sales.c.id).where(sales.c.version > 0, sales.c.status.not_in([one.value for one in OVER]))

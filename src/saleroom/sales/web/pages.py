@@ -12,6 +12,7 @@ from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.consignors import CONSIGNORS, ConsignorPages
 from saleroom.sales.web.console import AUCTIONEER, CONSOLE, STATE, ConsolePages
+from saleroom.sales.web.dates import SaleDates
 from saleroom.sales.web.decisions import PATH as DECISIONS
 from saleroom.sales.web.decisions import DecisionPages
 from saleroom.sales.web.editor import SALES, EditorPages
@@ -35,7 +36,7 @@ def area_pages(services: SaleServices) -> AreaPages:
         folder=Path(__file__).parent,
         routes=lambda site: _routes(site, services),
         words=WORDS,
-        paths=frozenset({CATALOGUES, DECISIONS}),
+        paths=frozenset({CATALOGUES, f"{CATALOGUES}.ics", DECISIONS}),
         below=(f"{CATALOGUES}/", "/admin/consignors/", "/admin/sales/", "/mine/sales/", f"{DECISIONS}/"),
         is_page=lambda path: _OF_LIVE.fullmatch(path) is not None,
         sections=(SALES, CONSIGNORS),
@@ -49,6 +50,7 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
     imports, paper = ImportPages(site, services), PaperPages(site, services)
     hall = HallPages(site, services)
     catalogue, editor = CataloguePages(site, services), EditorPages(site, services)
+    dates = SaleDates(site, services)
     console, book = ConsolePages(site, services), BookPages(site, services)
     entry, decisions, consignors = (
         EntryPages(site, services),
@@ -82,6 +84,8 @@ def _routes(site: Site, services: SaleServices) -> list[Route]:
         Route(ENTRY, Address(GET=entry.page, POST=entry.send)),
         Route(SHEET, Address(GET=entry.sheet)),
         Route(CATALOGUES, Address(GET=catalogue.all)),
+        Route(f"{CATALOGUES}.ics", Address(GET=dates.all)),
+        Route(f"{CATALOGUES}/{{gid}}/dates.ics", Address(GET=dates.one)),
         Route(f"{CATALOGUES}/{{gid}}", Address(GET=catalogue.one)),
         Route(CONSIGNORS.path, Address(GET=consignors.all, POST=consignors.add)),
         Route(f"{CONSIGNORS.path}/{{code}}", Address(POST=consignors.change)),
