@@ -35,7 +35,7 @@ from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.transfers import BankAccount
-from saleroom.settlement.service import banking, correcting, desk, issuing, payouts
+from saleroom.settlement.service import banking, closing, correcting, desk, issuing, payouts
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.storage import documents
@@ -67,7 +67,8 @@ async def _pay(sale: SettledSale) -> None:
     if whole:
         rest = owed - sum(one.amount for one in paid)
         paid.append(Paid(Method.CASH, (rest.quantize(Decimal(1)) + 20).quantize(Decimal("0.001"))))
-    await sale.write("pay", desk.pay, who, paid, sale.paper)
+    pay = chance.choice([desk.pay, closing.pay])
+    await sale.write("pay", pay, who, paid, sale.paper)
 
 
 async def _pay_out(sale: SettledSale) -> None:
@@ -132,7 +133,8 @@ async def _follow_file(sale: SettledSale) -> None:
 
 
 async def _net(sale: SettledSale) -> None:
-    await sale.write("net", desk.net, str(sale.chance.choice(sale.paddles[:4])), sale.paper)
+    net = sale.chance.choice([desk.net, closing.net])
+    await sale.write("net", net, str(sale.chance.choice(sale.paddles[:4])), sale.paper)
 
 
 async def _issue(sale: SettledSale) -> None:

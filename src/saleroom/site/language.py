@@ -101,6 +101,10 @@ class Language:
         """Return a number as this language writes it, with separators of thousands; never rounded."""
         return format_decimal(number, locale=self.locale, decimal_quantization=False)
 
+    def percent(self, share: str | Decimal) -> str:
+        """Return a wire amount of per cent as this language writes it, without zeros at the end; it stays on one line."""
+        return f"{self.number(Decimal(share).normalize())}\u00a0%"
+
     def money(self, amount: str | Decimal) -> str:
         """Return a wire amount as readers of this language write the house's currency; never rounded.
 

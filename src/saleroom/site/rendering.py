@@ -126,6 +126,7 @@ def _environment(
         "instant": lambda _, at: instant(at),
         "money": Language.money,
         "number": Language.number,
+        "percent": Language.percent,
         "planned": Language.planned,
         "when": Language.when,
     }

@@ -115,6 +115,32 @@ def test_a_buyer_pays_in_two_ways_and_gets_change(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+def test_an_invoice_is_issued_with_the_payment(settling: Settling) -> None:
+    """In one transaction and once by its key; what is on an invoice already is not on another; a refusal issues none."""
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    path = f"/sales/{settling.gid}/desk/{paddle}/payments"
+    assert settling.desk(paddle)["toInvoice"]
+    refused = {"payments": [{"method": "card", "amount": "15"}], "invoice": True}
+    assert (409, "overpaid") == refusal(settling.cashier.post(path, json=refused))
+    assert [] == settling.desk(paddle)["documents"]
+    sent = {"payments": [{"method": "card", "amount": "4.88"}], "invoice": True, "language": "de"}
+    key = {"Idempotency-Key": "a-payment-with-its-invoice"}
+    first, again = (settling.cashier.json("POST", path, json=sent, headers=key) for _ in "12")
+    assert first == again and not first["toInvoice"]
+    assert [first["issuedInvoice"], first["paymentReceipt"]] == [one["document"] for one in first["documents"]]
+    invoice = settling.cashier.json("GET", f"/documents/{first['issuedInvoice']}")
+    assert ("14.880", "10.000", "Karte") == (
+        invoice["total"],
+        invoice["stillOpen"],
+        invoice["payments"][0]["paidBy"],
+    )
+    rest = {"payments": [{"method": "card", "amount": "10"}], "invoice": True}
+    last = settling.cashier.json("POST", path, json=rest)
+    assert (None, "0.000", 3) == (last["issuedInvoice"], last["owed"], len(last["documents"]))
+    assert [] == settling.faults()
+
+
 def test_a_part_is_paid_and_the_consignor_gets_theirs(settling: Settling) -> None:
     """A part payment leaves the rest owed; the consignor is paid in parts, never more than the house owes them."""
     paddle = settling.bidder()

@@ -25,6 +25,7 @@ from saleroom.settlement.domain.journal import (
     of_money,
     of_netting,
     of_rounding,
+    rest,
     reversed_,
     rounding,
     split,
@@ -133,6 +134,23 @@ def test_cash_is_rounded_once(owed: Decimal, payments: list[Paid], currency: str
     assert found is not None
     assert owed + more == sum((one.amount for one in found[0]), ZERO)
     assert is_balanced(of_rounding(Account(Book.BUYERS, 7), more))
+
+
+@given(
+    st.decimals(-100, 1000, places=2),
+    st.lists(st.builds(Paid, st.sampled_from(Method), st.decimals("0.01", 300, places=2)), max_size=3),
+    st.sampled_from([*Method]),
+    st.sampled_from(["EUR", "CHF", "SEK"]),
+)
+def test_what_is_left_pays_the_rest(owed: Decimal, others: list[Paid], method: Method, currency: str) -> None:
+    """With what is left, all is paid without change, if the others leave anything that the way can pay."""
+    left = rest(owed, others, method, currency)
+    if left == ZERO:
+        return
+    paid = [*others, Paid(method, left)]
+    more = rounding(owed, paid, currency)
+    assert split(owed + more, paid) == (paid, ZERO)
+    assert owed + more == sum((one.amount for one in paid), ZERO)
 
 
 @given(st.decimals("0.01", 1000, places=2))

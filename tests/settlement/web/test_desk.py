@@ -5,6 +5,7 @@ import pytest
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_house import House
 from tests.settlement.api.test_desk import Settling
+from tests.settlement.api.test_netting import selling_buyer
 from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -35,6 +36,50 @@ def test_a_cashier_closes_a_buyer(house: House) -> None:
     assert 2 == len(settling.desk(paddle)["money"])
     assert "no such bidder" in visitor.page(f"{path}?buyer=77777").main
     assert 404 == visitor.http.get("/admin/desk/nowhere?buyer=1").status_code
+
+
+def test_a_star_is_all_that_is_left(house: House) -> None:
+    """In one field alone, beside other amounts, and of the sum that the page showed; a button does the same."""
+    settling = Settling(house, 3)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    pay, page = f"{path}/payments", visitor.page(f"{path}?buyer={paddle}")
+    assert "Only one field can have what is left." in visitor.sent(page, pay, cash="*", card="*").main
+    refused = visitor.sent(page, pay, card="14.88", bank="*")
+    assert "true" == refused.one("input", id="bank")["aria-invalid"] and "above zero" in refused.main
+    settling.sell(paddle)  # the price of another lot is not in the sum that this page shows
+    assert "To pay: €14.88" in visitor.sent(page, pay, cash="4.88", card="*").main
+    assert [("cash", "4.880"), ("card", "10.000")] == [
+        (one["method"], one["moved"]) for one in settling.desk(paddle)["money"]
+    ]
+    page = visitor.page(f"{path}?buyer={paddle}")
+    settling.sell(paddle)
+    assert "To pay: €14.88" in visitor.sent(page, pay, all="bank").main
+    assert ("bank", "14.880") == tuple(settling.desk(paddle)["money"][-1][name] for name in ("method", "moved"))
+
+
+def test_the_invoice_is_issued_with_the_payment(house: House) -> None:
+    """Once, if it is ticked; both papers are there to print; netting issues it if that pays all; then nothing offers it."""
+    settling = Settling(house, 3)
+    buyer, seller = settling.bidder(), selling_buyer(settling)
+    sold_by = seller.json("GET", f"/sales/{settling.gid}/registration")["paddle"]
+    settling.sell(buyer, "100")
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    pay, page = f"{path}/payments", visitor.page(f"{path}?buyer={buyer}")
+    visitor.send(page, pay, cash="100", invoice=None)
+    assert ["receipt"] == [one["documentKind"] for one in settling.desk(buyer)["documents"]]
+    page = visitor.page(f"{path}?buyer={buyer}")
+    sent = {visitor.send(page, pay, cash="*").headers["location"] for _ in "12"}
+    done = visitor.page(sent.pop())
+    assert not sent and "Invoice INV-" in done.main and "Receipt for a payment RCP-" in done.main
+    assert "Issue the invoice" not in done.main
+    settling.manager.json("PATCH", f"/sales/{settling.gid}/lots/2", json={"consignor": None})
+    settling.sell(sold_by)
+    page = visitor.page(f"{path}?buyer={sold_by}")
+    assert "Invoice INV-" in visitor.sent(page, f"{path}/netting").main
+    found = settling.desk(sold_by)
+    assert ("0.000", ["invoice"]) == (found["owed"], [one["documentKind"] for one in found["documents"]])
 
 
 def test_a_consignor_is_paid_out(house: House) -> None:

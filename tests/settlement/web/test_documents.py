@@ -51,7 +51,7 @@ def test_a_payment_leads_to_its_receipt(house: House) -> None:
     visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
     page = visitor.page(f"{path}?buyer={paddle}")
     done = visitor.sent(page, f"{path}/payments", cash="14.88")
-    [link] = [one for one in done.links if one.endswith("paper.pdf")]
+    _, link = [one for one in done.links if one.endswith("paper.pdf")]  # the invoice, and the receipt
     answer = visitor.http.get(link)
     assert (200, "application/pdf") == (answer.status_code, answer.headers["content-type"])
     assert 200 == Visitor(house, settling.cashier).http.get(link.removesuffix("/paper.pdf")).status_code

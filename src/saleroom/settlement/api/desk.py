@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, one_of, positive, read_fields
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, boolean, one_of, positive, read_fields
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, paddle_field, reason
@@ -31,7 +31,7 @@ from saleroom.settlement.domain.errors import (
     SameBuyer,
 )
 from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
-from saleroom.settlement.service import correcting, desk, reports
+from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
@@ -89,6 +89,13 @@ PAY = Form(
             schema={"type": "array", "items": _PAYMENT_SCHEMA, "minItems": 1, "maxItems": PAYMENTS_MAX},
             required=True,
             about="What is paid, several at once. Cash above what is owed is given back as change.",
+        ),
+        Field(
+            name="invoice",
+            to="invoice",
+            parse=boolean,
+            schema={"type": "boolean", "default": False},
+            about="Whether the invoice for what is on none yet is issued in the same transaction, in the same language.",
         ),
         LANGUAGE_OF_RECEIPT,
     ),
@@ -154,7 +161,8 @@ async def net(call: Call[SettlementServices]) -> Response:
 async def pay(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/payments."""
     given = (call.token, call.identifier, call.part, call.values["payments"], _paper(call), call.key)
-    return json_response(await call.services.tokens.write(desk.pay, *given))
+    use_case = closing.pay if call.values.get("invoice") else desk.pay
+    return json_response(await call.services.tokens.write(use_case, *given))
 
 
 async def refund(call: Call[SettlementServices]) -> Response:

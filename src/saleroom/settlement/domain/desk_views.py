@@ -40,8 +40,9 @@ class OwnLotsView(Struct, frozen=True, kw_only=True, rename="camel"):
 class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them.
 
-    `payment_receipt` is that of the payment that was just taken or paid back. `to_pay_back` is what the house owes without what
-    is on its way back to cards. `online_payments` are those that were paid.
+    `payment_receipt` is that of the payment that was just taken or paid back, `issued_invoice` the invoice that was issued with
+    it. `to_invoice` is whether lots or pledges are on no invoice yet. `to_pay_back` is what the house owes without what is on
+    its way back to cards. `online_payments` are those that were paid.
     """
 
     sale: str
@@ -56,6 +57,8 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     own_lots: OwnLotsView | None
     too_large_lots: list[str]
     payment_receipt: str | None
+    issued_invoice: str | None = None
+    to_invoice: bool
     documents: list[DocumentRowView]
     to_pay_back: str
     online_payments: list[OnlinePaymentView]

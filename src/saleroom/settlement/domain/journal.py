@@ -224,6 +224,12 @@ def in_cash(amount: Decimal, currency: str) -> Decimal:
     return ((amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step).quantize(STEP)
 
 
+def rest(owed: Decimal, others: Iterable[Paid], method: Method, currency: str) -> Decimal:
+    """Return what is left of `owed` after other payments, as one by `method` can pay it; 0 if nothing is left."""
+    left = max(owed - sum((one.amount for one in others), ZERO), ZERO)
+    return in_cash(left, currency) if method is Method.CASH else left
+
+
 def rounding(owed: Decimal, payments: Iterable[Paid], currency: str) -> Decimal:
     """Return by how much cash that pays all the rest is rounded: what is owed more, or less if it is negative."""
     cash, others = ZERO, ZERO

@@ -21,7 +21,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import lock_one
+from saleroom.sales.service.access import get_one, lock_one
 from saleroom.sales.storage import consignors, mergers, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.desk_views import (
@@ -33,6 +33,7 @@ from saleroom.settlement.domain.desk_views import (
     money_view,
     settled_lot,
 )
+from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import finer_fault
 from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import (
@@ -55,7 +56,7 @@ from saleroom.settlement.service import document_money, online_paying, online_sh
 from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
-from saleroom.settlement.storage import journal, online
+from saleroom.settlement.storage import documents, journal, online
 from saleroom.settlement.storage.documents import Issued
 from saleroom.storage.database import Transaction
 
@@ -67,6 +68,12 @@ def sales_to_settle(tx: Transaction, token: str | None) -> list[Sale]:
     """Return the latest public sales, for the desk. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.SETTLE)
     return sales.newest(tx, public_only=True, limit=SALES_SHOWN)
+
+
+def sale_to_settle(tx: Transaction, token: str | None, gid: str) -> Sale:
+    """Return a sale, for the pages that settle it. Raises Unauthenticated, MissingRight or UnknownSale."""
+    authenticate(tx, token, Right.SETTLE)
+    return get_one(tx, gid, staff=True)
 
 
 def begin(tx: Transaction, token: str | None, gid: str, places: int) -> tuple[Staff, Sale, SaleBook]:
@@ -301,10 +308,19 @@ def desk_view(
         too_large_lots=[*book.too_large],
         change=f"{change:.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
+        to_invoice=_is_to_invoice(tx, sale, buyer, book),
         documents=document_money.of_account(tx, sale.id, account),
         to_pay_back=f"{max(owed_by_house(tx, sale, account), ZERO):.3f}",
         online_payments=online_showing.views(tx, online.of_buyer(tx, sale.id, buyer.id)),
     )
+
+
+def _is_to_invoice(tx: Transaction, sale: Sale, buyer: Buyer, book: SaleBook) -> bool:
+    """Return whether lots or pledges of a buyer are on no invoice yet."""
+    theirs = {number for number, one in book.posted.items() if one.settled.result.buyer == buyer.id}
+    if theirs - documents.on_documents(tx, DocumentKind.INVOICE, [*theirs]):
+        return True
+    return bool(pledging.to_invoice(tx, sale, buyer.id, "en"))
 
 
 def _statement(

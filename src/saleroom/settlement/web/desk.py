@@ -16,13 +16,14 @@ from starlette.responses import Response
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
 from saleroom.settlement.domain.documents import finer_fault
-from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
-from saleroom.settlement.service import correcting, desk, reports
+from saleroom.settlement.domain.journal import BY_HAND, Method, Paid, rest
+from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.services import SettlementServices
@@ -31,6 +32,8 @@ from saleroom.settlement.web.words import BOOKS, DISPUTES, DOCUMENTS, ITEMS, MET
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
 
+REST = "*"
+"""What somebody types instead of an amount for all that is left to pay."""
 DESK = Section("/admin/desk", N_("Desk"), Right.SETTLE)
 
 
@@ -60,7 +63,8 @@ class DeskPages:
             payments = self._amounts(request, sent)
             said = {"buyer": buyer, "paid": [str(one) for one in payments]}
             once = once_of(sent, "/admin/desk/{gid}/payments", gid, said)
-            body = await self._write(request, desk.pay, gid, _who(buyer), payments, self._paper(request), once)
+            pay = closing.pay if sent.get("invoice") else desk.pay
+            body = await self._write(request, pay, gid, _who(buyer), payments, self._paper(request), once)
             return _outcome(body, "change")
 
         return await self._act(request, act)
@@ -81,8 +85,8 @@ class DeskPages:
 
         async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
             once = once_of(sent, "/admin/desk/{gid}/netting", gid, {"buyer": buyer})
-            await self._write(request, desk.net, gid, _who(buyer), self._paper(request), once)
-            return {"done": "1"}
+            body = await self._write(request, closing.net, gid, _who(buyer), self._paper(request), once)
+            return {"netted": "1", **_outcome(body)}
 
         return await self._act(request, act)
 
@@ -165,19 +169,34 @@ class DeskPages:
         return await self._services.tokens.write(use_case, session_token(request) or "", *args)
 
     def _amounts(self, request: Request, sent: Sent) -> list[Paid]:
-        """Return the payments by the amounts that are filled in. Raises Invalid."""
-        found, faults = list[Paid](), dict[str, list[Fault]]()
+        """Return the payments by the amounts that are filled in; `*` is what they leave of the sum that the page showed.
+
+        Raises Invalid.
+        """
+        found, faults, star = list[Paid](), dict[str, list[Fault]](), sent.get("all", "")
         for method in BY_HAND:
             text = sent.get(method.value, "").strip()
-            if not text:
+            if method.value == star or not text:
+                continue
+            if text == REST and star not in {one.value for one in BY_HAND}:
+                star = method.value
                 continue
             amount = self._site.language(request).parse_money(text)
-            if isinstance(amount, Fault):
+            if text == REST:
+                faults[method.value] = [Fault("rest_twice", "must be in one field only")]
+            elif isinstance(amount, Fault):
                 faults[method.value] = [amount]
             elif fault := finer_fault([amount], self._services.places):
                 faults[method.value] = [fault]
             elif amount:
                 found.append(Paid(method, amount))
+        if star in {one.value for one in BY_HAND} and not faults:
+            shown = Decimal(sent["owed"]) if _AMOUNT.fullmatch(sent.get("owed", "")) else ZERO
+            left = rest(shown, found, Method(star), self._services.letterhead.currency)
+            if left:
+                found.append(Paid(Method(star), left))
+            else:
+                faults[star] = [Fault("not_positive", "must be above 0")]
         if not found and not faults:
             faults["cash"] = [Fault("required", "is required")]
         if faults:
@@ -200,7 +219,7 @@ class DeskPages:
     ) -> Response:
         gid, found, unknown = page_gid(request, UnknownSale), None, False
         try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
             if buyer:
                 try:
                     services = self._services
@@ -213,13 +232,17 @@ class DeskPages:
         asked = request.query_params
         context = {
             "gid": gid,
+            "title": sale.terms.title,
             "buyer": buyer,
             "found": found,
             "unknown": unknown,
             "owed": Decimal(found.owed) if found else None,
             "change": asked.get("change") if refused is None and _AMOUNT.fullmatch(asked.get("change", "")) else None,
             "done": refused is None and "done" in asked,
+            "netted": refused is None and "netted" in asked,
             "receipt": asked.get("receipt"),
+            "invoice": asked.get("invoice"),
+            "rest": REST,
             **self._said(request, refused, sent),
         }
         return self._site.page(request, "desk.html", viewer, context, refused=refused, headers=_UNSEEN)
@@ -227,24 +250,31 @@ class DeskPages:
     async def _accounts(self, request: Request) -> Response:
         gid = page_gid(request, UnknownSale)
         try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
             found = await self._write(request, reports.accounts, gid, self._services.places)
         except Unauthenticated:
             return self._site.to_log_in(request)
         books = {one.value: self._site.language(request).gettext(said) for one, said in BOOKS.items()}
-        context = {"gid": gid, "found": found, "books": books}
+        context = {"gid": gid, "title": sale.terms.title, "found": found, "books": books}
         return self._site.page(request, "sale_accounts.html", viewer, context, headers=_UNSEEN)
 
     async def _statement(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid, code = page_gid(request, UnknownSale), _code(request)
         try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
             found = await self._write(request, desk.statement, gid, code, self._services.places)
         except Unauthenticated:
             return self._site.to_log_in(request)
         asked = request.query_params
         done = refused is None and "done" in asked
-        context = {"gid": gid, "found": found, "owed": Decimal(found.to_pay_out), "done": done, "buyer": ""}
+        context = {
+            "gid": gid,
+            "title": sale.terms.title,
+            "found": found,
+            "owed": Decimal(found.to_pay_out),
+            "done": done,
+            "buyer": "",
+        }
         context["receipt"] = asked.get("receipt")
         context |= self._said(request, refused, sent)
         return self._site.page(request, "statement.html", viewer, context, refused=refused, headers=_UNSEEN)
@@ -272,10 +302,10 @@ _UNSEEN = {"Cache-Control": "no-store"}
 
 
 def _outcome(body: bytes, *names: str) -> dict[str, str]:
-    """Return what the page says after money moved: the receipt, and members by these names."""
+    """Return what the page says after money moved: the receipt, the invoice, and members by these names."""
     found = msgspec.json.decode(body)
-    receipt = found["paymentReceipt"]
-    return {name: str(found[name]) for name in names} | ({"receipt": receipt} if receipt else {})
+    papers = {"receipt": found["paymentReceipt"], "invoice": found.get("issuedInvoice")}
+    return {name: str(found[name]) for name in names} | {name: gid for name, gid in papers.items() if gid}
 
 
 def _labels(language: Language, words: Any) -> dict[str, str]:

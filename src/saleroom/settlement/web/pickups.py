@@ -77,7 +77,7 @@ class PickupPages:
     ) -> Response:
         gid, asked = page_gid(request, UnknownSale), request.query_params
         try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
+            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
             write, token = self._services.tokens.write, session_token(request) or ""
             found = await write(handing_out.listed, token, gid, self._services.places)
         except Unauthenticated:
@@ -87,6 +87,7 @@ class PickupPages:
         faults = words.field_faults(language, refused)
         context: dict[str, Any] = {
             "gid": gid,
+            "title": sale.terms.title,
             "found": found,
             "buyer": buyer,
             "rows": [one for one in found.pickups if buyer in ("", str(one.paddle or ""), one.username)],

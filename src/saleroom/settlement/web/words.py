@@ -95,6 +95,7 @@ WORDS = Words(
         ),
     },
     faults={
+        "rest_twice": (N_("Only one field can have what is left."),),
         "iban_digits": (N_("The check digits of this IBAN are wrong: a digit is mistyped or missing."),),
         "iban_length": (N_("This IBAN is too short or too long for its country."),),
         "iban_country": (N_("An IBAN begins with the two letters of its country, such as DE or AT."),),
