@@ -312,3 +312,59 @@ def test_cards_online_are_taken_with_a_test_key_and_a_live_one() -> None:
     for more in ({}, {"STRIPE_KEY": "rk_live_0123456789", "PUBLIC_URL": "https://house.test"}):
         found = load({}, {f"SALEROOM_{name}": value for name, value in {**_CARDS, **more}.items()})
         assert found.stripe_key is not None and "0123456789" not in repr(found)
+
+
+def test_a_folder_of_secrets_holds_a_setting_in_each_file(tmp_path: Path) -> None:
+    """A file is named like its setting, with or without the prefix; hidden files and folders are left alone."""
+    (tmp_path / "mqtt_password").write_text(f"{SECRET}\n")
+    (tmp_path / "saleroom_database").write_text("postgresql://ada@host/name\r\n")
+    (tmp_path / "metrics_token").write_text("")
+    (tmp_path / "kubernetes.io").mkdir()
+    (tmp_path / "..data").write_text("x")
+    settings = load({}, {"SALEROOM_SECRETS": str(tmp_path)})
+    assert settings.mqtt_password is not None
+    assert (SECRET, "postgresql://ada@host/name", None) == (
+        settings.mqtt_password.get_secret_value(),
+        settings.database,
+        settings.metrics_token,
+    )
+
+
+def test_the_environment_beats_a_secret_beats_the_file(tmp_path: Path) -> None:
+    """A folder of secrets stands between the environment and the TOML file."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "port").write_text("2")
+    (tmp_path / "secrets" / "workers").write_text("1")
+    (tmp_path / "house.toml").write_text('port = 3\nworkers = 3\nhost = "::1"\n')
+    environ = {"SALEROOM_SECRETS": str(tmp_path / "secrets"), "SALEROOM_PORT": "1"}
+    settings = load({}, environ, str(tmp_path / "house.toml"))
+    assert (1, 1, "::1") == (settings.port, settings.workers, settings.host)
+
+
+def test_a_secret_that_cannot_be_used_is_named_by_its_file(tmp_path: Path) -> None:
+    """Each fault names the file, all come at once, and none shows what is in it."""
+    names = ("smtp_ulr", "port", "saleroom_workers", "workers", "stripe_key", "house_name", "house_folder")
+    for name in names:
+        (tmp_path / name).write_text(SECRET)
+    (tmp_path / "stripe_key").write_bytes(b"\xff" + SECRET.encode())
+    (tmp_path / "house_name").write_text(SECRET * 10_000)
+    (tmp_path / "house_folder").unlink()
+    (tmp_path / "house_folder").symlink_to(tmp_path / "nowhere")
+    found = faults({"SALEROOM_SECRETS": str(tmp_path)})
+    ends = {
+        f"{tmp_path}/smtp_ulr is no setting; did you mean smtp_url?",
+        f"{tmp_path}/workers and {tmp_path}/saleroom_workers are the same setting; remove one of them",
+        f"{tmp_path}/stripe_key is not UTF-8; write the secret as text",
+        f"{tmp_path}/house_name is larger than 65536 bytes; write the secret alone into it",
+        f"cannot read {tmp_path}/house_folder: No such file or directory",
+    }
+    assert ends == ends & {*found}
+    assert [True, True] == [
+        fault.startswith((f"{tmp_path}/port: ", f"{tmp_path}/saleroom_workers: "))
+        for fault in found
+        if fault not in ends
+    ]
+    assert SECRET not in str(found)
+    assert faults({"SALEROOM_SECRETS": "/nowhere"})[0].startswith(
+        "cannot read the folder /nowhere that SALEROOM_SECRETS names"
+    )

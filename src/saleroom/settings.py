@@ -1,7 +1,8 @@
 """The settings of all areas and of the platform together; and the only code that reads settings.
 
 A setting comes from the first of: a flag, the environment (`SALEROOM_` and its name in capitals; an empty variable counts
-as not set), a TOML file, its default. All wrong and unknown settings are named at once.
+as not set), a folder of secrets (a file for each setting), a TOML file, its default. All wrong and unknown settings are named
+at once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from saleroom.settlement.settings import SettlementSettings
 
 PREFIX = "SALEROOM_"
 CONFIG_VARIABLE = "SALEROOM_CONFIG"
+SECRETS_VARIABLE = "SALEROOM_SECRETS"
+SECRET_BYTES_MAX = 65_536
+"""The largest file of a secret. A longer one is something else, put there by mistake."""
 FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
 """Variables of the tests, and between this program's own processes; they are not settings."""
 EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
@@ -54,7 +58,8 @@ class SettingsError(Exception):
 def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | None = None) -> Settings:
     """Return the settings from `flags` (by name; None if not given), `environ` and the TOML file `config`.
 
-    Without `config` the file is the one that SALEROOM_CONFIG names, if any. Raises SettingsError with all faults.
+    Without `config` the file is the one that SALEROOM_CONFIG names, if any. SALEROOM_SECRETS names the folder of secrets, if
+    there is one. Raises SettingsError with all faults.
     """
     faults: list[str] = []
     values: dict[str, object] = {}
@@ -63,6 +68,8 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], config: str | 
     file = config or environ.get(CONFIG_VARIABLE)
     for name, value in _from_file(file, faults).items():
         values[name], said[name] = value, f"{name} in {file}"
+    for name, (text, place) in _from_folder(environ.get(SECRETS_VARIABLE), faults).items():
+        values[name], said[name] = text, place
     for variable, text in _from_environment(environ, faults):
         name = variable.removeprefix(PREFIX).lower()
         values[name], said[name] = text, variable
@@ -151,6 +158,50 @@ def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key in known}
 
 
+def _from_folder(folder: str | None, faults: list[str]) -> dict[str, tuple[str, str]]:
+    """Return the settings in a folder of secrets, each with its text and its file; add what cannot be used to `faults`.
+
+    A file is named like a setting, with or without `saleroom_` before it: systemd and container engines choose names of their
+    own. Folders and hidden files are left alone, as Kubernetes keeps its own things there. An empty file counts as not set.
+    """
+    if not folder:
+        return {}
+    try:
+        files = sorted(file for file in Path(folder).iterdir() if not file.name.startswith(".") and not file.is_dir())
+    except OSError as error:
+        faults.append(f"cannot read the folder {folder} that {SECRETS_VARIABLE} names: {error.strerror}")
+        return {}
+    found: dict[str, tuple[str, str]] = {}
+    known = Settings.model_fields
+    for file in files:
+        name = file.name.removeprefix(PREFIX.lower())
+        if name not in known:
+            faults.append(f"{file} is no setting{_nearest(name, list(known))}")
+        elif name in found:
+            faults.append(f"{file} and {found[name][1]} are the same setting; remove one of them")
+        elif text := _secret_text(file, faults):
+            found[name] = text, str(file)
+    return found
+
+
+def _secret_text(file: Path, faults: list[str]) -> str:
+    """Return the text of a file of a secret without the line feed at its end, or nothing if it cannot be used."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(SECRET_BYTES_MAX + 1)
+        text = content.decode()
+    except OSError as error:
+        faults.append(f"cannot read {file}: {error.strerror}")
+        return ""
+    except UnicodeDecodeError:
+        faults.append(f"{file} is not UTF-8; write the secret as text")
+        return ""
+    if len(content) > SECRET_BYTES_MAX:
+        faults.append(f"{file} is larger than {SECRET_BYTES_MAX} bytes; write the secret alone into it")
+        return ""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the variables that are settings; add to `faults` those that only look like one."""
     known = [PREFIX + name.upper() for name in Settings.model_fields]
@@ -160,10 +211,12 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> Iterator
                 yield variable, text
         elif (
             variable.upper().startswith(PREFIX)
-            and variable != CONFIG_VARIABLE
+            and variable not in (CONFIG_VARIABLE, SECRETS_VARIABLE)
             and not variable.startswith(FOREIGN_PREFIXES)
         ):
-            faults.append(f"{variable} is no setting{_nearest(variable.upper(), [*known, CONFIG_VARIABLE])}")
+            faults.append(
+                f"{variable} is no setting{_nearest(variable.upper(), [*known, CONFIG_VARIABLE, SECRETS_VARIABLE])}"
+            )
 
 
 def _nearest(name: str, known: list[str]) -> str:
