@@ -15,8 +15,9 @@ import httpx
 import psutil
 import pytest
 
-from saleroom import serving
+from saleroom import serving, supervision
 from tests.fixtures_database import Template, _postgresql_database
+from tests.manager import Manager
 from tests.patience import SECONDS_MAX
 from tests.process import ServeProcess, saleroom, wait_until
 
@@ -26,15 +27,38 @@ SPAWNED = {"test_spawns": "yes"}
 
 
 @pytest.fixture(scope="module")
-def shared(postgresql_template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
+    """The service manager of the shared house."""
+    with Manager(f"{tmp_path_factory.mktemp('manager')}/notify") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(
+    postgresql_template: Template, manager: Manager, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServeProcess]:
     """A house of two processes for tests that leave it with two, as a start costs more than they do."""
-    with contextlib.contextmanager(_postgresql_database)(*postgresql_template) as url:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.contextmanager(_postgresql_database)(*postgresql_template) as url,
+    ):
+        patch.setenv(supervision.SOCKET_VARIABLE, manager.address)
+        patch.setenv(supervision.WATCHDOG_VARIABLE, "300000")
         house = ServeProcess(tmp_path_factory.mktemp("shared"), *TWO, database=url, **SPAWNED)
         try:
             yield house
             assert 0 == house.terminate()
         finally:
             house.kill()
+
+
+def test_the_parent_says_that_all_serve_and_that_it_lives(shared: ServeProcess, manager: Manager) -> None:
+    """A house of several processes is ready once all serve; its parent alone speaks to the service manager."""
+    notices = [manager.next()]
+    while notices[-1] == ["WATCHDOG=1"]:  # it lives before all of them serve
+        notices.append(manager.next())
+    assert ("READY=1", True) == (notices[-1][0], shared.url in notices[-1][1])
+    assert ["WATCHDOG=1"] == manager.next()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the processes share one socket")

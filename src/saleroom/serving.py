@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from saleroom import supervision
 from saleroom.http.event_loop import EventLoop
 
 GRACEFUL_SECONDS_MAX = 20
@@ -80,7 +81,9 @@ def room_for_connections() -> int:
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(soft - FILES_RESERVED, soft // 2)
 
 
-def _config(app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int) -> uvicorn.Config:
+def _config(
+    app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int, alive_seconds: int | None = None
+) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
@@ -96,6 +99,8 @@ def _config(app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int) 
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
+        callback_notify=None if alive_seconds is None else supervision.say_alive_in_loop,
+        timeout_notify=0 if alive_seconds is None else alive_seconds,
     )
 
 
@@ -129,6 +134,7 @@ class _Server(uvicorn.Server):
         rarely_collect()
         if self.started:
             _say(self._lines)
+            supervision.say_ready(self._lines[0])
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self.handle_exit(number, frame)
@@ -141,7 +147,7 @@ def serve_one(
     lines: Sequence[str],
 ) -> int:
     """Serve `app` in this process until SIGTERM or SIGINT, and return the exit code; `lines` are printed once it serves."""
-    server = _Server(_config(app, http, 1), lines)
+    server = _Server(_config(app, http, 1, supervision.alive_seconds()), lines)
     server.run(sockets=[listener])
     return 0 if server.started else 1
 
@@ -177,15 +183,26 @@ class _Supervisor(Multiprocess):
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], lines: Sequence[str]) -> None:
         super().__init__(config, sockets)
         self._lines = lines
+        self._alive_seconds = supervision.alive_seconds()
+        self._said_alive = time.monotonic()
 
     def keep_subprocess_alive(self) -> None:
         """Replace processes that have died or hang; a process that takes long to start does not hang."""
+        self._say_alive()
         if self._lines and all(process.process.is_alive() for process in self.processes):
             if all(process.is_ready(READY_SECONDS_MAX) for process in self.processes):
                 _say(self._lines)
+                supervision.say_ready(self._lines[0])
                 self._lines = ()
             return
         super().keep_subprocess_alive()
+
+    def _say_alive(self) -> None:
+        """Say that this process lives, if the service manager asks for it. It replaces hanging processes itself."""
+        now = time.monotonic()
+        if self._alive_seconds is not None and now - self._said_alive >= self._alive_seconds:
+            self._said_alive = now
+            supervision.say_alive()
 
 
 class _Sibling:

@@ -1,0 +1,93 @@
+"""The house tells the service manager that it serves and lives, as systemd wants it."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from saleroom import supervision
+from tests.manager import Manager
+from tests.process import ServeProcess
+
+WATCHDOG_USEC = "300000"
+
+
+@pytest.mark.parametrize("before", ["", "@saleroom-test"])
+def test_what_is_sent(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notice is one datagram, with a line for each variable, to a file or into the abstract namespace."""
+    with Manager(f"{before}{tmp_path}/notify") as manager:
+        monkeypatch.setenv(supervision.SOCKET_VARIABLE, manager.address)
+        supervision.say_ready("it serves")
+        assert ["READY=1", "STATUS=it serves"] == manager.next()
+        supervision.say_alive()
+        assert ["WATCHDOG=1"] == manager.next()
+
+
+def test_without_a_manager_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A house that a person starts has nobody to tell, and is not asked whether it lives."""
+    monkeypatch.delenv(supervision.SOCKET_VARIABLE, raising=False)
+    monkeypatch.setenv(supervision.WATCHDOG_VARIABLE, "30000000")
+    supervision.say_ready("it serves")
+    supervision.say_alive()
+    assert supervision.alive_seconds() is None
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "process", "seconds"),
+    [
+        ("30000000", lambda: "", 10),
+        ("3000000", lambda: str(os.getpid()), 1),
+        ("600000000", lambda: "", 10),
+        ("", lambda: "", None),
+        ("30000000", lambda: "1", None),
+    ],
+)
+def test_how_often_it_says_that_it_lives(
+    microseconds: str, process: Callable[[], str], seconds: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times in each period, every ten seconds at least, and only if this very process is watched."""
+    monkeypatch.setenv(supervision.SOCKET_VARIABLE, "/run/notify")
+    monkeypatch.setenv(supervision.WATCHDOG_VARIABLE, microseconds)
+    monkeypatch.setenv(supervision.PROCESS_VARIABLE, process())
+    assert seconds == supervision.alive_seconds()
+
+
+def test_a_house_says_that_it_serves_and_lives_until_it_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """READY comes once it serves, with its address; signs of life follow, and stop with the process."""
+    with Manager(f"{tmp_path}/notify") as manager:
+        monkeypatch.setenv(supervision.SOCKET_VARIABLE, manager.address)
+        monkeypatch.setenv(supervision.WATCHDOG_VARIABLE, WATCHDOG_USEC)
+        house = ServeProcess(tmp_path, "--mqtt", "off")
+        try:
+            ready, status = manager.next()
+            assert ("READY=1", True) == (ready, house.url in status)
+            assert [["WATCHDOG=1"]] * 2 == [manager.next(), manager.next()]
+            house.process.send_signal(signal.SIGSTOP)
+            manager.waiting()
+            time.sleep(2.5)  # in which a house that goes on would say it twice
+            assert 0 == manager.waiting()
+            house.process.send_signal(signal.SIGCONT)
+            assert ["WATCHDOG=1"] == manager.next()
+            assert 0 == house.terminate()
+        finally:
+            house.kill()
+
+
+def test_a_manager_that_does_not_read_or_is_away_holds_up_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign of life that cannot be sent is left out with a line in the log, as bids must not wait for it."""
+    with Manager(f"{tmp_path}/notify") as manager, capture_logs() as logs:
+        monkeypatch.setenv(supervision.SOCKET_VARIABLE, manager.address)
+        for _ in range(2000):  # more than the kernel keeps
+            supervision.say_alive()
+        kept = manager.waiting()
+    assert {"the service manager cannot be told that the house is alive"} == {each["event"] for each in logs}
+    assert (2000, True) == (kept + len(logs), kept > 0)
+    with capture_logs() as logs:
+        supervision.say_alive()
+    assert ["Connection refused"] == [each["reason"] for each in logs]
