@@ -38,6 +38,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /admin/documents/{gid}/credit": {"line-0": "on", "reason": "Damaged.", "key": "k" * 24},
     "POST /admin/payouts": {"pay-1": "nowhere K1 10.000", "key": "k" * 24},
     "POST /admin/payouts/{gid}": {"mark": "sent", "key": "k" * 24},
+    "POST /admin/payouts/{gid}/checks": {"transfer": "1", "reason": "Asked.", "key": "k" * 24},
     "POST /admin/payouts/accounts/{code}": {"accountHolder": "Ada", "iban": "DE75512108001245126199"},
     "POST /mine/payouts/{code}": {"accountHolder": "Ada", "iban": "", "password": "not the password"},
     "POST /admin/rates": {"name": "Evening sales"},
@@ -100,6 +101,7 @@ FORMS: dict[str, dict[str, str]] = {
 """The fields of each form, by the row of its page; without one, a form has none."""
 WITH_FILES = (
     "POST /admin/bank",
+    "POST /admin/payouts/reports",
     "POST /admin/sales/{gid}/import",
     "POST /sell",
     "POST /sell/photos",

@@ -122,12 +122,15 @@ ENDPOINTS |= dict.fromkeys(("importBankStatement", "bankPayments", "decideBankPa
 PAGES |= dict.fromkeys(("GET /admin/bank", "POST /admin/bank", "POST /admin/bank/{gid}"), Right.SETTLE)
 _PAYOUTS = ("duePayouts", "makePaymentFile", "paymentFiles", "paymentFile", "downloadPaymentFile", "markPayouts")
 ENDPOINTS |= dict.fromkeys((*_PAYOUTS, "payoutAccount", "changePayoutAccount"), Right.SETTLE)
+ENDPOINTS |= dict.fromkeys(("importPaymentStatusReport", "checkPayouts"), Right.SETTLE)
 ENDPOINTS |= dict.fromkeys(("myPayoutAccounts", "changeMyPayoutAccount"), Right.ACCOUNT)
 _PAYOUT_PAGES = (
     "GET /admin/payouts",
     "POST /admin/payouts",
     "GET /admin/payouts/{gid}",
     "POST /admin/payouts/{gid}",
+    "POST /admin/payouts/{gid}/checks",
+    "POST /admin/payouts/reports",
     "GET /admin/payouts/{gid}/pain.xml",
     "GET /admin/payouts/accounts/{code}",
     "POST /admin/payouts/accounts/{code}",

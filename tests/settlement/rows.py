@@ -29,6 +29,7 @@ from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
+from saleroom.settlement.domain.status_reports import Doubt, Said
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.domain.transfers import BankAccount, Transfer
 from saleroom.settlement.service.documents import credit, issue
@@ -41,12 +42,15 @@ from saleroom.settlement.storage import (
     offers,
     online,
     payout_accounts,
+    payout_reports,
     payouts,
     pickups,
     rates,
     reminders,
 )
 from saleroom.settlement.storage.documents import Owner
+from saleroom.settlement.storage.payout_reports import Statement
+from saleroom.settlement.storage.payouts import Payout
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
 
@@ -131,6 +135,19 @@ def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str
         moves = of_end(state, before, account, amount)
         [one] = payouts.of_files(tx, [made.id])[made.id]
         payouts.mark(tx, one, state, journal.add(tx, sale.id, Kind.PAYOUT, moves, staff.id), said)
+    [one] = payouts.of_files(tx, [made.id])[made.id]
+    _report(tx, one, staff, said)
+
+
+def _report(tx: Transaction, one: Payout, staff: User, said: str) -> None:
+    """Store what a bank has said of a payout: a rejection in doubt, which somebody has looked into, and an acceptance."""
+    for status, doubt in (("RJCT", Doubt.REJECTED_AFTER_BOOKED), ("ACCP", None)):
+        told = Said(status, "AC04", said)
+        kept = Statement(
+            payout_id=one.id, message=said, said_at="2026-11-26T10:00:00", said=told, doubt=doubt, imported_at=tx.now()
+        )
+        payout_reports.add(tx, kept, one.end_to_end, staff.id)
+        payout_reports.check(tx, one.id, staff.id)
 
 
 def _issue(tx: Transaction, sale: Sale, lot: Lot, buyer: User, said: str) -> None:

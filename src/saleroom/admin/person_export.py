@@ -52,7 +52,7 @@ from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
-from saleroom.settlement.storage.payout_tables import payout_accounts, payouts
+from saleroom.settlement.storage.payout_tables import payout_accounts, payout_reports, payouts
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
@@ -127,6 +127,7 @@ consignors.json     what the house has noted about you as one who brings lots to
 consigned_lots.json the lots that you have brought to its sales
 payout_accounts.json  the bank accounts to which the house pays out what your lots bring
 payouts.json        transfers to you for your lots, with the end of the account that each went to
+payout_reports.json what banks have said of these transfers
 remarks.json        your remarks on your lots
 questions.json      your questions to sellers, with their answers
 answers.json        questions to you as a seller, with your answers; not who asked
@@ -211,6 +212,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
     given = tx.execute(select(mail_addresses.c.address).where(mail_addresses.c.user_id == user_id)).scalar()
     lots = select(auctions.c.id).where(auctions.c.author_id == user_id)
     consigned = select(consignors.c.id).where(consignors.c.user_id == user_id)
+    paid_out = select(payouts.c.id).where(payouts.c.consignor_id.in_(consigned))
     return [
         Part("account", users.c.id, users.c.id == user_id),
         Part("contact", contacts.c.user_id, contacts.c.user_id == user_id),
@@ -243,6 +245,7 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         Part("consigned_lots", sale_lots.c.id, sale_lots.c.consignor_id.in_(consigned)),
         Part("payout_accounts", payout_accounts.c.consignor_id, payout_accounts.c.consignor_id.in_(consigned)),
         Part("payouts", payouts.c.id, payouts.c.consignor_id.in_(consigned)),
+        Part("payout_reports", payout_reports.c.id, payout_reports.c.payout_id.in_(paid_out)),
         Part("remarks", remarks.c.id, remarks.c.auction_id.in_(lots)),
         Part("questions", questions.c.id, questions.c.asker_id == user_id),
         Part("answers", questions.c.id, questions.c.auction_id.in_(lots)),

@@ -16,14 +16,14 @@ from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
-from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payouts
+from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payout_reports, payouts
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.schema import Instant
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.rows import furnish
 
-PAID_OUT = (payment_files, payment_series, payouts)
+PAID_OUT = (payment_files, payment_series, payouts, payout_reports)
 TABLES = (journal_entries, journal_postings, journal_series, *DOCUMENT_TABLES, *PAID_OUT)
 UNSEEN = {"documents.id", "payouts.id", "payouts.reason"}
 """Nothing names a receipt or a payout by the number of its row, and why one failed is said by people."""
@@ -158,7 +158,7 @@ async def test_entries_that_are_gone_from_the_end_are_found(database: Database) 
             tx.execute(delete(bank_payments))
             for table in (online_refunds, online_payments):
                 tx.execute(delete(table))
-            for table in (payouts, payment_files, payment_series) if least == 1 else ():
+            for table in (payout_reports, payouts, payment_files, payment_series) if least == 1 else ():
                 tx.execute(delete(table))
             tx.execute(delete(journal_postings).where(journal_postings.c.entry_id >= least))
             tx.execute(update(journal_entries).where(journal_entries.c.id >= least).values(reverses=None))

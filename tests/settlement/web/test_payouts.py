@@ -8,7 +8,9 @@ import pytest
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_house import PASSWORD, ServeHouse
 from tests.settlement.api.test_payouts import MASKED, THEIRS, Paying
-from tests.settlement.camt import IBAN
+from tests.settlement.camt import IBAN, debit
+from tests.settlement.pain002 import block, report, transfer
+from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -46,6 +48,40 @@ def _form(visitor: Visitor, path: str, mark: str) -> dict[str, str]:
     page = visitor.page(path)
     token, key = (page.all("input", name=name)[0]["value"] for name in ("csrfToken", "key"))
     return {"csrfToken": token, "key": key, "transfer": "1", "mark": mark}
+
+
+def test_a_cashier_imports_what_the_bank_says(serve_house: ServeHouse) -> None:
+    """A wrong file has its fault beside the field; a rejection is shown with its reason; a doubt waits for a person."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    paying.give()
+    file, payout = paying.made()
+    known_by = payout["endToEndId"]
+    visitor = Visitor(paying.house, paying.cashier, **{"Accept-Language": "en"})
+    wrong = _sent(visitor, b"<a/>")
+    assert "true" == wrong.one("input", id="report")["aria-invalid"]
+    message = known_by.removesuffix("-0001")
+    page = _sent(visitor, report(message, block(message, transfer(known_by, "CANC"))))
+    assert "The house does not know this status. Nothing was changed by it." in page.main
+    own = f"/admin/payouts/{file}"
+    assert "true" == visitor.sent(page, f"{own}/checks").one("input", id="c1-reason")["aria-invalid"]
+    assert "Somebody has looked into it." in visitor.sent(page, f"{own}/checks", reason="They called.").main
+    said = report(message, block(message, transfer(known_by, "RJCT", "AC04", "Konto <erloschen>")), message="B2")
+    page = _sent(visitor, said)
+    assert "The bank has rejected 1 payouts" in page.main
+    assert "rejected: The account is closed. (AC04)" in page.main and "Konto <erloschen>" in page.main
+    assert "failed: The bank has rejected it" not in page.main, "the bank's reason is enough"
+    german = Visitor(paying.house, paying.cashier, **{"Accept-Language": "de"})
+    assert "abgelehnt: Das Konto ist aufgelöst. (AC04)" in german.page(own).main
+    paying.send(debit("86.91", known_by))
+    assert "A payout is in doubt" in visitor.page("/admin/payouts").main
+    assert "The consignor may have the money." in visitor.page(own).main
+
+
+def _sent(visitor: Visitor, data: bytes) -> Page:
+    """Send a report by the form of the page, and return the page that answers."""
+    token = visitor.page("/admin/payouts").all("input", name="csrfToken")[0]["value"]
+    parts: dict[str, Any] = {"csrfToken": (None, token), "report": ("a.xml", data, "text/xml")}
+    return Page(visitor.http.post("/admin/payouts/reports", files=parts))
 
 
 def test_a_consignor_gives_and_removes_the_account(serve_house: ServeHouse) -> None:

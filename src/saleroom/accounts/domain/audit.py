@@ -97,6 +97,8 @@ class Act(StrEnum):
     PAYOUT_ACCOUNT_CHANGED = "payout_account.changed"
     PAYMENT_FILE_MADE = "payment_file.made"
     PAYOUT_MARKED = "payout.marked"
+    PAYOUT_REPORT_IMPORTED = "payout_report.imported"
+    PAYOUT_LOOKED_INTO = "payout.looked_into"
 
 
 ACTS: Mapping[Act, str] = {
@@ -170,6 +172,8 @@ ACTS: Mapping[Act, str] = {
     Act.PAYOUT_ACCOUNT_CHANGED: "changed the bank account of a consignor",
     Act.PAYMENT_FILE_MADE: "made a payment file",
     Act.PAYOUT_MARKED: "noted what became of a payout",
+    Act.PAYOUT_REPORT_IMPORTED: "imported the report of a bank on a payment file",
+    Act.PAYOUT_LOOKED_INTO: "looked into what a bank has said of a payout",
 }
 """Each act in words that go after who did it."""
 

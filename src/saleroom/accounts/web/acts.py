@@ -78,6 +78,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.PAYOUT_ACCOUNT_CHANGED: N_("changed the bank account of a consignor"),
     Act.PAYMENT_FILE_MADE: N_("made a payment file"),
     Act.PAYOUT_MARKED: N_("noted what became of a payout"),
+    Act.PAYOUT_REPORT_IMPORTED: N_("imported the report of a bank on a payment file"),
+    Act.PAYOUT_LOOKED_INTO: N_("looked into what a bank has said of a payout"),
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""

@@ -9,6 +9,7 @@ from saleroom.settlement.api import (
     offers,
     online,
     payout_accounts,
+    payout_reports,
     payouts,
     pickups,
     rates,
@@ -26,6 +27,7 @@ ENDPOINTS = (
     *pickups.ENDPOINTS,
     *offers.ENDPOINTS,
     *payouts.ENDPOINTS,
+    *payout_reports.ENDPOINTS,
     *payout_accounts.ENDPOINTS,
     *online.ENDPOINTS,
 )

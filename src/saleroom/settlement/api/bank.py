@@ -30,7 +30,8 @@ from saleroom.settlement.service import banking, camt
 from saleroom.settlement.services import SettlementServices
 
 PAGE = 20
-_FORM_BYTES_MAX = camt.BYTES_MAX + 64 * 1024
+_FORM_BYTES = 64 * 1024
+"""How much larger than its file a form may be."""
 _PAYMENTS = CursorKind("payments from the bank", Annotated[int, Meta(ge=0, le=2**63 - 1)])
 _PAYMENT = PathIdentifier(
     name="gid",
@@ -91,20 +92,23 @@ async def imported(services: SettlementServices, request: Request, token: str) -
     Raises as `banking.import_statement`, `camt.read` and `multipart` do.
     """
     await services.database.read(banking.refuse, token)
-    async with while_connected(request.scope):
-        form = await multipart(request, _FORM_BYTES_MAX)
-        try:
-            sent = [
-                one for one in form.getlist(camt.FILE) if isinstance(one, UploadFile) and (one.filename or one.size)
-            ]
-            if len(sent) != 1:
-                raise Invalid.one(camt.FILE, "one_statement", "must be one file")
-            data = await sent[0].read(camt.BYTES_MAX + 1)  # one byte more than allowed is enough to refuse it
-        finally:
-            await form.close()
+    data = await file_in(request, camt.FILE, camt.BYTES_MAX)
     statement = await asyncio.to_thread(camt.read, data)
     write = services.tokens.write
     return await write(banking.import_statement, token, statement, services.letterhead, services.places)
+
+
+async def file_in(request: Request, name: str, most: int) -> bytes:
+    """Return the one file of a form, or one byte more than `most` of a larger one. Raises Invalid, and as `multipart` does."""
+    async with while_connected(request.scope):
+        form = await multipart(request, most + _FORM_BYTES)
+        try:
+            sent = [one for one in form.getlist(name) if isinstance(one, UploadFile) and (one.filename or one.size)]
+            if len(sent) != 1:
+                raise Invalid.one(name, "one_statement", "must be one file")
+            return await sent[0].read(most + 1)  # one byte more than allowed is enough to refuse it
+        finally:
+            await form.close()
 
 
 async def list_payments(call: Call[SettlementServices]) -> Response:

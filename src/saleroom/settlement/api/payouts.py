@@ -41,7 +41,7 @@ _SALE = Field(
     required=True,
     about="The sale.",
 )
-_FILE = PathIdentifier(
+FILE = PathIdentifier(
     name="gid",
     pattern=re.compile(GID.pattern),
     unknown=errors.UnknownPaymentFile,
@@ -126,6 +126,17 @@ def _mark(raw: bytes) -> Any:
     return Fault("not_a_choice", "must be one of: sent, booked, failed") if found is PayoutState.MADE else found
 
 
+TRANSFERS = Field(
+    name="transfers",
+    to="places",
+    parse=_places,
+    schema={
+        "type": "array",
+        "items": {"type": "integer", "minimum": 1, "maximum": PAYOUTS_MAX},
+        "maxItems": PAYOUTS_MAX,
+    },
+    about="Which, by their numbers in the file; without any all that can have the mark.",
+)
 MARK = Form(
     name="PayoutMark",
     example={"mark": "failed", "transfers": [1], "reason": "The account is closed."},
@@ -138,17 +149,7 @@ MARK = Form(
             required=True,
             about="That the bank has the file, that it has booked them, or that they did not arrive.",
         ),
-        Field(
-            name="transfers",
-            to="places",
-            parse=_places,
-            schema={
-                "type": "array",
-                "items": {"type": "integer", "minimum": 1, "maximum": PAYOUTS_MAX},
-                "maxItems": PAYOUTS_MAX,
-            },
-            about="Which, by their numbers in the file; without any all that can have the mark.",
-        ),
+        TRANSFERS,
         msgspec.structs.replace(reason("Why they failed; the audit log notes it."), required=False),
     ),
     check=_marked,
@@ -237,6 +238,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
             errors.NoHouseAccount,
             errors.NoPayoutAccount,
             errors.PayoutUnderWay,
+            errors.PayoutInDoubt,
             errors.NotOwedByHouse,
             IdempotencyMismatch,
         ),
@@ -258,7 +260,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         name="paymentFile",
         summary="Show a payment file, and what has become of its payouts",
         handler=show_file,
-        identifier=_FILE,
+        identifier=FILE,
         answer=PaymentFileView,
         errors=(errors.UnknownPaymentFile,),
         about=_RIGHT,
@@ -269,7 +271,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         name="downloadPaymentFile",
         summary="Download a payment file for the bank",
         handler=download,
-        identifier=_FILE,
+        identifier=FILE,
         file=XML,
         errors=(errors.UnknownPaymentFile, errors.FileForgotten),
         about=f"{_RIGHT} The same bytes each time. It has the whole numbers of the accounts.",
@@ -280,7 +282,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         name="markPayouts",
         summary="Note that payouts of a file were sent, booked, or have failed",
         handler=mark,
-        identifier=_FILE,
+        identifier=FILE,
         form=MARK,
         answer=PaymentFileView,
         once=True,

@@ -233,6 +233,18 @@ class PayoutDecided(Conflict):
     code = "payout_decided"
 
 
+class PayoutInDoubt(Conflict):
+    """What the bank said of a payout to the consignor in this sale does not fit; look into it. `consignor` is the code."""
+
+    code = "payout_in_doubt"
+
+
+class PayoutNotInDoubt(Conflict):
+    """Nothing that the bank has said of this payout is in doubt, or somebody has looked into it already."""
+
+    code = "payout_not_in_doubt"
+
+
 class FileForgotten(Conflict):
     """The file is older than the house keeps names and accounts, so it was deleted; its amounts are still there."""
 

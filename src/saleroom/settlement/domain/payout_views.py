@@ -24,7 +24,7 @@ class PayoutAccountsView(Struct, frozen=True, rename="camel"):
 class DuePayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
     """What the house owes a consignor in a sale. `masked_iban` is null without an account.
 
-    There is no other payout while one `is_under_way`.
+    There is no other payout while one `is_under_way`, or `is_in_doubt` after what a bank has said.
     """
 
     sale: str
@@ -34,6 +34,7 @@ class DuePayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
     to_pay_out: str
     masked_iban: str | None
     is_under_way: bool
+    is_in_doubt: bool
 
 
 class DuePayoutsView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -42,6 +43,17 @@ class DuePayoutsView(Struct, frozen=True, kw_only=True, rename="camel"):
     due_payouts: list[DuePayoutView]
     due_total: str
     next: str | None
+
+
+class BankSaidView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a bank has said of a payout. A person has to look at one with a `doubt` that `is_checked` by nobody."""
+
+    said_at: str
+    bank_status: str
+    bank_reason: str | None
+    bank_text: str | None
+    doubt: str | None
+    is_checked: bool
 
 
 class PayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -57,6 +69,8 @@ class PayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
     end_to_end_id: str
     payout_state: str
     reason: str | None
+    is_in_doubt: bool
+    bank_said: list[BankSaidView]
 
 
 class PaymentFileView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -84,3 +98,23 @@ class PayoutDebitView(Struct, frozen=True, kw_only=True, rename="camel"):
     booked_on: str
     transferred: str
     currency: str
+
+
+class DoubtfulPayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a report says, and why a person should look at it. `transfer_number` is null if the file has no such transfer."""
+
+    transfer_number: int | None
+    end_to_end_id: str
+    bank_status: str
+    doubt: str
+
+
+class ImportedReportView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the import of a payment status report did. `known` payouts are those of which all was said before."""
+
+    payment_file: str
+    file_number: str
+    rejected_payouts: int
+    noted_payouts: int
+    known_payouts: int
+    doubtful_payouts: list[DoubtfulPayoutView]

@@ -1,7 +1,4 @@
-"""Files of banks: CAMT.053 (ISO 20022), in the versions that banks send, read without anything that XML can be abused for.
-
-A document type is refused before any of it counts, so no entity is ever expanded; depth and size are bounded.
-"""
+"""Bank statements: CAMT.053 (ISO 20022), in the versions that banks send."""
 
 from __future__ import annotations
 
@@ -10,36 +7,27 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from xml.etree import ElementTree as ET
-from xml.parsers import expat
 
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.kernel.money import ZERO, parse_money
-from saleroom.kernel.texts import hidden_fault
+from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.banking import Payment, Statement, compact
 from saleroom.settlement.domain.payouts import Debit, is_end_to_end
+from saleroom.settlement.service.bank_xml import MALFORMED, Refused, is_report, money_in, one_line, root_of
 
 FILE = "statement"
 BYTES_MAX = 4 * 1024 * 1024
 PAYMENTS_MAX = 5_000
-_DEPTH_MAX = 40
 _NAMESPACE = re.compile(r"urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.(?:0[2-9]|1[0-3])")
 _DAY = re.compile("(20[0-9]{2}-[0-9]{2}-[0-9]{2})(?:Z|[+-][0-9]{2}:[0-9]{2})?")
 _MOMENT = re.compile("20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.*")
 """Days and moments as XML Schema writes them, of this century: Python reads more, such as 2026-W47-5 and the year 1."""
-_CURRENCY = re.compile("[A-Z]{3}")
 _NAME_MAX = 140
 
 
-class _Refused(Exception):
-    """The file is refused for a fault."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-
-
 _NO_XML = Fault("not_camt", "must be a bank statement as XML: CAMT.053, version 001.02 to 001.13")
-_TYPED = Fault("document_type", "must have no document type (DOCTYPE)")
+_REPORT = Fault(
+    "is_status_report", "is a payment status report (pain.002), which is imported as such, and no statement"
+)
 _TOO_LARGE = Fault("statement_size", f"must have at most {BYTES_MAX} bytes", most=BYTES_MAX)
 _TOO_MANY = Fault("too_many_payments", f"must have at most {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
 
@@ -49,65 +37,18 @@ def read(data: bytes) -> Statement:
     if len(data) > BYTES_MAX:
         raise Invalid({FILE: [_TOO_LARGE]})
     try:
-        return _statement(_root(data))
-    except _Refused as refused:
-        raise Invalid({FILE: [refused.fault]}) from None
-    except (expat.ExpatError, ValueError, LookupError):
+        return _statement(*root_of(data))
+    except Refused as refused:
+        raise Invalid({FILE: [refused.fault or _NO_XML]}) from None
+    except MALFORMED:
         raise Invalid({FILE: [_NO_XML]}) from None
 
 
-class _Builder:
-    """Builds the tree of a file, no deeper than a statement is."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._tree = ET.TreeBuilder()
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
-        self._depth += 1
-        if self._depth > _DEPTH_MAX:
-            raise _Refused(_NO_XML)
-        self._tree.start(_qualified(name), attributes)
-
-    def end(self, name: str) -> None:
-        """An element ends."""
-        self._depth -= 1
-        self._tree.end(_qualified(name))
-
-    def text(self, data: str) -> None:
-        """Text within an element."""
-        self._tree.data(data)
-
-    def close(self) -> ET.Element:
-        """Return the root."""
-        return self._tree.close()
-
-
-def _qualified(name: str) -> str:
-    """Return a name with its namespace as ElementTree writes it."""
-    return f"{{{name}" if "}" in name else name
-
-
-def _root(data: bytes) -> ET.Element:
-    parser, builder = expat.ParserCreate(namespace_separator="}"), _Builder()
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse_type
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.text
-    parser.Parse(data, True)
-    return builder.close()
-
-
-def _refuse_type(*_: object) -> None:
-    raise _Refused(_TYPED)
-
-
-def _statement(root: ET.Element) -> Statement:
-    space, _, name = root.tag.removeprefix("{").partition("}")
-    if name != "Document" or _NAMESPACE.fullmatch(space) is None:
-        raise _Refused(_NO_XML)
+def _statement(root: ET.Element, space: str) -> Statement:
+    if is_report(space):
+        raise Refused(_REPORT)
+    if _NAMESPACE.fullmatch(space) is None:
+        raise Refused
     names = {"": space}
     payments, debits, others = list[Payment](), list[Debit](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
@@ -118,7 +59,7 @@ def _statement(root: ET.Element) -> Statement:
             others += not found
             debits += _debits(entry, account, names)
             if len(payments) + len(debits) > PAYMENTS_MAX:
-                raise _Refused(_TOO_MANY)
+                raise Refused(_TOO_MANY)
     return Statement(tuple(payments), others, tuple(debits))
 
 
@@ -128,8 +69,8 @@ def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[
         return
     parts = entry.findall("NtryDtls/TxDtls", names)
     for part in parts:
-        known_by = _text(part.findtext("Refs/EndToEndId", "", names))
-        amount = _amount(part, names) if len(parts) > 1 else _money(entry.find("Amt", names))
+        known_by = one_line(part.findtext("Refs/EndToEndId", "", names))
+        amount = _amount(part, names) if len(parts) > 1 else money_in(entry.find("Amt", names))
         if is_end_to_end(known_by) and amount is not None:
             yield Debit(
                 account=account, on=_day(entry, names), amount=amount[0], currency=amount[1], end_to_end=known_by
@@ -148,9 +89,9 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
     if not _counts(entry, "CRDT", names):
         return
     on = _day(entry, names)
-    own = _text(entry.findtext("AcctSvcrRef", "", names))
+    own = one_line(entry.findtext("AcctSvcrRef", "", names))
     parts = entry.findall("NtryDtls/TxDtls", names)
-    whole = _money(entry.find("Amt", names))
+    whole = money_in(entry.find("Amt", names))
     if not whole[0]:
         return  # no money came in
     if len(parts) > 1 and not _add_up(parts, whole, names):
@@ -167,9 +108,9 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
             on=on,
             amount=amount[0],
             currency=amount[1],
-            payer=_text(payer)[:_NAME_MAX],
-            texts=tuple(found for one in texts if (found := _text(one or "")) and found != "NOTPROVIDED"),
-            references=tuple(found for one in references if (found := _text(one))),
+            payer=one_line(payer)[:_NAME_MAX],
+            texts=tuple(found for one in texts if (found := one_line(one or "")) and found != "NOTPROVIDED"),
+            references=tuple(found for one in references if (found := one_line(one))),
         )
 
 
@@ -188,19 +129,7 @@ def _amount(part: ET.Element, names: dict[str, str]) -> tuple[Decimal, str] | No
     found = part.find("Amt", names)
     if found is None:
         found = part.find("AmtDtls/TxAmt/Amt", names)
-    return None if found is None else _money(found)
-
-
-def _money(found: ET.Element | None) -> tuple[Decimal, str]:
-    if found is None:
-        raise _Refused(_NO_XML)
-    text = (found.text or "").strip()
-    whole, _dot, cents = text.partition(".")
-    amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
-    currency = found.get("Ccy", "")
-    if isinstance(amount, Fault) or _CURRENCY.fullmatch(currency) is None:
-        raise _Refused(_NO_XML)
-    return amount, currency
+    return None if found is None else money_in(found)
 
 
 def _day(entry: ET.Element, names: dict[str, str]) -> date:
@@ -208,7 +137,7 @@ def _day(entry: ET.Element, names: dict[str, str]) -> date:
         text = entry.findtext(path, "", names).strip()
         if text:
             return _read_day(text)
-    raise _Refused(_NO_XML)
+    raise Refused
 
 
 def _read_day(text: str) -> date:
@@ -216,11 +145,5 @@ def _read_day(text: str) -> date:
     if day is not None:
         return date.fromisoformat(day[1])
     if _MOMENT.fullmatch(text) is None:
-        raise _Refused(_NO_XML)
+        raise Refused
     return datetime.fromisoformat(text).date()
-
-
-def _text(text: str) -> str:
-    """Return a text in one line; one with hidden characters is no text."""
-    line = " ".join(text.split())
-    return "" if hidden_fault(line, lines=False) else line

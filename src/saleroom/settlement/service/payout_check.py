@@ -10,8 +10,9 @@ from sqlalchemy import Row
 from saleroom.settlement.domain.journal import Account, Book, Kind
 from saleroom.settlement.domain.payouts import FIRST, PayoutState, content_digest, file_number, of_end, of_payout
 from saleroom.settlement.domain.retention import is_early
+from saleroom.settlement.domain.status_reports import ACCEPTED, REJECTED, Said, digest_of_said
 from saleroom.settlement.service import sepa
-from saleroom.settlement.storage import journal, payouts
+from saleroom.settlement.storage import journal, payout_reports, payouts
 from saleroom.settlement.storage.journal import Stored
 from saleroom.storage.database import Transaction
 
@@ -20,7 +21,7 @@ def payout_faults(tx: Transaction) -> Iterator[str]:
     """Yield every fault of payment files, of their payouts, and of the entries of these."""
     last: dict[int, tuple[int, str]] = {}
     known = journal.stored(tx, Kind.PAYOUT)
-    used = list[int]()
+    said, used = payout_reports.stored(tx), list[int]()
     for file in payouts.stored_files(tx):
         place, before = last.get(file.year, (0, FIRST))
         name = f"payment file {file_number(file.year, file.place)}"
@@ -31,7 +32,8 @@ def payout_faults(tx: Transaction) -> Iterator[str]:
             yield f"{name}: it does not have its digest"
         yield from (f"{name}: {fault}" for fault in _content_faults(file, rows))
         for row in rows:
-            yield from (f"{name}, transfer {row.place}: {fault}" for fault in _entry_faults(row, known))
+            faults = (*_entry_faults(row, known), *_said_faults(file, row, said.get(row.id, ())))
+            yield from (f"{name}, transfer {row.place}: {fault}" for fault in faults)
             used += [one for one in (row.entry_id, row.end_entry_id, row.back_entry_id) if one is not None]
         last[file.year] = (file.place, file.digest)
     if last != payouts.series(tx):
@@ -76,3 +78,17 @@ def _entry_faults(row: Row[Any], known: Mapping[int, Stored]) -> Iterator[str]:
         due = {(one.account.book.value, one.account.party): one.amount for one in moves}
         if known.get(number) != Stored(row.sale_id, due):
             yield f"journal entry {number} is not the one of it"
+
+
+def _said_faults(file: Row[Any], row: Row[Any], said: Sequence[Row[Any]]) -> Iterator[str]:
+    """Yield what banks have said of a payout that was changed, or that its state does not follow."""
+    for one in said:
+        told = Said(one.status, one.code, one.said)
+        is_whole = one.digest == digest_of_said(row.end_to_end, one.message, one.said_at, told)
+        forgotten = file.forgotten_at is not None and not one.said
+        if one.seal != payout_reports.seal_of_row(one) or not (is_whole or forgotten):
+            yield "what a bank has said of it was changed"
+        if one.doubt is None and one.status == REJECTED and row.state != PayoutState.FAILED:
+            yield "a bank has rejected it, and it has not failed"
+        if one.doubt is None and one.status in ACCEPTED and row.state == PayoutState.MADE:
+            yield "a bank has accepted it, and it is not with the bank"

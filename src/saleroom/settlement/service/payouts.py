@@ -7,7 +7,7 @@ is in transit until the bank has booked it or it comes back.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -38,11 +38,12 @@ from saleroom.settlement.domain.errors import (
     NotOwedByHouse,
     OnlyEuros,
     PayoutDecided,
+    PayoutInDoubt,
     PayoutUnderWay,
     UnknownPaymentFile,
 )
 from saleroom.settlement.domain.journal import Account, Book, Kind
-from saleroom.settlement.domain.payout_views import DuePayoutView, PaymentFileView, PayoutView
+from saleroom.settlement.domain.payout_views import BankSaidView, DuePayoutView, PaymentFileView, PayoutView
 from saleroom.settlement.domain.payouts import (
     BEFORE,
     UNDER_WAY,
@@ -54,14 +55,17 @@ from saleroom.settlement.domain.payouts import (
     of_end,
     of_payout,
 )
+from saleroom.settlement.domain.status_reports import BOOKED, Doubt, Said, digest_of_said
 from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
 from saleroom.settlement.service import money_mails, sepa
 from saleroom.settlement.service.desk import balance, begin
-from saleroom.settlement.storage import documents, journal, payout_accounts, payouts
+from saleroom.settlement.storage import documents, journal, payout_accounts, payout_reports, payouts
+from saleroom.settlement.storage.payout_reports import Statement
 from saleroom.settlement.storage.payouts import PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
 RETURNED = "The bank has returned it."
+Barred = Mapping[tuple[int, int], type[PayoutUnderWay | PayoutInDoubt]]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -82,7 +86,7 @@ def due(
     MissingRight.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    every, open_ones = payouts.due(tx), payouts.under_way(tx)
+    every, open_ones, doubts = payouts.due(tx), payouts.under_way(tx), payout_reports.in_doubt(tx)
     later = [number for number in dict.fromkeys(one.sale_id for one in every) if before is None or number < before]
     shown = later[:limit]
     found = [one for one in every if one.sale_id in set(shown)]
@@ -101,6 +105,7 @@ def due(
                 to_pay_out=f"{one.owed:.3f}",
                 masked_iban=None if kept is None else kept.account.masked,
                 is_under_way=(one.sale_id, one.consignor_id) in open_ones,
+                is_in_doubt=(one.sale_id, one.consignor_id) in doubts,
             )
         )
     total = sum((one.owed for one in every), ZERO)
@@ -118,8 +123,8 @@ def make(
     """Make the payment file of some payouts, post them, and return its JSON. `house` is the account that they come from.
 
     All of it is done, or nothing. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownConsignor,
-    OnlyEuros, NoHouseAccount, NoPayoutAccount, PayoutUnderWay, NotOwedByHouse, or Contradiction for an amount that no transfer
-    can have.
+    OnlyEuros, NoHouseAccount, NoPayoutAccount, PayoutUnderWay, PayoutInDoubt, NotOwedByHouse, or Contradiction for an amount
+    that no transfer can have.
     """
     staff = authenticate(tx, token, Right.SETTLE)
     begun: dict[str, Sale] = {}
@@ -136,11 +141,13 @@ def make(
         place = payouts.take_place(tx, now.year)
         number = file_number(place.year, place.place)
         message = rules.message_id(number, secrets.token_hex(3))
-        open_ones = payouts.under_way(tx)
+        barred: dict[tuple[int, int], type[PayoutUnderWay | PayoutInDoubt]] = {}
+        barred |= dict.fromkeys(payout_reports.in_doubt(tx), PayoutInDoubt)
+        barred |= dict.fromkeys(payouts.under_way(tx), PayoutUnderWay)
         transfers, rows = list[Transfer](), list[dict[str, Any]]()
         for turn, one in enumerate(chosen, 1):
-            transfer, row = _pay(tx, staff, begun[one.sale], one, end_to_end(message, turn), payer, open_ones)
-            open_ones.add((row["sale_id"], row["consignor_id"]))
+            transfer, row = _pay(tx, staff, begun[one.sale], one, end_to_end(message, turn), payer, barred)
+            barred[row["sale_id"], row["consignor_id"]] = PayoutUnderWay
             transfers.append(transfer)
             rows.append({**row, "place": turn})
         content = sepa.payment_file(message, now, house, transfers)
@@ -148,7 +155,7 @@ def make(
         total = sum((one.amount for one in chosen), ZERO)
         facts: Facts = {"payouts": len(chosen), "total": str(total)}
         audit.note(tx, staff, Act.PAYMENT_FILE_MADE, number, {}, facts)
-        return _encode(_view(made, payouts.of_files(tx, [made.id])[made.id]))
+        return _encode(view_of(tx, made))
 
     return once(tx, staff, key, do)
 
@@ -170,17 +177,18 @@ def _refuse_amounts(chosen: Sequence[Chosen], places: int) -> None:
 
 
 def _pay(
-    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, open_ones: set[tuple[int, int]]
+    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, barred: Barred
 ) -> tuple[Transfer, dict[str, Any]]:
-    """Post a payout, and return its transfer and its row; `open_ones` are the sales and consignors with one under way."""
+    """Post a payout, and return its transfer and its row; `barred` says who gets none in which sale, and why."""
     person = consignors.find(tx, one.consignor)
     if person is None:
         raise UnknownConsignor
     account, kept = Account(Book.CONSIGNORS, person.id), payout_accounts.of_consignors(tx, [person.id]).get(person.id)
     if kept is None:
         raise NoPayoutAccount(consignor=one.consignor)
-    if (sale.id, person.id) in open_ones:
-        raise PayoutUnderWay(consignor=one.consignor)
+    refused = barred.get((sale.id, person.id))
+    if refused is not None:
+        raise refused(consignor=one.consignor)
     owed = -balance(tx, sale, account)
     if one.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
@@ -212,15 +220,15 @@ def listed(
     found = payouts.newest(tx, before, limit + 1)
     files = found[:limit]
     of_files = payouts.of_files(tx, [one.id for one in files])
-    views = [_view(one, of_files[one.id]) for one in files]
+    said = payout_reports.of_payouts(tx, [row.id for rows in of_files.values() for row in rows])
+    views = [_view(one, of_files[one.id], said) for one in files]
     return views, files[-1].id if len(found) > limit else None
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> PaymentFileView:
     """Return a payment file. Raises Unauthenticated, MissingRight or UnknownPaymentFile."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found = _known(tx, gid)
-    return _view(found, payouts.of_files(tx, [found.id])[found.id])
+    return view_of(tx, known(tx, gid))
 
 
 def content(tx: Transaction, token: str, gid: str) -> tuple[str, str]:
@@ -229,7 +237,7 @@ def content(tx: Transaction, token: str, gid: str) -> tuple[str, str]:
     Raises Unauthenticated, MissingRight, UnknownPaymentFile or FileForgotten.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found = _known(tx, gid)
+    found = known(tx, gid)
     if found.is_forgotten:
         raise FileForgotten
     return file_number(found.year, found.place), found.content
@@ -249,7 +257,7 @@ def mark(
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownPaymentFile, or PayoutDecided for one that cannot have it.
     """
     authenticate(tx, token, Right.SETTLE)
-    found = _known(tx, gid)
+    found = known(tx, gid)
     rows = payouts.of_files(tx, [found.id])[found.id]
     for _, sale in sorted({(one.sale_id, one.sale) for one in rows}):
         lock_one(tx, sale)
@@ -266,7 +274,7 @@ def mark(
             raise PayoutDecided(state=next(iter(decided), None))
         for place in chosen:
             follow(tx, staff, by_place[place], state, reason)
-        return _encode(_view(found, payouts.of_files(tx, [found.id])[found.id]))
+        return _encode(view_of(tx, found))
 
     return once(tx, staff, key, do)
 
@@ -277,6 +285,8 @@ def follow(tx: Transaction, staff: Staff, one: Payout, state: PayoutState, reaso
     moves = of_end(state, one.state, account, one.amount)
     entry = journal.add(tx, one.sale_id, Kind.PAYOUT, moves, staff.id) if moves else None
     payouts.mark(tx, one, state, entry, reason if state is PayoutState.FAILED else None)
+    if state is not PayoutState.SENT:
+        payout_reports.check(tx, one.id, staff.id)  # what was in doubt about it is known by that
     facts = {"state": state.value, "amount": str(one.amount)}
     audit.note(tx, staff, Act.PAYOUT_MARKED, one.end_to_end, {"state": one.state.value}, facts, reason or "")
     if state is not PayoutState.FAILED:
@@ -294,7 +304,8 @@ def numbers_of(tx: Transaction, ids: Sequence[str]) -> dict[str, Payout]:
 def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> tuple[int, list[Debit]]:
     """Note that a bank has booked payouts, whose sales are locked; return how many are new, and what no payout fits.
 
-    A payout that is booked already is not booked again, so that files which overlap do nothing twice.
+    A payout that is booked already is not booked again, so that files which overlap do nothing twice. What no payout fits is
+    kept with the payout, and its consignor is not paid again in its sale before a person has looked at it.
     """
     done, doubtful = 0, list[Debit]()
     for one in debits:
@@ -305,10 +316,19 @@ def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> tuple[int, l
         failed = payout.state is PayoutState.FAILED and not came_back
         if failed or not rules.fits(one.amount, one.currency, payout.amount):
             doubtful.append(one)
+            _doubt(tx, staff, payout, one, Doubt.BOOKED_AFTER_FAILED if failed else Doubt.OTHER_AMOUNT)
         elif payout.state in UNDER_WAY:
             follow(tx, staff, payout, PayoutState.BOOKED, None)
             done += 1
     return done, doubtful
+
+
+def _doubt(tx: Transaction, staff: Staff, payout: Payout, one: Debit, doubt: Doubt) -> None:
+    """Keep once that a bank has booked what does not fit a payout."""
+    said, on = Said(BOOKED, "", f"{one.amount:f} {one.currency}"), one.on.isoformat()
+    if not payout_reports.known(tx, [digest_of_said(one.end_to_end, "", on, said)]):
+        made = Statement(payout_id=payout.id, message="", said_at=on, said=said, doubt=doubt, imported_at=tx.now())
+        payout_reports.add(tx, made, one.end_to_end, staff.id)
 
 
 def take_back(tx: Transaction, staff: Staff, ids: Sequence[str], amount: Decimal, currency: str) -> int | None:
@@ -319,25 +339,32 @@ def take_back(tx: Transaction, staff: Staff, ids: Sequence[str], amount: Decimal
     return follow(tx, staff, found[0], PayoutState.FAILED, RETURNED)
 
 
-def _known(tx: Transaction, gid: str) -> PaymentFile:
+def known(tx: Transaction, gid: str) -> PaymentFile:
+    """Return a payment file. Raises UnknownPaymentFile."""
     found = payouts.find(tx, gid)
     if found is None:
         raise UnknownPaymentFile
     return found
 
 
-def _view(one: PaymentFile, rows: Sequence[Payout]) -> PaymentFileView:
+def view_of(tx: Transaction, one: PaymentFile) -> PaymentFileView:
+    """Return a payment file as JSON has it, with what has become of its payouts."""
+    rows = payouts.of_files(tx, [one.id])[one.id]
+    return _view(one, rows, payout_reports.of_payouts(tx, [row.id for row in rows]))
+
+
+def _view(one: PaymentFile, rows: Sequence[Payout], said: Mapping[int, Sequence[Statement]]) -> PaymentFileView:
     return PaymentFileView(
         payment_file=one.gid,
         file_number=file_number(one.year, one.place),
         made_at=instant(one.made_at),
         file_total=f"{sum((row.amount for row in rows), ZERO):.3f}",
         is_forgotten=one.is_forgotten,
-        payouts=[_payout_view(place, row) for place, row in enumerate(rows, 1)],
+        payouts=[_payout_view(place, row, said[row.id]) for place, row in enumerate(rows, 1)],
     )
 
 
-def _payout_view(place: int, one: Payout) -> PayoutView:
+def _payout_view(place: int, one: Payout, said: Sequence[Statement]) -> PayoutView:
     return PayoutView(
         transfer_number=place,
         sale=one.sale,
@@ -349,4 +376,17 @@ def _payout_view(place: int, one: Payout) -> PayoutView:
         end_to_end_id=one.end_to_end,
         payout_state=one.state.value,
         reason=one.reason,
+        is_in_doubt=any(each.waits for each in said),
+        bank_said=[_said_view(each) for each in said],
+    )
+
+
+def _said_view(one: Statement) -> BankSaidView:
+    return BankSaidView(
+        said_at=one.said_at,
+        bank_status=one.said.status,
+        bank_reason=one.said.code or None,
+        bank_text=one.said.text or None,
+        doubt=None if one.doubt is None else one.doubt.value,
+        is_checked=one.checked_at is not None,
     )

@@ -19,6 +19,7 @@ from saleroom.settlement.domain.journal import Book, Kind
 from saleroom.settlement.domain.offers import OfferState
 from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.status_reports import Doubt
 from saleroom.settlement.domain.transfers import read_account
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
@@ -31,6 +32,7 @@ from saleroom.settlement.storage.payout_tables import (
     payment_files,
     payment_series,
     payout_accounts,
+    payout_reports,
     payouts,
 )
 from saleroom.settlement.storage.pickup_tables import pickups
@@ -48,6 +50,7 @@ from saleroom.storage.areas import AreaTables, RowRule, TextRule
 
 _CURRENCY = re.compile("[A-Z]{3}")
 _DIGEST = re.compile("[0-9a-f]{64}")
+_STATUS = re.compile("[A-Z]{4}")
 
 
 def _gid_fault(value: str) -> Fault | None:
@@ -122,6 +125,13 @@ def _payout_fault(row: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _checked_fault(row: Mapping[str, Any]) -> str | None:
+    both = (row["checked_at"] is None) == (row["checked_by_id"] is None)
+    if not both or (row["checked_at"] is not None and row["doubt"] is None):
+        return "somebody has looked into what a bank has said only if it is in doubt"
+    return None
+
+
 def _online_fault(row: Mapping[str, Any]) -> str | None:
     posted = row["entry_id"] is not None
     if (row["state"] == OnlineState.PAID) != posted or (row["received"] is not None) != posted:
@@ -181,6 +191,11 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     **dict.fromkeys((payment_files.c.content_digest, payment_files.c.digest, payment_series.c.digest), _digest_fault),
     payouts.c.gid: _gid_fault,
     payouts.c.state: _one_of(*PayoutState),
+    payout_reports.c.status: lambda value: (
+        None if _STATUS.fullmatch(value) else Fault("status", "must be four letters")
+    ),
+    payout_reports.c.doubt: _one_of(*Doubt),
+    **dict.fromkeys((payout_reports.c.digest, payout_reports.c.seal), _digest_fault),
     online_payments.c.gid: _gid_fault,
     online_payments.c.currency: _currency_fault,
     online_payments.c.state: _one_of(*OnlineState),
@@ -197,6 +212,7 @@ _ROW_RULES: dict[Table, RowRule] = {
     bank_payments: _decided_fault,
     payout_accounts: _account_fault,
     payouts: _payout_fault,
+    payout_reports: _checked_fault,
     online_payments: _online_fault,
     online_refunds: _refund_fault,
 }
@@ -227,6 +243,8 @@ TABLES = AreaTables(
         journal_entries.c.by_id,
         bank_payments.c.by_id,
         payment_files.c.by_id,
+        payout_reports.c.by_id,
+        payout_reports.c.checked_by_id,
         reminders.c.by_id,
         pickups.c.user_id,
         pickups.c.by_id,

@@ -81,4 +81,29 @@ payouts = Table(
 """The transfers of payment files. `country` and `ending` are what is shown of the account. `entry_id` posted it,
 `end_entry_id` that it was booked or failed, `back_entry_id` that it came back after it was booked."""
 
-PAYOUT_TABLES = (payout_accounts, payment_series, payment_files, payouts)
+payout_reports = Table(
+    "payout_reports",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("payout_id", BigInteger, ForeignKey(payouts.c.id), nullable=False),
+    Column("message", String, nullable=False),
+    Column("said_at", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("code", String, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("doubt", String),
+    Column("digest", String, nullable=False, unique=True),
+    Column("seal", String, nullable=False),
+    Column("imported_at", Instant, nullable=False),
+    Column("by_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("checked_at", Instant),
+    Column("checked_by_id", BigInteger, ForeignKey(users.c.id)),
+    Index("ix_payout_reports_payout_id", "payout_id"),
+    Index("ix_payout_reports_by_id", "by_id"),
+    Index("ix_payout_reports_checked_by_id", "checked_by_id"),
+)
+"""What banks have said of payouts, each once by its `digest`, whatever file it comes in. `message` names the report, and is
+empty for a booking of a statement; `said` are the bank's words, which go with the content of the payment file. One with a
+`doubt` waits for a person until it is `checked_at`. `seal` is the digest of the row."""
+
+PAYOUT_TABLES = (payout_accounts, payment_series, payment_files, payouts, payout_reports)

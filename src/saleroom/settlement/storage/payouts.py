@@ -149,6 +149,12 @@ def find(tx: Transaction, gid: str) -> PaymentFile | None:
     return None if row is None else _file(row)
 
 
+def with_message(tx: Transaction, message: str) -> PaymentFile | None:
+    """Return the payment file that banks know by this."""
+    row = tx.execute(select(payment_files).where(payment_files.c.message == message)).first()
+    return None if row is None else _file(row)
+
+
 def newest(tx: Transaction, before: int | None, limit: int) -> list[PaymentFile]:
     """Return payment files, the newest first, from the one before this number on."""
     found = select(payment_files)

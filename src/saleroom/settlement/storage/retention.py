@@ -14,8 +14,9 @@ from saleroom.sales.storage.tables import consignors, lots, participants, sales
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.online_tables import online_payments
-from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts
+from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts, payout_reports, payouts
 from saleroom.settlement.storage.tables import journal_entries
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 _OVER = (SaleStatus.CLOSED.value, SaleStatus.CANCELLED.value)
@@ -72,11 +73,17 @@ def forget_accounts(tx: Transaction, before: datetime, most: int) -> int:
 
 
 def forget_payment_files(tx: Transaction, before: datetime, most: int) -> int:
-    """Delete what old payment files say, which names holders and accounts; return of how many. Amounts and digests stay."""
+    """Delete what old payment files say, which names holders and accounts; return of how many. Amounts and digests stay.
+
+    The words of banks about their payouts go too.
+    """
     which = (payment_files.c.made_at < before, payment_files.c.forgotten_at.is_(None))
     old = select(payment_files.c.id).where(*which).limit(most)
+    numbers = [*tx.execute(old).scalars()]
+    theirs = select(payouts.c.id).where(bulk.among(tx, payouts.c.file_id, numbers))
+    tx.execute(update(payout_reports).where(payout_reports.c.payout_id.in_(theirs)).values(said=""))
     gone = {"content": "", "forgotten_at": tx.now()}
-    return tx.execute(update(payment_files).where(payment_files.c.id.in_(old)).values(gone)).rowcount
+    return tx.execute(update(payment_files).where(bulk.among(tx, payment_files.c.id, numbers)).values(gone)).rowcount
 
 
 def _old_consignors(before: datetime) -> Select[tuple[int]]:

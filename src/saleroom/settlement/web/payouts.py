@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,13 +18,17 @@ from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauth
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, account_in, changed
+from saleroom.settlement.api.payout_reports import CHECK, imported
 from saleroom.settlement.api.payouts import DUE, FILES, MAKE, MARK, PAGE, as_xml, made
 from saleroom.settlement.domain.errors import UnknownPaymentFile
+from saleroom.settlement.domain.payout_views import ImportedReportView, PayoutView
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.status_reports import REJECTED
 from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
-from saleroom.settlement.service import payout_accounts, payouts
+from saleroom.settlement.service import payout_accounts, payout_reporting, payouts
 from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.bank_words import doubts_in, said_of
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
 from saleroom.settlement.web.words import PAYOUT_STATES
 from saleroom.site.language import N_
@@ -108,17 +113,56 @@ class PayoutPages:
             return await self._file(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/{gid}?done=1")
 
-    async def _file(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        gid = page_gid(request, UnknownPaymentFile)
+    async def send_report(self, request: Request) -> Response:
+        """POST /admin/payouts/reports: import what the bank says of a payment file, and show the file with what that did."""
         try:
-            viewer, found = await self._site.read(request, payouts.shown, gid)
+            found = await imported(self._services, request, session_token(request) or "")
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=PAYOUTS.path)
+        except MissingRight:
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused)
+        return await self._file(request, found=found)
+
+    async def check(self, request: Request) -> Response:
+        """POST /admin/payouts/{gid}/checks: note that somebody has looked into what a bank has said of a payout."""
+        sent, gid = await fields(request), page_gid(request, UnknownPaymentFile)
+        said = {"transfers": [whole(sent.get("transfer", "")) or 0], "reason": sent.get("reason", "").strip()}
+        try:
+            values = CHECK.read(_encode(said))
+            key = once_of(sent, "/admin/payouts/{gid}/checks", gid, said)
+            given = (gid, values["places"], values["reason"], key)
+            await self._services.tokens.write(payout_reporting.look_into, session_token(request) or "", *given)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/{gid}")
+        except (MissingRight, UnknownPaymentFile):
+            raise
+        except Refusal as refused:
+            return await self._file(request, refused, {**sent, "do": "check"})
+        return go_to(f"{PAYOUTS.path}/{gid}?done=1")
+
+    async def _file(
+        self,
+        request: Request,
+        refused: Refusal | None = None,
+        sent: Sent | None = None,
+        found: ImportedReportView | None = None,
+    ) -> Response:
+        gid = page_gid(request, UnknownPaymentFile) if found is None else found.payment_file
+        try:
+            viewer, file = await self._site.read(request, payouts.shown, gid)
         except Unauthenticated:
             return self._site.to_log_in(request)
         language = self._site.language(request)
         context = {
-            "found": found,
+            "found": file,
+            "imported": found,
+            "said_of": partial(said_of, language),
+            "doubts": doubts_in(language),
+            "was_rejected": {one.transfer_number for one in file.payouts if _was_rejected(one)},
             "states": {state.value: language.gettext(said) for state, said in PAYOUT_STATES.items()},
-            "can_send": any(one.payout_state == PayoutState.MADE for one in found.payouts),
+            "can_send": any(one.payout_state == PayoutState.MADE for one in file.payouts),
             "marks": [
                 (one.value, language.gettext(PAYOUT_STATES[one])) for one in (PayoutState.BOOKED, PayoutState.FAILED)
             ],
@@ -215,6 +259,12 @@ class PayoutPages:
             "message": None if shown is None else words.refusal(language, shown),
             "key": secrets.token_urlsafe(24),
         }
+
+
+def _was_rejected(one: PayoutView) -> bool:
+    """Return whether a payout failed because its bank has rejected it; what the bank has said is the reason then."""
+    of_bank = any(said.bank_status == REJECTED and said.doubt is None for said in one.bank_said)
+    return of_bank and one.payout_state == PayoutState.FAILED
 
 
 def _said(sent: Sent) -> dict[str, str | None]:

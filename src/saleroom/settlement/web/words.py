@@ -76,6 +76,13 @@ WORDS = Words(
             N_("A payout to a consignor is under way. Note first that it was booked, or that it failed."),
         ),
         "payout_decided": (N_("A payout cannot get this mark any more. Look at what has become of it."),),
+        "payout_in_doubt": (
+            N_(
+                "What the bank has said of a payout to %(consignor)s does not fit. Look into it on the page of its file first."
+            ),
+            N_("What the bank has said of a payout does not fit. Look into it on the page of its file first."),
+        ),
+        "payout_not_in_doubt": (N_("Nothing is in doubt about this payout any more."),),
         "file_forgotten": (N_("The file was deleted, as the house no longer keeps names and accounts of its day."),),
         "cards_off": (N_("The house takes no cards online."),),
         "not_payable_online": (N_("Nothing of this document is open that a card can pay online."),),
@@ -106,7 +113,27 @@ WORDS = Words(
         "transfer_amount": (N_("One transfer carries at most 999,999,999.99 euros."),),
         "places": (N_("There is no such transfer in the file."),),
         "not_camt": (N_("This is no bank statement in CAMT.053, or it is broken. Ask your bank for the XML file."),),
-        "document_type": (N_("The file has a document type (DOCTYPE), which bank statements never have."),),
+        "is_status_report": (
+            N_(
+                "This is what the bank says of a payment file (pain.002), and no statement. Import it on the page of payouts."
+            ),
+        ),
+        "not_pain002": (
+            N_("This is no payment status report (pain.002), or it is broken. Ask your bank for the XML file."),
+        ),
+        "is_statement": (
+            N_("This is a bank statement (CAMT), and no status report. Import it on the page of the bank."),
+        ),
+        "is_payment_file": (N_("This is a payment file itself (pain.001), and not what the bank says about it."),),
+        "zipped": (N_("This is a ZIP archive. Unpack it, and send the XML files in it one by one."),),
+        "report_size": (N_("The file is larger than a status report may be."),),
+        "too_many_transfers": (N_("The file has more transfers than one import takes."),),
+        "no_status": (N_("The report says nothing about the payment file."),),
+        "unknown_file": (
+            N_("The report is about %(about)s, and this house has made no such payment file."),
+            N_("The report is about a payment file that this house has not made."),
+        ),
+        "document_type": (N_("The file has a document type (DOCTYPE), which files of banks never have."),),
         "statement_size": (N_("The file is larger than a bank statement may be. Send shorter periods."),),
         "too_many_payments": (N_("The file has more payments than one import takes. Send shorter periods."),),
         "one_statement": (N_("Choose one file."),),
