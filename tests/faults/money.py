@@ -102,8 +102,13 @@ class Cashiers(People):
 
     async def _pay(self) -> None:
         some = [{"method": random.choice(METHODS), "amount": f"{random.randint(1, 900) / 100:.2f}"} for _ in range(2)]
-        found = await self._act("pay", f"desk/{_paddle()}/payments", {"payments": some})
+        body = {"payments": some, "invoice": random.random() < 0.3}
+        found = await self._act("pay", f"desk/{_paddle()}/payments", body)
         self._receipt(found)
+        if found is not None and found["issuedInvoice"] is not None:
+            self.issued.add(found["issuedInvoice"])
+            numbers = {one["document"]: one["documentNumber"] for one in found["documents"]}
+            self.invoices.append(numbers[found["issuedInvoice"]])
 
     async def _back(self) -> None:
         body = {"method": random.choice(METHODS), "amount": f"{random.randint(1, 9)}"}

@@ -27,6 +27,7 @@ from tests.browser.conftest import ARGUMENTS
 from tests.needs import need
 from tests.process import PASSWORD, ServeProcess, environment
 from tests.screenshots.furnished import OWNER, FurnishedHouse
+from tests.screenshots.settled import HOUSE
 from tests.screenshots.shots import SHOTS, Shot
 
 FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
@@ -95,7 +96,8 @@ def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]
     with tempfile.TemporaryDirectory(prefix="saleroom-screenshots-") as place:
         for name in ("full", "empty"):
             Path(place, name).mkdir()
-        served = [ServeProcess(Path(place, name), mqtt="off", smtp_url="show") for name in ("full", "empty")]
+        said = {"full": HOUSE, "empty": {}}
+        served = [ServeProcess(Path(place, name), mqtt="off", smtp_url="show", **more) for name, more in said.items()]
         furnished = FurnishedHouse(served[0].url)
         try:
             furnished.furnish()
@@ -104,6 +106,7 @@ def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]
             subprocess.run(command, cwd=full, env=environment(), input=password, check=True, capture_output=True)
             furnished.staff()
             furnished.evening()
+            furnished.settled()
             yield furnished, {False: served[0].url, True: served[1].url}
         finally:
             furnished.close()

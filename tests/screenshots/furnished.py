@@ -12,6 +12,7 @@ import httpx
 from saleroom.tools.demo.catalogue import VIEWS, Piece, pieces
 from tests.process import PASSWORD
 from tests.screenshots.evening import CONSIGNOR, LiveEvening
+from tests.screenshots.settled import SettledEvening
 
 SEED = 1
 LOTS = 22
@@ -89,6 +90,14 @@ class FurnishedHouse:
         live.sell_three(self.gids["evening"], READER, RIVAL)
         self.gids["giving"] = live.make("Boathouse benefit", starts, self._pieces[10:14], (READER,))
         live.give(self.gids["giving"], READER)
+
+    def settled(self) -> None:
+        """Sell the sample catalogue in a live sale, and settle a part of it."""
+        evening = SettledEvening(self._ask, self._http, self._tokens[OWNER])
+        starts = (self._clock + timedelta(hours=2)).isoformat()
+        evening.sell(starts, {name: self._tokens[name] for name in (READER, RIVAL)})
+        evening.settle()
+        self.gids |= {**evening.names, "today": self._clock.date().isoformat()}
 
     def log_in(self, name: str, agent: str = AGENT) -> str:
         """Log in once more, and return the token."""

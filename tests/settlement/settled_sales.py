@@ -5,13 +5,14 @@ ways, refunds, payouts at the desk and by payment files, netting, invoices, stat
 statements that are imported twice.
 What a lot costs and brings is calculated a second time here, with fractions and straight from the rules.
 
-`python -m tests.settlement.settled_sales --lots 2000 --acts 300 --seeds 3` runs larger ones.
+`python -m tests.settlement.settled_sales --lots 2000 --acts 300 --seeds 3 --on postgresql` runs larger ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import secrets
 import sys
 import tempfile
@@ -42,6 +43,7 @@ from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from tests.bidding.service.people import person
+from tests.fixtures_database import _on, _order, embedded_server
 from tests.settlement.money_checks import faults_of, tax_faults
 from tests.settlement.sold_sales import SettledSale, counted, sold
 
@@ -279,24 +281,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, number in (("lots", 2_000), ("acts", 200), ("seeds", 4), ("first", 1)):
         parser.add_argument(f"--{name}", type=int, default=number)
+    parser.add_argument("--on", choices=("sqlite", "postgresql"), default="sqlite")
     chosen = parser.parse_args()
-    return asyncio.run(_all(chosen))
-
-
-async def _all(chosen: argparse.Namespace) -> int:
-    for seed in range(chosen.first, chosen.first + chosen.seeds):
-        with tempfile.TemporaryDirectory() as folder:
-            url = f"sqlite:///{Path(folder) / 'house.db'}"
-            database = Database(url)
-            try:
-                await database.write(migrate)
-                sale, found = await settle(database, seed, chosen.lots, chosen.acts, every=max(chosen.acts // 10, 1))
-            finally:
-                await database.close()
-        print(f"seed {seed}: {chosen.lots} lots in {sale.currency}, {dict(sale.done)}", *found, sep="\n  ")  # noqa: T201  # it is a command
-        if found:
-            return 1
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(embedded_server()).get_uri() if chosen.on == "postgresql" else ""
+        for seed in range(chosen.first, chosen.first + chosen.seeds):
+            with tempfile.TemporaryDirectory() as folder:
+                url = _made(server, seed) if server else f"sqlite:///{Path(folder) / 'house.db'}"
+                if asyncio.run(_one(url, seed, chosen)):
+                    return 1
     return 0
+
+
+def _made(server: str, seed: int) -> str:
+    """Make a database on a server, and return its URL."""
+    asyncio.run(_order(server, f"CREATE DATABASE settled_{seed}"))
+    return _on(server, f"settled_{seed}")
+
+
+async def _one(url: str, seed: int, chosen: argparse.Namespace) -> bool:
+    """Settle the sale of a seed, print what was done, and return whether it has a fault."""
+    database = Database(url)
+    try:
+        await database.write(migrate)
+        sale, found = await settle(database, seed, chosen.lots, chosen.acts, every=max(chosen.acts // 10, 1))
+    finally:
+        await database.close()
+    print(f"seed {seed}: {chosen.lots} lots in {sale.currency}, {dict(sale.done)}", *found, sep="\n  ")  # noqa: T201  # it is a command
+    return bool(found)
 
 
 if __name__ == "__main__":

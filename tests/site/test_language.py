@@ -329,3 +329,12 @@ def test_the_answer_to_a_form_links_its_page(house: House) -> None:
     [link] = [link for link in answer.all("a", lang="de") if "hreflang" in link.attributes]
     chosen = httpx.get(f"{house.base}{link['href']}")  # not a client of the house, which would keep the language
     assert "/login?next=%2Fsell" == chosen.headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "currency", "share", "written"),
+    [("en", "EUR", "19.000", "19\u00a0%"), ("de", "EUR", "8.100", "8,1\u00a0%"), ("en", "JPY", "7.700", "7.7\u00a0%")],
+)
+def test_a_percentage_is_never_rounded(tag: str, currency: str, share: str, written: str) -> None:
+    """It has no zeros at its end, stays on one line, and does not take the decimals of the currency."""
+    assert written == language(tag, currency).percent(share)

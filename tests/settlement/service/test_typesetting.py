@@ -94,6 +94,21 @@ def test_an_invoice_in_words(tmp_path: Path) -> None:
     assert (tmp_path / CODE).exists()
 
 
+def test_a_line_names_the_words_that_hold_for_it(tmp_path: Path) -> None:
+    """If lines differ in what the law wants to be said, each has the mark of its words; otherwise there are no marks."""
+    data = paper_data(FORMS["all at once"])
+    notes = {note.split(" ", 1)[0]: note for note in data["notes"]}
+    for shown, said in zip(data["lines"], FORMS["all at once"].lines, strict=True):
+        mark = shown[1].removeprefix(said.text).strip()
+        assert (said.words and f"{mark} {said.words}") == notes.get(mark, ""), said
+        assert bool(said.words) == bool(mark)
+    said_on_paper = text_of(pdf_of(FORMS["all at once"], tmp_path))
+    assert "¹ Gebrauchtgegenstände/Sonderregelung" in said_on_paper and "\ufffd" not in said_on_paper
+    alone = paper_data(FORMS["margin"])
+    assert FORMS["margin"].lines[0].text == alone["lines"][0][1]
+    assert FORMS["margin"].lines[0].words == alone["notes"][0]
+
+
 def test_the_margin_scheme_shows_no_tax(tmp_path: Path) -> None:
     """Neither a column nor a rate: the law forbids it."""
     said = text_of(pdf_of(FORMS["margin"], tmp_path))

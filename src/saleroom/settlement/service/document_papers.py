@@ -18,6 +18,7 @@ from saleroom.settlement.domain.einvoice import business_terms, lacks
 
 _LOCALES = {"en": Locale("en", "GB"), "de": Locale("de")}
 _NAME_IN_CODE_MAX = 70
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def paper_data(document: Document) -> dict[str, Any]:
@@ -103,11 +104,19 @@ class _Writer:
             return ""
         return said["corrects"].format(number=credited.number, day=self.day(credited.issued_on))
 
+    def marks(self) -> dict[str, str]:
+        """Return the words that the law wants, each with its mark; without one if all lines have the same words."""
+        found = list(dict.fromkeys(line.words for line in self._document.lines))
+        if len(found) == 1:
+            return {one: "" for one in found if one}
+        return {one: str(place).translate(_RAISED) for place, one in enumerate(filter(None, found), 1)}
+
     def lines(self) -> list[list[str]]:
+        marks = self.marks()
         return [
             [
                 line.label,
-                line.text,
+                f"{line.text} {marks[line.words]}" if marks.get(line.words) else line.text,
                 self.money(line.net),
                 self.percent(line.rate) if line.rate else "",
                 self.money(line.tax) if line.rate else "",
@@ -139,7 +148,7 @@ class _Writer:
 
     def notes(self, said: dict[str, str], *, embeds: bool) -> list[str]:
         document = self._document
-        found = list(dict.fromkeys(line.words for line in document.lines if line.words))
+        found = [f"{mark} {one}".strip() for one, mark in self.marks().items()]
         if document.bank is not None and document.kind is Kind.INVOICE and document.due > ZERO:
             found.append(said["pay_to"].format(iban=document.bank.iban, number=document.number))
         return [*found, said["embedded"]] if embeds else found
