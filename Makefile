@@ -39,7 +39,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation audit traces lock clean
+.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation audit traces lock deb install-trial clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -137,6 +137,13 @@ audit: $(MADE)/audit ## Ask which of the pinned packages have known faults (need
 	@$(BIN)/python -m tests.audit $(ARGS)
 
 traces: $(MADE)/traces ## Add what sends traces (docs/operating.md)
+
+deb: $(MADE)/app ## Build the package for Debian into dist/ (another Python: make deb ARGS="--python 3.13")
+	@echo "Building the package for Debian"
+	@$(BIN)/python -m scripts.deb $(ARGS)
+
+install-trial: dev ## Install the package on a fresh Debian, use, upgrade and purge it (needs root; another: ON=trixie)
+	@nice -n 10 $(BIN)/python -m tests.installing $(if $(ON),--on "$(ON)")
 
 lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files (newest: make lock UPGRADE=--upgrade)
 	@echo "Locking the Python packages"
