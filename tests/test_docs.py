@@ -35,6 +35,7 @@ FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OF_A_HOUSE = re.compile(r"(?:imprint|impressum|privacy|after-sale)(?:\.de)?\.md")
 """The texts that an owner writes (docs/settings.md, "The folder of the house")."""
 NOT_YET = "not yet:"
+GUIDE = "docs/installing.md"
 RUN_BY_TEST_README = ("house=", "gid=")
 """Marks of the commands that tests/test_readme.py runs."""
 
@@ -325,8 +326,8 @@ def test_every_json_is_json(document: str, block: str) -> None:
 
 
 def shell_lines() -> list[tuple[str, str]]:
-    """Return every line for a shell with the name of its document, except those that tests/test_readme.py runs."""
-    blocks = [found for found in code("sh") if not any(word in found[1] for word in RUN_BY_TEST_README)]
+    """Return every line for a shell with its document, except those that tests/test_readme.py or tests/installing check."""
+    blocks = [one for one in code("sh") if one[0] != GUIDE and not any(word in one[1] for word in RUN_BY_TEST_README)]
     return [(document, line) for document, block in blocks for line in block.splitlines()]
 
 

@@ -1,0 +1,272 @@
+"""The recipes of deploy/ say what they promise: confined services, hashed packages, settings that the house has.
+
+`make install-trial` installs the package for Debian on a machine of its own; this is what takes seconds.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from saleroom.settings import SECRETS_VARIABLE, load
+from tests.fixtures_house import House
+from tests.needs import need
+from tests.test_docs import check_command, code, parse_line
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+UNIT = DEPLOY / "systemd" / "saleroom.service"
+CONTAINERFILE = (DEPLOY / "container" / "Containerfile").read_text()
+GUIDE = ROOT / "docs" / "installing.md"
+COMPOSE = ("compose.yaml", "compose.internet.yaml")
+OVERLAYS = ("sqlite", "postgresql")
+ELSEWHERE = ("apt", "systemctl", "docker", "kubectl", "mkdir", "(umask", "chown", "make")
+"""Programs in docs/installing.md beside saleroom's own."""
+DEBIAN = DEPLOY / "debian"
+PLACES = {"@VERSION@": "1.2.3"}
+
+
+def checked(*command: str, typed: str | None = None) -> str:
+    """Run a program that must succeed, and return its output."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, input=typed)
+    assert 0 == done.returncode, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_the_unit_is_as_confined_as_the_guide_says() -> None:
+    """systemd-analyze gives the exposure that docs/installing.md names, and no better one stands there."""
+    program = need("systemd-analyze")
+    told = checked(program, "security", "--offline=true", "--no-pager", str(UNIT))
+    [exposure] = re.findall(r"Overall exposure level for saleroom.service: ([0-9.]+)", told)
+    assert f"exposure of {exposure} " in GUIDE.read_text()
+
+
+def test_the_unit_has_no_unknown_line(tmp_path: Path) -> None:
+    """systemd-analyze finds nothing wrong with the unit but the program, which is not installed here."""
+    program = need("systemd-analyze")
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace("/usr/lib/saleroom/bin/saleroom", "/bin/true"))
+    done = subprocess.run([program, "verify", "--man=no", str(copy)], capture_output=True, text=True, check=False)
+    assert "" == "".join(line for line in done.stderr.splitlines() if UNIT.name in line)
+
+
+@pytest.mark.parametrize("script", ["saleroom", "preinst", "postinst", "prerm", "postrm"])
+def test_the_scripts_of_the_package_can_be_read(script: str) -> None:
+    """Each script of the package is one for /bin/sh that stops at a failure."""
+    text = (DEBIAN / script).read_text()
+    assert text.startswith("#!/bin/sh\n")
+    assert re.search("^set -eu?$", text, re.MULTILINE)
+    checked("sh", "-n", str(DEBIAN / script))
+
+
+def script_with(tmp_path: Path, name: str, folders: dict[str, Path]) -> Path:
+    """Return a copy of a script of the package that has other folders."""
+    text = (DEBIAN / name).read_text()
+    for place, value in PLACES.items():
+        text = text.replace(place, value)
+    for place, folder in folders.items():
+        assert place in text
+        text = text.replace(place, str(folder))
+    copy = tmp_path / name
+    copy.write_text(text)
+    return copy
+
+
+@pytest.mark.parametrize(("code", "goes_on"), [(0, True), (2, True), (1, False), (130, False)])
+def test_there_is_no_upgrade_without_a_copy_of_the_database(code: int, goes_on: bool, tmp_path: Path) -> None:
+    """An upgrade stops if the copy fails, and goes on with PostgreSQL (exit code 2), which is copied by other means."""
+    house, program = tmp_path / "lib", tmp_path / "saleroom"
+    house.mkdir()
+    (house / "saleroom.db").touch()
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nexit {code}\n')
+    program.chmod(0o755)
+    folders = {"/var/lib/saleroom": house, "/usr/bin/saleroom": program, "/var/backups/saleroom": tmp_path}
+    script = script_with(tmp_path, "preinst", folders)
+    done = subprocess.run(["sh", str(script), "upgrade", "1.2.2"], capture_output=True, text=True, check=False)
+    assert goes_on == (done.returncode == 0), done.stderr
+    assert f"backup --force {tmp_path}/before-1.2.3.db\n" == (tmp_path / "asked").read_text()
+    assert "saleroom: " in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "stays"), [("false", True), ("", True), ("true", False)])
+def test_a_purge_removes_data_only_after_a_yes(answer: str, stays: bool, tmp_path: Path) -> None:
+    """Without an answer, as where nobody can be asked, the data stay."""
+    (tmp_path / "lib" / "photos").mkdir(parents=True)
+    (tmp_path / "backups").mkdir()
+    (tmp_path / "etc" / "secrets").mkdir(parents=True)
+    module = tmp_path / "confmodule"
+    module.write_text(
+        f'db_fset() {{ :; }}\ndb_input() {{ :; }}\ndb_go() {{ :; }}\ndb_purge() {{ :; }}\ndb_get() {{ RET="{answer}"; }}\n'
+    )
+    folders = {
+        "/var/lib/saleroom": tmp_path / "lib",
+        "/var/backups/saleroom": tmp_path / "backups",
+        "/etc/saleroom": tmp_path / "etc",
+        "/usr/share/debconf/confmodule": module,
+        "/usr/bin/deb-systemd-helper": tmp_path / "none",
+        "/run/systemd/system": tmp_path / "none",
+    }
+    script = script_with(tmp_path, "postrm", folders)
+    checked("sh", str(script), "remove")
+    assert (tmp_path / "lib").exists()
+    checked("sh", str(script), "purge")
+    assert [stays, stays, False] == [(tmp_path / name).exists() for name in ("lib", "backups", "etc")]
+
+
+def test_the_image_is_built_of_hashed_packages_from_no_named_index() -> None:
+    """Every installation names its hashes or no index at all, and nothing in the recipes names a registry of packages."""
+    installs = re.findall(r"pip install (.*(?:\\\n.*)?)", CONTAINERFILE)
+    assert 3 == len(installs)
+    assert all("--require-hashes" in each or "--no-index" in each for each in installs)
+    for file in DEPLOY.rglob("*"):
+        if file.is_file():
+            assert not re.search("index-url|find-links|pypi|registry=", file.read_text()), file
+
+
+def test_the_image_does_not_run_as_root_and_is_checked_by_a_linter() -> None:
+    """Its last user is a number, as Kubernetes asks for it; hadolint finds nothing."""
+    assert "10001:10001" == re.findall(r"^USER (.*)$", CONTAINERFILE, re.MULTILINE)[-1]
+    checked(need("hadolint"), str(DEPLOY / "container" / "Containerfile"))
+
+
+def test_the_check_of_the_image_asks_whether_the_house_is_ready(sqlite_house: House) -> None:
+    """The command of HEALTHCHECK succeeds beside a house that serves, and fails without one."""
+    [command] = re.findall(r"^HEALTHCHECK .*\\\n *CMD (\[.*\])$", CONTAINERFILE, re.MULTILINE)
+    words = json.loads(command)
+    program = need("python3")
+    for port, succeeds in ((sqlite_house.port, True), (9, False)):
+        environ = os.environ | {"SALEROOM_PORT": str(port)}
+        done = subprocess.run([program, *words[1:]], env=environ, capture_output=True, check=False)
+        assert succeeds == (done.returncode == 0), done.stderr
+
+
+def services(name: str) -> dict[str, Any]:
+    """Return the services of a file for compose."""
+    found: dict[str, Any] = yaml.safe_load((DEPLOY / "container" / name).read_text())["services"]
+    return found
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_services_of_compose_are_confined(name: str) -> None:
+    """Each has a root that nobody writes to, gains no rights, and comes back by itself."""
+    for service in services(name).values():
+        assert service["read_only"] is True
+        assert ["no-new-privileges:true"] == service["security_opt"]
+        assert "unless-stopped" == service["restart"]
+    assert ["ALL"] == services(name)["house"]["cap_drop"]
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_settings_of_compose_can_be_used(name: str, tmp_path: Path) -> None:
+    """The house takes the environment of its service, with the secrets that the file names."""
+    house = services(name)["house"]
+    secrets = {"saleroom_database": "postgresql://ada:pw@database/saleroom", "saleroom_mqtt_password": "pw"}
+    for secret in house.get("secrets", []):
+        (tmp_path / secret).write_text(secrets[secret])
+    environ = {key: re.sub(r"\$\{\w+:-(.*)\}", r"\1", value) for key, value in house["environment"].items()}
+    if SECRETS_VARIABLE in environ:
+        environ[SECRETS_VARIABLE] = str(tmp_path)
+    workers = house.get("command", ["serve", "--workers", "1"])[2]
+    settings = load({"workers": workers}, environ)
+    assert settings.database.startswith("postgresql" if "secrets" in house else "sqlite")
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_compose_takes_the_file(name: str, tmp_path: Path) -> None:
+    """docker-compose finds every key where its schema has it. Its version 1 knows no `name`, which is left out for it."""
+    program = need("docker-compose")
+    (tmp_path / name).write_text((DEPLOY / "container" / name).read_text().replace("\nname: saleroom\n", "\n"))
+    checked(program, "-f", str(tmp_path / name), "config", "--quiet")
+
+
+@pytest.fixture(params=OVERLAYS)
+def objects(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The objects of a house on Kubernetes by their kind, as `kubectl kustomize` writes them."""
+    text = checked(need("kubectl"), "kustomize", str(DEPLOY / "kubernetes" / request.param))
+    found: dict[str, Any] = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    return found | {"text": text, "overlay": request.param}
+
+
+def test_objects_of_kubernetes_fit_its_schemas(objects: dict[str, Any]) -> None:
+    """kubernetes-validate takes each, and no key that Kubernetes would ignore is in it."""
+    program = need("kubernetes-validate")
+    checked(program, "--strict", "-", typed=objects["text"])
+
+
+def test_pods_are_restricted(objects: dict[str, Any]) -> None:
+    """A pod meets the Pod Security Standard "restricted", and gets no variable from services of the namespace."""
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    [house] = pod["containers"]
+    assert (True, "RuntimeDefault") == (
+        pod["securityContext"]["runAsNonRoot"],
+        pod["securityContext"]["seccompProfile"]["type"],
+    )
+    expected = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert expected == house["securityContext"]
+    assert (False, False) == (pod["automountServiceAccountToken"], pod["enableServiceLinks"])
+    kinds = {next(key for key in volume if key != "name") for volume in pod["volumes"]}
+    assert kinds <= {"emptyDir", "secret", "persistentVolumeClaim"}
+
+
+def test_probes_ask_where_the_house_answers(objects: dict[str, Any], sqlite_house: House) -> None:
+    """Each probe gets 200 from a house; what kills a pod does not ask the database."""
+    [house] = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    paths = {kind: house[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert {200} == {sqlite_house.anyone.get(path).status_code for path in paths.values()}
+    assert ("/healthz", "/healthz", "/readyz") == tuple(paths.values())
+
+
+def test_settings_of_kubernetes_can_be_used(objects: dict[str, Any], tmp_path: Path) -> None:
+    """The house takes the variables of its pod, over those of the image, with a secret `database` where it needs one."""
+    [block] = re.findall(r"^ENV (.*(?:\\\n.*)*)$", CONTAINERFILE, re.MULTILINE)
+    image = dict(re.findall(r"(SALEROOM_\w+)=(\S+)", block))
+    (tmp_path / "mail_signature").write_text("The house\n")
+    if objects["overlay"] == "postgresql":
+        (tmp_path / "database").write_text("postgresql://ada:pw@db/saleroom\n")
+    settings = load({}, image | objects["ConfigMap"]["data"] | {SECRETS_VARIABLE: str(tmp_path)})
+    assert settings.database.startswith(objects["overlay"])
+    replicas = objects["Deployment"]["spec"]["replicas"]
+    assert (1 if objects["overlay"] == "sqlite" else 3) == replicas
+    assert ("Recreate" == objects["Deployment"]["spec"]["strategy"].get("type")) == (replicas == 1)
+
+
+def test_the_package_lists_what_dpkg_deb_can_read(tmp_path: Path) -> None:
+    """The control file of the package, filled in, is one for dpkg-deb."""
+    program = need("dpkg-deb")
+    folder = tmp_path / "root" / "DEBIAN"
+    folder.mkdir(parents=True)
+    text = (DEBIAN / "control").read_text()
+    facts = {"VERSION": "1.2.3", "ARCHITECTURE": "all", "SIZE": "1", "PYTHON": "python3.11"}
+    for name, value in facts.items():
+        text = text.replace(f"@{name}@", value)
+    (folder / "control").write_text(text)
+    shutil.copy(DEBIAN / "templates", folder)
+    checked(program, "--build", str(tmp_path / "root"), str(tmp_path / "made.deb"))
+    assert "1.2.3" == checked(program, "--field", str(tmp_path / "made.deb"), "Version").strip()
+
+
+@pytest.mark.parametrize(
+    "line", [line for name, block in code("sh") if name == "docs/installing.md" for line in block.splitlines()]
+)
+def test_every_line_of_the_guide_can_be_typed(line: str) -> None:
+    """Each line is a command of the house, a target of make, or one of a few programs, with files that are there."""
+    variables, (program, *words) = parse_line(line.removeprefix("sudo "))
+    if program == "docker" and "saleroom" in words:
+        program, words = "saleroom", words[words.index("saleroom") + 1 :]
+    if program == "saleroom":
+        check_command(words, variables)
+        return
+    assert program in ELSEWHERE
+    if program == "make":
+        assert re.search(f"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [] == [word for word in words if word.startswith("deploy/") and not (ROOT / word).exists()]
