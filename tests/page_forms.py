@@ -18,6 +18,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/questions": {"text": "Does it run?"},
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
     "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
+    "POST /admin/desk/{gid}/offers/underbidders": {"otherwise": "reserve", "days": "7"},
     "POST /admin/desk/{gid}/offers/new": {"lot": "1", "paddle": "7", "offerPrice": "10", "days": "7", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/next-sale": {"lot": "1", "sale": "k3X9mQ2vTa1_", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/return": {"lot": "1", "key": "k" * 24},

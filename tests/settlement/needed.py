@@ -91,11 +91,13 @@ PAGES |= dict.fromkeys(_REPORT_PAGES, Right.SETTLE)
 ENDPOINTS |= dict.fromkeys(
     ("offersOfSale", "offerLot", "withdrawOffer", "putIntoNextSale", "returnLot", "undoReturn"), Right.MANAGE_SALES
 )
+ENDPOINTS |= dict.fromkeys(("previewUnderbidderOffers", "offerToUnderbidders"), Right.MANAGE_SALES)
 ENDPOINTS |= {"myOffers": Right.READ, "answerOffer": Right.BID}
 PAGES |= dict.fromkeys(
     (
         "GET /admin/desk/{gid}/offers",
         "POST /admin/desk/{gid}/offers/new",
+        "POST /admin/desk/{gid}/offers/underbidders",
         "POST /admin/desk/{gid}/offers/next-sale",
         "POST /admin/desk/{gid}/offers/return",
         "POST /admin/desk/{gid}/offers/withdrawal",

@@ -15,6 +15,7 @@ from saleroom.settlement.api import (
     rates,
     reminders,
     reports,
+    underbidders,
 )
 
 ENDPOINTS = (
@@ -26,6 +27,7 @@ ENDPOINTS = (
     *reminders.ENDPOINTS,
     *pickups.ENDPOINTS,
     *offers.ENDPOINTS,
+    *underbidders.ENDPOINTS,
     *payouts.ENDPOINTS,
     *payout_reports.ENDPOINTS,
     *payout_accounts.ENDPOINTS,

@@ -23,6 +23,11 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "offerPrice": (MONEY, "For how much the lot is offered, as a hammer price."),
     "offeredAt": (INSTANT, "When it was offered."),
     "offerUntil": (INSTANT, "The end of the offer."),
+    "isTimed": ({}, "Whether a clock ends its lots; these are offered to nobody."),
+    "plannedOffers": ({}, "The lots that are offered, in the order of calling."),
+    "leftOutLots": ({}, "The lots that were not sold and are not offered, in the order of calling."),
+    "planTag": ({"pattern": "^[0-9a-f]{64}$"}, "What the plan is known by; sent back, just this plan is done."),
+    "why": ({"pattern": "^[a-z_]+$"}, "Why it is not offered: nobody has bid, no paddle, or the code of a refusal."),
     "toAll": (
         {},
         "Whether it is offered to all who have a paddle in the sale; the first one who accepts it buys the lot.",

@@ -107,6 +107,12 @@ class LotOffered(Conflict):
     code = "lot_offered"
 
 
+class PlanChanged(Conflict):
+    """What would be offered is not what you have seen: lots, bidders or prices have changed. Look at the preview again."""
+
+    code = "plan_changed"
+
+
 class NobodyToOffer(Conflict):
     """Nobody in the sale has a paddle and may bid, but perhaps the consignor: the lot can be offered to nobody."""
 

@@ -54,9 +54,13 @@ class NextSaleView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OffersView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The lots of a sale that can be offered, what became of the other unsold ones, and its offers, the latest first."""
+    """The lots of a sale that can be offered, what became of the other unsold ones, and its offers, the latest first.
+
+    Lots of a sale that `is_timed` are offered to nobody; they can be put into another sale.
+    """
 
     sale: str
+    is_timed: bool
     lots_to_offer: list[UnsoldLotView]
     gone_lots: list[GoneLotView]
     next_sales: list[NextSaleView]
@@ -67,3 +71,30 @@ class OwnOffersView(Struct, frozen=True, kw_only=True, rename="camel"):
     """The offers to a user, the latest first."""
 
     offers: list[OfferView]
+
+
+class PlannedOfferView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lot that is offered to the bidder who came closest."""
+
+    label: str
+    lot_name: str
+    paddle: int
+    person_name: str
+    offer_price: str
+
+
+class LeftOutLotView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lot that was not sold and is not offered: `why` is `no_bid`, `no_paddle`, or the code of what refuses the offer."""
+
+    label: str
+    lot_name: str
+    why: str
+
+
+class UnderbidderPlanView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which lots of a sale are offered to their underbidders, and which are left out. `plan_tag` names just this plan."""
+
+    sale: str
+    planned_offers: list[PlannedOfferView]
+    left_out_lots: list[LeftOutLotView]
+    plan_tag: str

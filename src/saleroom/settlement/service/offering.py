@@ -241,7 +241,12 @@ def offers_view(tx: Transaction, sale: Sale) -> OffersView:
     views = [offer_view(tx, sale, by_lot[one.lot_id], one, now) for one in found]
     gone_lots = [_gone_view(by_lot[number], one) for number, one in gone.items()]
     return OffersView(
-        sale=sale.gid, lots_to_offer=unsold, gone_lots=gone_lots, next_sales=_next(tx, sale), offers=views
+        sale=sale.gid,
+        is_timed=sale.is_timed,
+        lots_to_offer=unsold,
+        gone_lots=gone_lots,
+        next_sales=_next(tx, sale),
+        offers=views,
     )
 
 

@@ -17,14 +17,17 @@ from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauth
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.offers import RELIST
+from saleroom.settlement.api.underbidders import PREVIEW
 from saleroom.settlement.domain.errors import UnknownOffer
 from saleroom.settlement.domain.offers import LASTS_MAX
-from saleroom.settlement.service import after_sale, offering
+from saleroom.settlement.domain.underbidding import LeftOut
+from saleroom.settlement.service import after_sale, offering, underbidding
 from saleroom.settlement.service.offering import MINE
+from saleroom.settlement.service.underbidding import Plan
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
-from saleroom.settlement.web.words import OFFER_STATES
+from saleroom.settlement.web.words import LEFT_OUT, OFFER_STATES
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
 
@@ -63,6 +66,28 @@ class OfferPages:
             raise
         except Refusal as refused:
             return await self._page(request, refused, label, sent)
+        return go_to(f"{DESK.path}/{gid}/offers?done=1")
+
+    async def underbidders(self, request: Request) -> Response:
+        """POST /admin/desk/{gid}/offers/underbidders: show what would be offered to underbidders, or do just that."""
+        sent, gid = await fields(request), page_gid(request, UnknownSale)
+        token, write = session_token(request) or "", self._services.tokens.write
+        try:
+            days = _days(sent)
+            otherwise = PREVIEW.read(msgspec.json.encode({"otherwise": sent.get("otherwise", "")}))["otherwise"]
+            if "planTag" not in sent:
+                plan = await write(underbidding.preview, token, gid, otherwise)
+                return await self._page(request, sent=sent, plan=plan)
+            until = await self._services.database.read(_in_days, days)
+            said = {"otherwise": otherwise.value, "days": str(days), "planTag": sent["planTag"]}
+            key = once_of(sent, "/admin/desk/{gid}/offers/underbidders", gid, said)
+            await write(underbidding.offer_all, token, gid, otherwise, until, sent["planTag"], key)
+        except Unauthenticated:
+            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
+        except (MissingRight, UnknownSale):
+            raise
+        except Refusal as refused:
+            return await self._page(request, refused, _ALL, sent)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
     async def relist(self, request: Request) -> Response:
@@ -148,7 +173,7 @@ class OfferPages:
         if not to_all and (paddle is None or not 1 <= paddle <= PADDLE_MAX):
             faults["paddle"] = [Fault("buyer", "must be a paddle")]
         if days is None or not 1 <= days <= LASTS_MAX.days:
-            faults["days"] = [Fault("offer_too_long", f"must be from 1 to {LASTS_MAX.days} days", most=LASTS_MAX.days)]
+            faults["days"] = [_TOO_LONG]
         if isinstance(price, Fault):
             faults["offerPrice"] = [price]
         elif not price:
@@ -158,7 +183,12 @@ class OfferPages:
         return {"paddle": None if to_all else paddle, "price": price, "days": days}
 
     async def _page(
-        self, request: Request, refused: Refusal | None = None, of: str = "", sent: Sent | None = None
+        self,
+        request: Request,
+        refused: Refusal | None = None,
+        of: str = "",
+        sent: Sent | None = None,
+        plan: Plan | None = None,
     ) -> Response:
         gid = page_gid(request, UnknownSale)
         try:
@@ -171,6 +201,8 @@ class OfferPages:
             "of": of,
             "sent": sent or {},
             "days": DAYS,
+            "plan": plan,
+            "left_out": [] if plan is None else [(lot, self._why(request, why)) for lot, why in plan.left_out],
             **self._said(request, refused),
         }
         return self._site.page(request, "offers.html", viewer, context, refused=refused, headers=_UNSEEN)
@@ -182,6 +214,11 @@ class OfferPages:
             return self._site.to_log_in(request)
         context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused)}
         return self._site.page(request, "mine_offers.html", viewer, context, refused=refused, headers=_UNSEEN)
+
+    def _why(self, request: Request, why: Refusal | LeftOut) -> str:
+        """Return in words why a lot is not offered."""
+        language = self._site.language(request)
+        return language.gettext(LEFT_OUT[why]) if isinstance(why, LeftOut) else self._site.words.refusal(language, why)
 
     def _said(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
         language, words = self._site.language(request), self._site.words
@@ -195,7 +232,18 @@ class OfferPages:
         }
 
 
+_ALL = "all"
+"""What is not the label of a lot: the form for all of them."""
+_TOO_LONG = Fault("offer_too_long", f"must be from 1 to {LASTS_MAX.days} days", most=LASTS_MAX.days)
 _UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _days(sent: Sent) -> int:
+    """Return for how many days a form offers. Raises Invalid."""
+    days = whole(sent.get("days", "").strip())
+    if days is None or not 1 <= days <= LASTS_MAX.days:
+        raise Invalid({"days": [_TOO_LONG]})
+    return days
 
 
 def _in_days(tx: Transaction, days: int) -> Any:

@@ -76,6 +76,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{MY_OFFERS}/{{gid}}", Address(POST=offers.answer)),
         Route(f"{DESK.path}/{{gid}}/offers", Address(GET=offers.show)),
         Route(f"{DESK.path}/{{gid}}/offers/new", Address(POST=offers.make)),
+        Route(f"{DESK.path}/{{gid}}/offers/underbidders", Address(POST=offers.underbidders)),
         Route(f"{DESK.path}/{{gid}}/offers/next-sale", Address(POST=offers.relist)),
         Route(f"{DESK.path}/{{gid}}/offers/return", Address(POST=offers.give_back)),
         Route(f"{DESK.path}/{{gid}}/offers/withdrawal", Address(POST=offers.withdraw)),

@@ -12,6 +12,7 @@ from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState
 from saleroom.settlement.domain.rates import Item, Payer
 from saleroom.settlement.domain.tax import Country, Goods
+from saleroom.settlement.domain.underbidding import LeftOut
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
@@ -40,6 +41,7 @@ WORDS = Words(
         "lot_offered": (N_("This lot is offered to somebody already. Withdraw that offer first."),),
         "lot_gone": (N_("This lot is in another sale by now, or went back to its consignor."),),
         "not_returned": (N_("This lot did not go back to its consignor."),),
+        "plan_changed": (N_("Lots, bidders or prices have changed since then. Look at what would be offered again."),),
         "nobody_to_offer": (N_("Nobody has a paddle in this sale and may bid on this lot."),),
         "offer_ended": (N_("This offer has ended: it was answered, withdrawn, or its time is over."),),
         "not_paid": (
@@ -180,6 +182,10 @@ LACKS: Mapping[str, str] = {
     "house vat": N_("the VAT number of the house is not set"),
     "vat": N_("the VAT number of the buyer is not known"),
     "words": N_("the rate card names no country, whose law has words for its tax"),
+}
+LEFT_OUT: Mapping[LeftOut, str] = {
+    LeftOut.NO_BID: N_("Nobody has bid."),
+    LeftOut.NO_PADDLE: N_("The underbidder has no paddle."),
 }
 OFFER_STATES: Mapping[OfferState, str] = {
     OfferState.OPEN: N_("open"),
