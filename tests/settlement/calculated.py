@@ -51,7 +51,18 @@ class Calculated:
 class Rules:
     """Rules 1 to 7 of docs/rules.md, "After the hammer", a second time."""
 
-    def __init__(self, card: RateCard, scheme: TaxScheme | None, price: Decimal | None, channel: Channel, places: int):
+    def __init__(
+        self,
+        card: RateCard,
+        scheme: TaxScheme | None,
+        price: Decimal | None,
+        channel: Channel,
+        places: int,
+        members: tuple[bool, bool] = (False, False),
+    ):
+        buys, sells = members
+        self.premium = card.member_premium if buys and card.member_premium is not None else card.premium
+        self.commission = card.member_commission if sells and card.member_commission is not None else card.commission
         self.card, self.places, self.channel = card, places, channel
         self.price = None if price is None else Fraction(price)
         self.standard = STANDARD[card.country]
@@ -104,7 +115,7 @@ class Rules:
         found = []
         for item, exact in (
             (Item.HAMMER, price),
-            (Item.PREMIUM, self.of_scale(card.premium, price)),
+            (Item.PREMIUM, self.of_scale(self.premium, price)),
             (Item.SURCHARGE, price * surcharge / 100),
         ):
             amount = self.half_up(exact)
@@ -122,7 +133,7 @@ class Rules:
             found.append(self.service(Item.UNSOLD, Fraction(card.unsold)))
         else:
             found.append(Calculated(Item.HAMMER, self.half_up(price)))
-            commission = self.of_scale(card.commission, price)
+            commission = self.of_scale(self.commission, price)
             if self.scheme in MARGIN:
                 amount = self.half_up(commission)
                 found.append(Calculated(Item.COMMISSION, amount, ZERO, self.inside(amount)))

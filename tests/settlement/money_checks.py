@@ -22,11 +22,13 @@ from saleroom.settlement.domain.rates import Line as Charge
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.members import faults as member_faults
 from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.settlement.storage import documents, journal, payouts, rates, reminders
 from saleroom.settlement.storage.document_tables import documents as document_rows
 from saleroom.settlement.storage.journal import Moved
+from saleroom.settlement.storage.member_tables import memberships as member_rows
 from saleroom.settlement.storage.tables import journal_postings as posting_rows
 from saleroom.storage.database import Transaction
 from tests.settlement.calculated import EARNED, ZERO, Calculated, Rules
@@ -48,6 +50,33 @@ def faults_of(tx: Transaction, sale: SettledSale) -> Iterator[str]:
     yield from _receipts(tx, sale, moved)
     yield from _reports(tx, sale, moved)
     yield from _one_person(tx, sale, moved)
+    yield from _members(tx, sale, book)
+
+
+def _members(tx: Transaction, sale: SettledSale, book: Any) -> Iterator[str]:
+    """Who was marked when the lot was sold has the rates of members, but for a lot that was on its invoice before a merger."""
+    yield from member_faults(tx)
+    rows = tx.execute(select(member_rows).order_by(member_rows.c.id)).all()
+    found = tx.execute(select(merger_rows).where(merger_rows.c.sale_id == sale.on.sale.id)).all()
+    who = {row.source_id: row.target_id for row in found}
+    cards = {one.id: one.card for some in rates.versions_of(tx, _card_ids(tx)).values() for one in some}
+    invoiced = documents.on_documents(tx, DocumentKind.INVOICE, [*book.posted])
+    for number, one in book.posted.items():
+        result = one.whole.result
+        card = RateCard() if result.version is None else cards[result.version]
+        last: dict[tuple[str, int], Any] = {}
+        for row in rows:
+            if row.since <= result.at:
+                last["buyer" if row.user_id else "seller", row.user_id or row.consignor_id] = row
+        true = {key for key, row in last.items() if row.is_member and (row.until is None or result.at < row.until)}
+        buys = result.price is not None and any(
+            side == "buyer" and who.get(user, user) == result.buyer for side, user in true
+        )
+        sells = result.price is not None and ("seller", result.consignor) in true
+        if (card.member_premium is not None and buys) != result.buyer_member and number not in invoiced:
+            yield f"lot {number}: its buyer is a member: {buys}, and pays as one: {result.buyer_member}"
+        if (card.member_commission is not None and sells) != result.seller_member:
+            yield f"lot {number}: its consignor is a member: {sells}, and bears as one: {result.seller_member}"
 
 
 def _unbalanced(moved: list[Moved]) -> Iterator[str]:
@@ -64,7 +93,14 @@ def _against_rules(tx: Transaction, sale: SettledSale, book: Any, moved: list[Mo
     for number, one in book.posted.items():
         result = one.whole.result
         card = RateCard() if result.version is None else cards[result.version]
-        rules = Rules(card, result.scheme, result.price, one.whole.channel, sale.places)
+        rules = Rules(
+            card,
+            result.scheme,
+            result.price,
+            one.whole.channel,
+            sale.places,
+            (result.buyer_member, result.seller_member),
+        )
         buyer, consignor = rules.buyer(), rules.consignor()
         for side, said, due in (
             ("buyer", one.whole.bill.buyer, buyer),

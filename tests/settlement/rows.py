@@ -24,6 +24,7 @@ from saleroom.settlement.domain.journal import (
     of_money,
     reversed_,
 )
+from saleroom.settlement.domain.memberships import Mark
 from saleroom.settlement.domain.offers import Offer
 from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
@@ -48,7 +49,9 @@ from saleroom.settlement.storage import (
     rates,
     reminders,
 )
+from saleroom.settlement.storage import memberships as members
 from saleroom.settlement.storage.documents import Owner
+from saleroom.settlement.storage.member_tables import memberships
 from saleroom.settlement.storage.payout_reports import Statement
 from saleroom.settlement.storage.payouts import Payout
 from saleroom.settlement.storage.tables import rate_choices
@@ -56,6 +59,7 @@ from saleroom.storage.database import Transaction
 
 CARD = RateCard(
     premium=Scale((Tier(Decimal("0.000"), Decimal("25.000")),)),
+    member_premium=Scale((Tier(Decimal("0.000"), Decimal("20.000")),)),
     surcharges={Channel.ONLINE: Decimal("3.000")},
     country=Country.DE,
 )
@@ -71,6 +75,9 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     rates.choose(tx, card, rate_choices.c.sale_id, sale.id, staff.id)
     rates.choose(tx, None, rate_choices.c.lot_id, lot.id, staff.id)
     rates.choose(tx, card, rate_choices.c.consignor_id, lot.entry.consignor_id, staff.id)
+    marks = ((memberships.c.user_id, staff.id), (memberships.c.consignor_id, lot.entry.consignor_id))
+    for of, number in marks:
+        members.add(tx, of, number, Mark(since=tx.now(), is_member=True, until=tx.now()), staff.id)
     _issue(tx, sale, lot, staff, said)
     pickups.add(tx, lot.id, staff.id, said, staff.id, said)
     now = tx.now()

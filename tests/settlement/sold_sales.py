@@ -6,6 +6,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -34,7 +35,9 @@ from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.settlement.domain.transfers import BankAccount
+from saleroom.settlement.service import members
 from saleroom.settlement.service import rates as rate_cards
+from saleroom.settlement.service.members import Whom
 from saleroom.settlement.service.rates import Chosen
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents, payout_accounts
@@ -120,10 +123,11 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
     """Publish a sale of so many lots, with cards and consignors by chance, and sell or pass each of them."""
     on = await evening(database, count)
     await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
-    users = []
+    users, names = [], []
     for paddle in range(1, PADDLES + 1):
         known = await database.write(participants.admit, on.clerk.token, on.sale.gid, Newcomer(name="B", paddle=paddle))
         users.append(known.participant.user.id)
+        names.append(known.participant.user.name)
 
     def consign(tx: Transaction) -> list[str]:
         codes = []
@@ -148,6 +152,13 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
     for of in chosen:
         made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))
         await database.write(rate_cards.choose, sale.token, of, msgspec.json.decode(made)["card"])
+    for place, username in enumerate(names):
+        if place % 3 == 0:
+            until = datetime.now(UTC) + timedelta(days=chance.choice([1, 400]))
+            whom = Whom(username=username)
+            await database.write(members.mark, sale.token, whom, True, chance.choice([None, until]))
+    for code in sale.codes[::2]:
+        await database.write(members.mark, sale.token, Whom(consignor=code), True, None)
     labels = [str(label) for label in range(1, count + 1)]
     while labels:
         some, labels = labels[: (take := chance.randint(1, LABELS_MAX))], labels[take:]
@@ -178,6 +189,8 @@ def a_card(chance: Random, places: int) -> RateCard:
     return RateCard(
         premium=scale(),
         commission=scale(),
+        member_premium=scale() if chance.random() < 0.7 else None,
+        member_commission=scale() if chance.random() < 0.7 else None,
         surcharges={one: amount(5) for one in Channel if chance.random() < 0.5},
         entry=amount(5),
         photo=amount(5),

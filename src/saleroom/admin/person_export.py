@@ -50,6 +50,7 @@ from saleroom.sales.storage.tables import consignors, mergers, participants, ple
 from saleroom.sales.storage.tables import lots as sale_lots
 from saleroom.settings import Settings
 from saleroom.settlement.storage.document_tables import documents
+from saleroom.settlement.storage.member_tables import memberships
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_tables import payout_accounts, payout_reports, payouts
@@ -114,6 +115,7 @@ bidder_names.json   the names by which you are shown in sales, where they are no
 lots.json           the lots that you have offered
 participants.json   your registrations for sales, with paddle, limit and what you have told of yourself
 mergers.json        sales in which you were registered twice and staff made that one
+memberships.json    whether you pay the rates of members, as a buyer or as one who brings lots
 pledges.json        what you have pledged in sales
 documents.json      invoices, statements and credit notes that were issued to you
 journal_postings.json  what the accounts of sales say of you as a buyer: what you owed and paid
@@ -237,6 +239,11 @@ def parts(tx: Transaction, user_id: int) -> list[Part]:
         ),
         Part("participants", participants.c.id, participants.c.user_id == user_id),
         Part("mergers", mergers.c.id, or_(mergers.c.source_id == user_id, mergers.c.target_id == user_id)),
+        Part(
+            "memberships",
+            memberships.c.id,
+            or_(memberships.c.user_id == user_id, memberships.c.consignor_id.in_(consigned)),
+        ),
         Part("pledges", pledges.c.id, pledges.c.user_id == user_id),
         *_parts_as_buyer(user_id),
         Part("lots", auctions.c.id, auctions.c.author_id == user_id),

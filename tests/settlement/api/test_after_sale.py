@@ -79,6 +79,41 @@ def test_a_lot_goes_into_the_next_sale_without_fees_again(unsold: Unsold) -> Non
     assert [] == unsold.settling.faults()
 
 
+def test_the_next_sale_charges_what_the_first_has_not(unsold: Unsold) -> None:
+    """The first sale's card has a fee of entry, that of the next one also fees of photo and of an unsold lot.
+
+    Each is charged once: also if the first one is credited, if another card is chosen there later, and if the lot goes on to
+    a third sale.
+    """
+    manager, cashier = unsold.settling.manager, unsold.settling.cashier
+    terms = {"entryFee": "1", "photoFee": "3", "unsoldFee": "2"}
+    card = manager.json("POST", "/rate-cards", json={"name": f"Next {unsold.gid}", **terms})["card"]
+    for gid in (unsold.next.gid, (third := LiveSale(unsold.settling.house, 1)).gid):
+        manager.json("PUT", f"/sales/{gid}/rates", json={"card": card})
+    assert unsold.put().is_success
+    assert (["entry", "entry"], []) == (unsold.fees(unsold.gid), unsold.fees(unsold.next.gid))
+    statement = {"documentKind": "statement", "consignor": unsold.settling.code}
+    first = cashier.json("POST", f"/sales/{unsold.gid}/documents", json=statement)
+    lines = [
+        at for at, one in enumerate(first["documentLines"]) if (one["lotLabel"], one["lineText"]) == ("1", "Entry fee")
+    ]
+    body = {"lines": lines, "reason": "A courtesy."}
+    assert cashier.post(f"/documents/{first['document']}/credit", json=body).is_success
+    manager.json("PUT", f"/sales/{unsold.gid}/lots/1/rates", json={"card": card})
+    for _ in range(2):
+        unsold.next.act("call")
+        unsold.next.act("pass")
+    assert ["photo", "unsold"] == unsold.fees(unsold.next.gid)
+    assert cashier.json("POST", f"/sales/{unsold.next.gid}/documents", json=statement)["total"] == "-5.000"
+    path = f"/sales/{unsold.next.gid}/lots/2/next-sale"
+    assert manager.post(path, json={"sale": third.gid}).is_success
+    for _ in range(2):
+        third.act("call")
+        third.act("pass")
+    assert [] == unsold.fees(third.gid)
+    assert [] == unsold.settling.faults()
+
+
 def test_a_withdrawn_lot_of_the_next_sale_frees_the_first(unsold: Unsold) -> None:
     """Then the lot is for sale nowhere, and can be offered or put into a sale again."""
     assert unsold.put().is_success

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
@@ -19,6 +20,7 @@ from tests.settlement.domain.test_scales import PERCENTS, PRICES, scales
 
 DAY = date(2026, 11, 25)
 FEES = st.decimals(0, 100, places=3)
+FEES_ONCE = (Item.ENTRY, Item.PHOTO, Item.UNSOLD)
 
 
 def flat(percent: str) -> Scale:
@@ -40,6 +42,8 @@ cards = st.builds(
     RateCard,
     premium=scales(),
     commission=scales(),
+    member_premium=scales() | st.none(),
+    member_commission=scales() | st.none(),
     surcharges=st.dictionaries(st.sampled_from(Channel), PERCENTS),
     entry=FEES,
     photo=FEES,
@@ -56,6 +60,9 @@ hammers = st.builds(
     price=PRICES | st.none(),
     on=st.dates(date(2018, 1, 1), date(2030, 1, 1)),
     channel=st.sampled_from(Channel),
+    buyer_member=st.booleans(),
+    seller_member=st.booleans(),
+    left_out=st.sampled_from([(), FEES_ONCE, FEES_ONCE[:1]]),
     scheme=st.sampled_from(TaxScheme) | st.none(),
 )
 
@@ -226,6 +233,65 @@ def test_surcharges_insurance_and_donations() -> None:
         ("insurance", "-1.500", "-0.300"),
         ("donation", "-10.000", "0.000"),
     ] == shown(online.consignor)
+
+
+def test_a_member_pays_the_premium_of_members() -> None:
+    """Calculated by hand: 20 % of 1,000 and 15 % of 500 are 275.00; 19 % of 1,500 and of 275 are 285.00 and 52.25.
+
+    All others pay 25 % of 1,000 and 20 % of 500, which is 350.00 with 66.50.
+    """
+    card = RateCard(
+        premium=Scale((Tier(ZERO, Decimal(25)), Tier(Decimal(1_000), Decimal(20))), cumulative=True),
+        member_premium=Scale((Tier(ZERO, Decimal(20)), Tier(Decimal(1_000), Decimal(15))), cumulative=True),
+        commission=flat("10"),
+        country=Country.DE,
+        scheme=TaxScheme.STANDARD,
+    )
+    other, member = sold("1500", card), sold("1500", card, buyer_member=True)
+    assert [("hammer", "1500.000", "285.000"), ("premium", "275.000", "52.250")] == shown(member.buyer)
+    assert (Decimal("2112.250"), Decimal("2201.500")) == (member.due, other.due)
+    assert [False, True] == [line.member for line in member.buyer]
+    assert other.consignor == member.consignor == sold("1500", card, seller_member=True).consignor
+
+
+def test_a_consignor_who_is_a_member_bears_the_commission_of_members() -> None:
+    """Calculated by hand, in the margin scheme of the UK: 18 % of 100 are below the least of 20.00, with 20 / 6 = 3.33 inside.
+
+    10 % of 100 are 10.00, with 10 / 6 = 1.67 inside; all others bear 15.00, with 2.50.
+    """
+    card = RateCard(
+        premium=flat("25"),
+        member_premium=Scale((Tier(ZERO, Decimal(18)),), minimum=Decimal(20)),
+        commission=flat("15"),
+        member_commission=flat("10"),
+        country=Country.UK,
+        scheme=TaxScheme.MARGIN,
+    )
+    found = sold("100", card, buyer_member=True, seller_member=True)
+    assert (Decimal("120.000"), Decimal("90.000")) == (found.due, found.proceeds)
+    assert [Decimal("3.330"), Decimal("1.670")] == [found.buyer[1].hidden_tax, found.consignor[1].hidden_tax]
+    assert (True, True) == (found.buyer[1].member, found.consignor[1].member)
+    other = sold("100", card)
+    assert (Decimal("125.000"), Decimal("85.000"), Decimal("2.500")) == (
+        other.due,
+        other.proceeds,
+        other.consignor[1].hidden_tax,
+    )
+
+
+@given(cards, hammers, st.integers(0, 3))
+def test_members_change_their_own_line_alone(card: RateCard, hammer: Hammer, places: int) -> None:
+    """A membership changes the premium or the commission and no other line; without a scale of members it changes nothing."""
+    found = bill(card, structs.replace(hammer, buyer_member=True, seller_member=True), places)
+    other = bill(card, structs.replace(hammer, buyer_member=False, seller_member=False), places)
+    for side, item, scale in (
+        ("buyer", Item.PREMIUM, card.member_premium),
+        ("consignor", Item.COMMISSION, card.member_commission),
+    ):
+        mine, theirs = getattr(found, side), getattr(other, side)
+        assert [one for one in mine if one.item is not item] == [one for one in theirs if one.item is not item]
+        assert [one.member for one in mine if one.item is item] in ([], [scale is not None])
+        assert scale is not None or mine == theirs
 
 
 @given(cards, hammers, st.integers(0, 3))

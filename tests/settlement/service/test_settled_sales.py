@@ -12,6 +12,7 @@ from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain import rates
 from saleroom.settlement.domain.journal import Account, Book, Posting, Settled
+from saleroom.settlement.domain.memberships import Members
 from saleroom.settlement.service import banking, crediting, desk, payouts, receipts
 from saleroom.settlement.service import journal as following
 from saleroom.settlement.storage import documents
@@ -53,6 +54,8 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "the key is not looked at": (desk, "once", lambda _tx, _staff, _key, do: do()),
     "a credit note leaves the journal alone": (crediting, "of_credit", lambda _: ()),
     "own lots are charged what consignors bear": (Settled, "charged", property(lambda self: self.bill)),
+    "the marks of members are not looked at": (Members, "has_bought", lambda *_: False),
+    "a member pays what all pay": (rates, "_scale", lambda for_all, _, is_member: (for_all, is_member)),
     "papers stay with who was merged": (documents, "ROWS", UNMERGED),
     "the journal knows no mergers": (mergers, "of_sale", lambda *_: {}),
     "a payout that failed stays paid": (payouts, "of_end", lambda *_: ()),

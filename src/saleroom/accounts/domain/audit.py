@@ -73,6 +73,8 @@ class Act(StrEnum):
     RATES_MADE = "rates.made"
     RATES_CHANGED = "rates.changed"
     RATES_CHOSEN = "rates.chosen"
+    MEMBER_MARKED = "member.marked"
+    MEMBER_UNMARKED = "member.unmarked"
     ABSENTEE_BID_ENTERED = "absentee_bid.entered"
     ABSENTEE_BID_TAKEN_BACK = "absentee_bid.taken_back"
     KEY_RENEWED = "key.renewed"
@@ -148,6 +150,8 @@ ACTS: Mapping[Act, str] = {
     Act.RATES_MADE: "made a rate card",
     Act.RATES_CHANGED: "changed a rate card",
     Act.RATES_CHOSEN: "chose a rate card",
+    Act.MEMBER_MARKED: "marked somebody as a member",
+    Act.MEMBER_UNMARKED: "ended a membership",
     Act.ABSENTEE_BID_ENTERED: "entered an absentee bid",
     Act.ABSENTEE_BID_TAKEN_BACK: "took an absentee bid back",
     Act.KEY_RENEWED: "made a new key to sign receipts with",

@@ -55,6 +55,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.RATES_MADE: N_("made a rate card"),
     Act.RATES_CHANGED: N_("changed a rate card"),
     Act.RATES_CHOSEN: N_("chose a rate card"),
+    Act.MEMBER_MARKED: N_("marked somebody as a member"),
+    Act.MEMBER_UNMARKED: N_("ended a membership"),
     Act.ABSENTEE_BID_ENTERED: N_("entered an absentee bid"),
     Act.ABSENTEE_BID_TAKEN_BACK: N_("took an absentee bid back"),
     Act.KEY_RENEWED: N_("made a new key to sign receipts with"),

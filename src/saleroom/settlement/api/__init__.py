@@ -6,6 +6,7 @@ from saleroom.settlement.api import (
     bank,
     desk,
     documents,
+    members,
     offers,
     online,
     payout_accounts,
@@ -20,6 +21,7 @@ from saleroom.settlement.api import (
 
 ENDPOINTS = (
     *rates.ENDPOINTS,
+    *members.ENDPOINTS,
     *desk.ENDPOINTS,
     *documents.ENDPOINTS,
     *reports.ENDPOINTS,

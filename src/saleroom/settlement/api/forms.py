@@ -120,6 +120,10 @@ def _scale_field(name: str, about: str) -> Field:
     return Field(name=name, to=name, parse=scale, schema=object_schema(_SCALE), about=about)
 
 
+def _member_scale(name: str, to: str, about: str) -> Field:
+    return Field(name=name, to=to, parse=scale, schema=object_schema(_SCALE), nullable=True, about=about)
+
+
 def _percent_field(name: str, about: str) -> Field:
     return Field(name=name, to=name, parse=percent, schema=PERCENT_SCHEMA, about=about)
 
@@ -152,6 +156,8 @@ def _gid(raw: bytes) -> str | Fault:
 _TERMS = (
     _scale_field("premium", "The buyer's premium."),
     _scale_field("commission", "The seller's commission."),
+    _member_scale("memberPremium", "member_premium", "The buyer's premium of members; null for that of all."),
+    _member_scale("memberCommission", "member_commission", "The seller's commission of members; null for that of all."),
     Field(
         name="surcharges",
         to="surcharges",

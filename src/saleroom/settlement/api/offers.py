@@ -110,7 +110,7 @@ async def make(call: Call[SettlementServices]) -> Response:
 
 async def relist(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/lots/{label}/next-sale."""
-    given = (call.identifier, call.part, call.values["sale"], call.key)
+    given = (call.identifier, call.part, call.values["sale"], call.services.places, call.key)
     return json_response(await call.services.tokens.write(after_sale.put_into_next, call.token, *given), 201)
 
 
@@ -185,7 +185,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         answer=OffersView,
         once=True,
         errors=(UnknownSale, SaleOver, StandsStill, TooManyLots, *_UNSOLD),
-        about=f"{_RIGHT} With its terms, estimate, consignor and photos, and without fees again. The audit log notes it.",
+        about=f"{_RIGHT} With its terms, estimate, consignor and photos. No fee is charged twice. The audit log notes it.",
     ),
     _one(
         method="POST",

@@ -12,7 +12,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownSale
 from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
-from saleroom.settlement.domain.cards import BillView, RateCardView
+from saleroom.settlement.domain.cards import PreviewView, RateCardView
 from saleroom.settlement.domain.errors import RateCardTaken, TooManyRateCards, UnknownRateCard
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import Chosen, Trial
@@ -176,7 +176,7 @@ _CARDS: tuple[Endpoint[SettlementServices], ...] = (
         identifier=CARD,
         access=Access.TOKEN,
         query=TRIAL,
-        answer=BillView,
+        answer=PreviewView,
         errors=(UnknownRateCard,),
         about=_RIGHT,
     ),

@@ -8,6 +8,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.api import (
     bank_vocabulary,
     document_vocabulary,
+    member_vocabulary,
     offer_vocabulary,
     online_vocabulary,
     payout_vocabulary,
@@ -26,6 +27,7 @@ _PERCENT: Schema = {**MONEY, "examples": ["25.000"]}
 VOCABULARY = Vocabulary(
     members={
         **document_vocabulary.MEMBERS,
+        **member_vocabulary.MEMBERS,
         **report_vocabulary.MEMBERS,
         **bank_vocabulary.MEMBERS,
         **reminder_vocabulary.MEMBERS,
@@ -106,6 +108,10 @@ VOCABULARY = Vocabulary(
         ("RateCardView", "taxScheme"): {
             "enum": list(TaxScheme),
             "description": "The tax scheme of lots that have none themselves.",
+        },
+        ("PreviewView", "taxScheme"): {
+            "enum": list(TaxScheme),
+            "description": "The tax scheme that holds for the lot.",
         },
         ("BillView", "taxScheme"): {"enum": list(TaxScheme), "description": "The tax scheme that holds for the lot."},
         ("RateChoiceView", "card"): {

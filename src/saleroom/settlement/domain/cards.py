@@ -50,6 +50,8 @@ class RateCardView(Struct, frozen=True, kw_only=True, rename="camel"):
     since: str
     premium: ScaleView
     commission: ScaleView
+    member_premium: ScaleView | None
+    member_commission: ScaleView | None
     surcharges: dict[str, str]
     entry_fee: str
     photo_fee: str
@@ -70,6 +72,7 @@ class LineView(Struct, frozen=True, kw_only=True, rename="camel"):
     tax_percent: str
     line_tax: str
     hidden_tax: str
+    member_rate: bool
 
 
 class BillView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -83,6 +86,12 @@ class BillView(Struct, frozen=True, kw_only=True, rename="camel"):
     proceeds: str
 
 
+class PreviewView(BillView, frozen=True, kw_only=True, rename="camel"):
+    """What a hammer price would cost and bring. `member_bill` is that for members; null if the rates of all hold for them."""
+
+    member_bill: BillView | None
+
+
 def card_view(version: Version) -> RateCardView:
     """Return a rate card as JSON has it."""
     card = version.card
@@ -93,6 +102,8 @@ def card_view(version: Version) -> RateCardView:
         since=instant(version.since),
         premium=_scale(card.premium),
         commission=_scale(card.commission),
+        member_premium=None if card.member_premium is None else _scale(card.member_premium),
+        member_commission=None if card.member_commission is None else _scale(card.member_commission),
         surcharges={channel.value: _text(percent) for channel, percent in card.surcharges.items()},
         entry_fee=_text(card.entry),
         photo_fee=_text(card.photo),
@@ -118,6 +129,12 @@ def bill_view(bill: Bill) -> BillView:
     )
 
 
+def preview_view(bill: Bill, for_members: Bill | None) -> PreviewView:
+    """Return a bill and that of members as JSON has them."""
+    shown = {name: getattr(bill_view(bill), name) for name in BillView.__struct_fields__}
+    return PreviewView(**shown, member_bill=None if for_members is None else bill_view(for_members))
+
+
 def _line(line: Line) -> LineView:
     return LineView(
         item=line.item,
@@ -125,6 +142,7 @@ def _line(line: Line) -> LineView:
         tax_percent=_text(line.rate),
         line_tax=_text(line.tax),
         hidden_tax=_text(line.hidden_tax),
+        member_rate=line.member,
     )
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.cards import BillView, bill_view
 from saleroom.settlement.domain.document_views import DocumentRowView
+from saleroom.settlement.domain.member_views import MembershipView
 from saleroom.settlement.domain.online_views import OnlinePaymentView
 from saleroom.settlement.domain.rates import Bill
 
@@ -62,6 +63,7 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     documents: list[DocumentRowView]
     to_pay_back: str
     online_payments: list[OnlinePaymentView]
+    membership: MembershipView
 
 
 class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):

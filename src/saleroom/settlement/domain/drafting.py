@@ -22,6 +22,11 @@ ITEMS: Mapping[Item, tuple[str, str]] = {
     Item.INSURANCE: ("Insurance", "Versicherung"),
     Item.DONATION: ("Donation", "Spende"),
 }
+OF_MEMBERS: Mapping[Item, tuple[str, str]] = {
+    Item.PREMIUM: ("Buyer's premium for members", "Aufgeld für Mitglieder"),
+    Item.COMMISSION: ("Seller's commission for members", "Abgeld für Mitglieder"),
+}
+"""What lines by the scales of members are about."""
 NAME_MAX = 120
 
 
@@ -45,7 +50,7 @@ def consignor_lines(lots: Iterable[BilledLot], language: str) -> tuple[Line, ...
 
 
 def _line(lot: BilledLot, charge: Charge, language: str) -> Line:
-    item = ITEMS[charge.item][language == "de"]
+    item = (OF_MEMBERS if charge.member else ITEMS)[charge.item][language == "de"]
     name = lot.name if len(lot.name) <= NAME_MAX else f"{lot.name[: NAME_MAX - 1].rstrip()}…"
     return Line(
         text=f"{name}: {item}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Conflict, Unknown, Unreadable
+from saleroom.kernel.errors import Conflict, Forbidden, Unknown, Unreadable
 
 
 class UnknownRateCard(Unknown):
@@ -21,6 +21,12 @@ class TooManyRateCards(Conflict):
     """The house has as many rate cards, or versions of one, as it can have."""
 
     code = "too_many_rate_cards"
+
+
+class OwnMembership(Forbidden):
+    """Nobody marks themselves as a member without the right to set rates; ask somebody else."""
+
+    code = "own_membership"
 
 
 class UnknownDocument(Unknown):

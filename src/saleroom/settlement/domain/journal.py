@@ -91,7 +91,8 @@ class Kind(StrEnum):
 class Result(Struct, frozen=True, kw_only=True):
     """What an entry of a lot rests on: how the lot ended, who brought it, and which version of a rate card held.
 
-    `buyer` and `price` are None for a lot that is not sold. A lot that was offered `again`, in another sale, bears no fees.
+    `buyer` and `price` are None for a lot that is not sold. `buyer_member` and `seller_member` say that the rates of members
+    held. `left_out` are fees that the lot has borne in another sale. Entries of former versions say `again` if all are.
     """
 
     buyer: int | None
@@ -100,7 +101,15 @@ class Result(Struct, frozen=True, kw_only=True):
     consignor: int | None
     scheme: TaxScheme | None
     version: int | None
+    buyer_member: bool = False
+    seller_member: bool = False
+    left_out: tuple[Item, ...] = ()
     again: bool = False
+
+    @property
+    def by_members(self) -> bool:
+        """Whether a rate of members held."""
+        return self.buyer_member or self.seller_member
 
 
 class Settled(Struct, frozen=True, kw_only=True):

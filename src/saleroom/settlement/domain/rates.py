@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
@@ -29,10 +29,13 @@ class RateCard(Struct, frozen=True, kw_only=True):
 
     `surcharges` are added to the premium by the channel of the winning bid. `entry` and `photo` are taken of every lot,
     `unsold` of those that are not sold, `insurance` and `donation` of those that are. `goods` are what is sold by it.
+    `member_premium` and `member_commission` are the scales of members; None where these pay and bear what all do.
     """
 
     premium: Scale = Scale()
     commission: Scale = Scale()
+    member_premium: Scale | None = None
+    member_commission: Scale | None = None
     surcharges: Mapping[Channel, Decimal] = {}
     entry: Decimal = ZERO
     photo: Decimal = ZERO
@@ -48,6 +51,11 @@ class RateCard(Struct, frozen=True, kw_only=True):
     def law(self) -> TaxLaw:
         """The law that taxes it."""
         return LAWS[self.country]
+
+    @property
+    def has_member_rates(self) -> bool:
+        """Whether members pay or bear something else than all others."""
+        return self.member_premium is not None or self.member_commission is not None
 
 
 class Item(StrEnum):
@@ -69,7 +77,7 @@ class Line(Struct, frozen=True, kw_only=True):
     """One line: an amount, and the tax that comes on top of it, each rounded once.
 
     `rate` is the percentage of that tax. `hidden_tax` is the tax inside the amount by the margin scheme, which no paper may
-    show. What a consignor bears is negative.
+    show. What a consignor bears is negative. `member` says that it is by the scale of members.
     """
 
     item: Item
@@ -77,6 +85,7 @@ class Line(Struct, frozen=True, kw_only=True):
     rate: Decimal = ZERO
     tax: Decimal = ZERO
     hidden_tax: Decimal = ZERO
+    member: bool = False
 
     @property
     def total(self) -> Decimal:
@@ -109,13 +118,15 @@ class Bill(Struct, frozen=True, kw_only=True):
 class Hammer(Struct, frozen=True, kw_only=True):
     """How a lot ended: `price` is None if it is not sold; `channel` is that of the winning bid.
 
-    `scheme` is the tax scheme of the lot, None for that of the rate card. A lot that was offered `again`, in another sale than
-    before, has borne its fees already.
+    `scheme` is the tax scheme of the lot, None for that of the rate card. `left_out` are fees that the lot has borne in another
+    sale. The buyer and the seller may be members.
     """
 
     price: Decimal | None
     on: date
-    again: bool = False
+    left_out: tuple[Item, ...] = ()
+    buyer_member: bool = False
+    seller_member: bool = False
     channel: Channel = Channel.ONLINE
     scheme: TaxScheme | None = None
 
@@ -127,7 +138,7 @@ def bill(card: RateCard, hammer: Hammer, places: int) -> Bill:
     return Bill(
         scheme=scheme,
         buyer=tuple(line for line in charges.of_buyer() if line.amount),
-        consignor=tuple(line for line in charges.of_consignor() if line.amount),
+        consignor=tuple(line for line in charges.of_consignor() if line.amount and line.item not in hammer.left_out),
         words=card.law.words_for(scheme, card.goods),
     )
 
@@ -136,6 +147,11 @@ def _scheme(card: RateCard, hammer: Hammer) -> TaxScheme:
     if card.country is Country.NONE:
         return TaxScheme.NONE
     return card.scheme if hammer.scheme is None else hammer.scheme
+
+
+def _scale(for_all: Scale, for_members: Scale | None, is_member: bool) -> tuple[Scale, bool]:
+    """Return the scale that holds, and whether it is that of members."""
+    return (for_all, False) if for_members is None or not is_member else (for_members, True)
 
 
 class _Charges(Struct, frozen=True):
@@ -151,7 +167,7 @@ class _Charges(Struct, frozen=True):
         if price is None:
             return
         yield self._of_goods(Item.HAMMER, price, hidden=False)
-        yield self._of_goods(Item.PREMIUM, self.card.premium.of(price))
+        yield self._premium(price)
         yield self._of_goods(Item.SURCHARGE, part(price, self.card.surcharges.get(self.hammer.channel, ZERO)))
         if self.card.resale_right is Payer.BUYER:
             yield Line(item=Item.RESALE_RIGHT, amount=self._share_of_artist(price))
@@ -160,13 +176,11 @@ class _Charges(Struct, frozen=True):
         card, price = self.card, self.hammer.price
         if price is not None:
             yield Line(item=Item.HAMMER, amount=self.round(price))
-            yield self._commission(card.commission.of(price))
+            yield self._commission(price)
             if card.resale_right is Payer.CONSIGNOR:
                 yield Line(item=Item.RESALE_RIGHT, amount=-self._share_of_artist(price))
             yield self._service(Item.INSURANCE, part(price, card.insurance))
             yield Line(item=Item.DONATION, amount=-self.round(part(price, card.donation)))
-        if self.hammer.again:
-            return
         if price is None:
             yield self._service(Item.UNSOLD, card.unsold)
         yield self._service(Item.ENTRY, card.entry)
@@ -180,12 +194,17 @@ class _Charges(Struct, frozen=True):
         rate = self.card.law.of_goods(self.card.goods, self.hammer.on) if self.scheme is TaxScheme.STANDARD else ZERO
         return Line(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
 
-    def _commission(self, exact: Decimal) -> Line:
+    def _premium(self, price: Decimal) -> Line:
+        scale, member = _scale(self.card.premium, self.card.member_premium, self.hammer.buyer_member)
+        return structs.replace(self._of_goods(Item.PREMIUM, scale.of(price)), member=member)
+
+    def _commission(self, price: Decimal) -> Line:
         """Return the seller's commission. By the margin scheme it is part of the margin, so no tax comes on top."""
+        scale, member = _scale(self.card.commission, self.card.member_commission, self.hammer.seller_member)
         if self.scheme not in MARGIN:
-            return self._service(Item.COMMISSION, exact)
-        amount = self.round(exact)
-        return Line(item=Item.COMMISSION, amount=-amount, hidden_tax=self._hidden(amount))
+            return structs.replace(self._service(Item.COMMISSION, scale.of(price)), member=member)
+        amount = self.round(scale.of(price))
+        return Line(item=Item.COMMISSION, amount=-amount, hidden_tax=self._hidden(amount), member=member)
 
     def _service(self, item: Item, exact: Decimal) -> Line:
         rate = ZERO if self.scheme is TaxScheme.NONE else self._standard

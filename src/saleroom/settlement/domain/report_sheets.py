@@ -33,9 +33,10 @@ NAMES: Mapping[Sheet, tuple[str, str]] = {
 _HEADINGS: Mapping[Sheet, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Sheet.SUMMARY: (("Figure", "Value"), ("Kennzahl", "Wert")),
     Sheet.LOTS: (
-        ("Lot", "Name", "State", "Estimate from", "Estimate to", "Paddle", "Consignor", "Hammer price", "Premium and charges",
-         "Tax", "Buyer pays", "Deductions", "Consignor gets"),
-        ("Los", "Name", "Stand", "Schätzpreis von", "Schätzpreis bis", "Bieternummer", "Einlieferer", "Zuschlag",
+        ("Lot", "Name", "State", "Estimate from", "Estimate to", "Paddle", "Consignor", "Member rate",
+         "Hammer price", "Premium and charges", "Tax", "Buyer pays", "Deductions", "Consignor gets"),
+        ("Los", "Name", "Stand", "Schätzpreis von", "Schätzpreis bis", "Bieternummer", "Einlieferer", "Mitgliedersatz",
+         "Zuschlag",
          "Aufgeld und Gebühren", "Steuer", "Käufer zahlt", "Abzüge", "Einlieferer erhält"),
     ),
     Sheet.BUYERS: (
@@ -53,6 +54,7 @@ _HEADINGS: Mapping[Sheet, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("An", "Regelung", "Wo die Steuer ist", "Prozent", "Positionen", "Ohne Steuer", "Steuer"),
     ),
 }  # fmt: skip
+_YES = ("yes", "ja")
 _SUMMARY: Sequence[tuple[str, str, Callable[[ReportView], Cell]]] = (
     ("Sold lots", "Verkaufte Lose", lambda one: one.sold_lots),
     ("Unsold lots", "Unverkaufte Lose", lambda one: one.unsold_lots),
@@ -131,7 +133,8 @@ def _lots(report: ReportView, place: int) -> list[Row]:
     return [
         [
             one.label, one.lot_name, WORDS[one.lot_state][place], _amount(one.estimate_from), _amount(one.estimate_to),
-            one.paddle, one.consignor, _amount(one.hammer), _amount(one.charges), _amount(one.buyer_tax), _amount(one.due),
+            one.paddle, one.consignor, _YES[place] if one.member_rate else None,
+            _amount(one.hammer), _amount(one.charges), _amount(one.buyer_tax), _amount(one.due),
             _amount(one.deductions), _amount(one.proceeds),
         ]
         for one in report.report_lots

@@ -21,6 +21,7 @@ class ReportLotView(Struct, frozen=True, kw_only=True, rename="camel"):
     estimate_to: str | None
     paddle: int | None
     consignor: str | None
+    member_rate: bool
     hammer: str | None
     charges: str | None
     buyer_tax: str | None

@@ -25,6 +25,7 @@ from saleroom.sales.service.access import get_lot, lock_one
 from saleroom.sales.service.lots import NewLot, put_in
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.settlement.domain.errors import NotReturned
+from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.offering import offers_view, refuse_unless_unsold
 from saleroom.settlement.storage import after_sale
 from saleroom.storage.database import Transaction
@@ -33,11 +34,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def put_into_next(
-    tx: Transaction, token: str, gid: str, label: str, into: str, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, label: str, into: str, places: int, key: IdempotencyKey | None = None
 ) -> bytes:
     """Make a lot that was not sold a lot of another sale, and return the JSON of the offers of its sale.
 
-    The new lot has the terms, the estimate, the consignor and the photos of the old one, and bears no fees again.
+    The new lot has the terms, the estimate, the consignor and the photos of the old one. What the old one has come to is posted
+    before, so that its fees are borne there.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotSold, LotGone, LotOffered,
     Contradiction, and as `lots.put_in` does.
@@ -65,6 +67,7 @@ def put_into_next(
         code = None if number is None else consignors.codes(tx, [number])[number]
         new = NewLot(terms=terms, consignor=code, entry=said, photos=_copies(tx, staff, one.auction))
         [made] = put_in(tx, staff, both[into], [new], {terms.category} if terms.category is not None else ())
+        bring_up_to_date(tx, sale, staff.id, places)
         after_sale.add(tx, lot.id, made.id, staff.id)
         audit.note(tx, staff, Act.LOT_RELISTED, gid, {"lot": lot.label}, {"sale": into, "lot": made.label})
 

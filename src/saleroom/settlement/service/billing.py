@@ -1,62 +1,150 @@
-"""Bills: what lots cost and bring by the rate cards that held when the hammer fell."""
+"""What lots have come to: how each ended, who is a member, and what it costs and brings by the rate card that held."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from saleroom.bidding.domain.auction import Auction
+from msgspec import structs
+
+from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.domain.events import BidPlaced, Channel, Outcome
 from saleroom.bidding.storage import event_log
-from saleroom.sales.domain.lots import Lot
+from saleroom.sales.domain.sale import Sale
+from saleroom.sales.storage import mergers
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.choices import version_for
-from saleroom.settlement.domain.drafting import BilledLot
+from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out
+from saleroom.settlement.domain.cards import Version
+from saleroom.settlement.domain.choices import Choice, version_for
+from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.journal import Result, Settled
+from saleroom.settlement.domain.memberships import Members, people_of
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
-from saleroom.settlement.storage import after_sale, rates
+from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
+from saleroom.settlement.storage.journal import Standing
+from saleroom.settlement.storage.member_tables import memberships as marks
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
 
-_BEFORE = (rate_choices.c.lot_id, rate_choices.c.consignor_id, rate_choices.c.sale_id)
-"""Whose choice holds: that for the lot, then that for its consignor, then that for the sale."""
 
+class Billing:
+    """What the lots of a locked sale have come to by now. `offered` are all of them, `posted` what stands in the journal."""
 
-def billed(tx: Transaction, decided: Sequence[tuple[Lot, Auction]], places: int) -> list[BilledLot]:
-    """Return lots whose auctions are over with their bills; a lot for which nobody chose a card costs the hammer price."""
-    choices = [
-        rates.choices_of(tx, column, {_key(lot)[place] for lot, _ in decided}) for place, column in enumerate(_BEFORE)
-    ]
-    chosen = {one.card_id for found in choices for some in found.values() for one in some if one.card_id is not None}
-    versions = rates.versions_of(tx, chosen)
-    again = {one for sale_id in {lot.sale_id for lot, _ in decided} for one in after_sale.came_from_others(tx, sale_id)}
-    made = []
-    for lot, auction in decided:
-        at = auction.closed_at
-        assert at is not None, "it is over"
-        own = [found.get(number, []) for found, number in zip(choices, _key(lot), strict=True)]
-        version = version_for(at, own, versions)
-        hammer = Hammer(
-            price=auction.current_bid if auction.outcome is Outcome.SOLD else None,
-            on=at.date(),
-            channel=channel_of(tx, auction),
+    def __init__(
+        self, tx: Transaction, sale: Sale, offered: Sequence[OfferedLot], posted: dict[int, Standing], places: int
+    ) -> None:
+        self._tx = tx
+        self._places = places
+        self._posted = posted
+        self._merged = mergers.of_sale(tx, sale.id)
+        self._rates = _Rates(tx, sale, offered)
+        self._members = _members(tx, offered, self._merged)
+        self._invoiced = documents.on_documents(tx, DocumentKind.INVOICE, [*posted])
+        self._stated = documents.on_documents(tx, DocumentKind.STATEMENT, [*posted])
+        others = after_sale.same_lots(tx, sale.id)
+        self._others = others
+        self._elsewhere = journal.of_lots(tx, {lot for some in others.values() for lot in some})
+
+    def result(self, one: OfferedLot) -> Result | None:
+        """Return what a lot has come to; None while that is open, or if it was withdrawn."""
+        lot, auction, version = one.lot, one.auction, self._rates.held(one)
+        if auction is None or auction.status is not Status.CLOSED or auction.outcome is Outcome.CONDITIONAL:
+            return None
+        at, leader = auction.closed_at, auction.leader
+        if lot.is_withdrawn or at is None:
+            return None
+        sold = auction.outcome is Outcome.SOLD and leader is not None
+        found = Result(
+            buyer=self._merged.get(leader.id, leader.id) if sold and leader is not None else None,
+            price=auction.current_bid if sold else None,
+            at=at,
+            consignor=lot.entry.consignor_id,
             scheme=lot.entry.tax_scheme,
-            again=lot.id in again,
+            version=None if version is None else version.id,
         )
-        found = bill(RateCard() if version is None else version.card, hammer, places)
-        made.append(BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=found))
-    return made
+        return self._with_papers(one, self._without_fees(one, self._with_members(found, version)))
+
+    def settled(self, one: OfferedLot, result: Result) -> Settled:
+        """Return what a lot has come to with its bill."""
+        assert one.auction is not None, "it is over"
+        version = self._rates.held(one)
+        card, channel = RateCard() if version is None else version.card, channel_of(self._tx, one.auction)
+        hammer = Hammer(
+            price=result.price,
+            on=result.at.date(),
+            channel=channel,
+            scheme=result.scheme,
+            buyer_member=result.buyer_member,
+            seller_member=result.seller_member,
+            left_out=FEES if result.again else result.left_out,
+        )
+        return Settled(result=result, channel=channel, bill=bill(card, hammer, self._places))
+
+    def _with_members(self, result: Result, version: Version | None) -> Result:
+        """Say who is a member, where that makes a difference."""
+        if version is None or result.price is None or not version.card.has_member_rates:
+            return result
+        card, members = version.card, self._members
+        return structs.replace(
+            result,
+            buyer_member=card.member_premium is not None and members.has_bought(result.buyer, result.at),
+            seller_member=card.member_commission is not None and members.has_sold(result.consignor, result.at),
+        )
+
+    def _without_fees(self, one: OfferedLot, result: Result) -> Result:
+        """Say which fees the lot has borne in another sale."""
+        others = [self._elsewhere[lot] for lot in self._others.get(one.lot.id, ()) if lot in self._elsewhere]
+        if not others:
+            return result
+        due, was = self.settled(one, result).charged.consignor, self._posted.get(one.lot.id)
+        gone = left_out((line.item for line in due), None if was is None else was.whole, others, result.consignor)
+        return structs.replace(result, left_out=gone)
+
+    def _with_papers(self, one: OfferedLot, result: Result) -> Result:
+        was, number = self._posted.get(one.lot.id), one.lot.id
+        if was is None or result == was.settled.result:
+            return result
+        return as_on_paper(
+            result,
+            was.settled.result,
+            on_invoice=number in self._invoiced,
+            on_statement=number in self._stated,
+            with_fees=bears_fees(self.settled(one, result)),
+        )
 
 
-def decided(some: Sequence[OfferedLot]) -> list[tuple[Lot, Auction]]:
-    """Return those of some lots that ended, sold or not; one whose seller is still to decide is left out."""
-    return [
-        (one.lot, one.auction)
-        for one in some
-        if one.auction is not None and one.auction.over and one.auction.outcome is not Outcome.CONDITIONAL
-    ]
+class _Rates:
+    """Which version of a rate card held for each lot of a sale when it ended."""
+
+    def __init__(self, tx: Transaction, sale: Sale, offered: Sequence[OfferedLot]) -> None:
+        brought = {one.lot.entry.consignor_id for one in offered} - {None}
+        self._of_sale = rates.choices_of(tx, rate_choices.c.sale_id, [sale.id]).get(sale.id, [])
+        self._of_consignors = rates.choices_of(
+            tx, rate_choices.c.consignor_id, [number for number in brought if number is not None]
+        )
+        self._of_lots = rates.choices_of(tx, rate_choices.c.lot_id, [one.lot.id for one in offered])
+        made: list[Choice] = [*self._of_sale]
+        made += [one for by in (self._of_consignors, self._of_lots) for some in by.values() for one in some]
+        self._versions = rates.versions_of(tx, {one.card_id for one in made if one.card_id is not None})
+
+    def held(self, one: OfferedLot) -> Version | None:
+        """Return the version for a lot; None without one."""
+        at = None if one.auction is None else one.auction.closed_at
+        if at is None:
+            return None
+        consignor = one.lot.entry.consignor_id
+        own = self._of_consignors.get(consignor, []) if consignor is not None else []
+        return version_for(at, (self._of_lots.get(one.lot.id, []), own, self._of_sale), self._versions)
 
 
-def _key(lot: Lot) -> tuple[int, int, int]:
-    return lot.id, lot.entry.consignor_id or 0, lot.sale_id
+def _members(tx: Transaction, offered: Sequence[OfferedLot], merged: dict[int, int]) -> Members:
+    leaders = {one.auction.leader.id for one in offered if one.auction is not None and one.auction.leader is not None}
+    buyers = people_of({merged.get(one, one) for one in leaders}, merged)
+    brought = {one.lot.entry.consignor_id for one in offered}
+    return Members(
+        buyers=memberships.marks_of(tx, marks.c.user_id, buyers),
+        consignors=memberships.marks_of(tx, marks.c.consignor_id, [one for one in brought if one is not None]),
+        merged=merged,
+    )
 
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:

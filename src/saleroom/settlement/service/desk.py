@@ -52,7 +52,15 @@ from saleroom.settlement.domain.journal import (
     split,
     way,
 )
-from saleroom.settlement.service import document_money, online_paying, online_showing, overdue, pledging, receipts
+from saleroom.settlement.service import (
+    document_money,
+    members,
+    online_paying,
+    online_showing,
+    overdue,
+    pledging,
+    receipts,
+)
 from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
@@ -312,6 +320,7 @@ def desk_view(
         documents=document_money.of_account(tx, sale.id, account),
         to_pay_back=f"{max(owed_by_house(tx, sale, account), ZERO):.3f}",
         online_payments=online_showing.views(tx, online.of_buyer(tx, sale.id, buyer.id)),
+        membership=members.of_buyer(tx, sale, buyer.id),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 import msgspec
@@ -14,7 +14,6 @@ from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import Outcome
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
@@ -23,19 +22,18 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.storage import consignors, lots, mergers, participants, sales
+from saleroom.sales.storage import consignors, participants, sales
 from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
-from saleroom.settlement.domain.drafting import buyer_lines, consignor_lines
+from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
-from saleroom.settlement.domain.journal import Account, Book
+from saleroom.settlement.domain.journal import Account, Book, Result
 from saleroom.settlement.domain.paying import before
 from saleroom.settlement.domain.reminding import due_on
 from saleroom.settlement.service import crediting, documents
-from saleroom.settlement.service.billing import billed, decided
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
-from saleroom.settlement.service.journal import bring_up_to_date
+from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
@@ -84,12 +82,15 @@ def issue(
 
     def do() -> bytes:
         _refuse_two(order)
-        known = _buyer(tx, sale, order) if order.kind is Kind.INVOICE else _consignor(tx, sale, order)
+        book = bring_up_to_date(tx, sale, staff.id, decimals(head.currency))
+        known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
         on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
         left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
-        bills = billed(tx, left, decimals(head.currency))
+        bills = [
+            BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=book.posted[lot.id].settled.bill)
+            for lot, auction in left
+        ]
         if order.kind is Kind.INVOICE and known.owner.user_id is not None:
-            bring_up_to_date(tx, sale, staff.id, decimals(head.currency))
             bills += to_invoice(tx, sale, known.owner.user_id, order.language)
         said = (
             buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
@@ -163,30 +164,33 @@ def _refuse_two(order: Order) -> None:
         raise Contradiction.one(named[1], "one_party", f"must not be with `{named[0]}`: a document is for one")
 
 
-def _buyer(tx: Transaction, sale: Sale, order: Order) -> _For:
+def _buyer(tx: Transaction, sale: Sale, order: Order, book: SaleBook) -> _For:
     if order.paddle is None and order.username is None:
         raise Contradiction.one("paddle", "required", "is required for an invoice, or the username")
     if order.paddle is not None and participants.with_paddle(tx, sale.id, order.paddle) is None:
         raise UnknownPaddle(paddle=order.paddle)
     found = find_buyer(tx, sale, str(order.paddle or order.username))
-    who = mergers.of_sale(tx, sale.id)
-    theirs = [
-        (lot, auction)
-        for lot, auction in decided(lots.offered(tx, sale.id))
-        if auction.outcome is Outcome.SOLD
-        and auction.leader is not None
-        and who.get(auction.leader.id, auction.leader.id) == found.id
-    ]
     owner = Owner(sale_id=sale.id, user_id=found.id)
+    theirs = _posted(book, lambda result: result.buyer == found.id)
     return _For(owner, found.name, str(found.paddle or found.username), theirs)
 
 
-def _consignor(tx: Transaction, sale: Sale, order: Order) -> _For:
+def _consignor(tx: Transaction, sale: Sale, order: Order, book: SaleBook) -> _For:
     if order.consignor is None:
         raise Contradiction.one("consignor", "required", "is required for a statement")
     found = consignors.find(tx, order.consignor)
     if found is None:
         raise UnknownConsignor
-    theirs = [pair for pair in decided(lots.offered(tx, sale.id)) if pair[0].entry.consignor_id == found.id]
     owner = Owner(sale_id=sale.id, user_id=found.user_id, consignor_id=found.id)
-    return _For(owner, found.name, found.code, theirs)
+    return _For(owner, found.name, found.code, _posted(book, lambda result: result.consignor == found.id))
+
+
+def _posted(book: SaleBook, wanted: Callable[[Result], bool]) -> list[tuple[Lot, Auction]]:
+    """Return the lots that stand in the journal as somebody's."""
+    return [
+        (one.lot, one.auction)
+        for one in book.offered
+        if one.auction is not None
+        and (posted := book.posted.get(one.lot.id)) is not None
+        and wanted(posted.settled.result)
+    ]

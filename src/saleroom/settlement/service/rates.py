@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Column
 from sqlalchemy.exc import IntegrityError
 
@@ -26,7 +27,7 @@ from saleroom.sales.service.access import get_lot, get_one
 from saleroom.sales.storage import consignors, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain import cards
-from saleroom.settlement.domain.cards import BillView, RateCardView, bill_view, card_view
+from saleroom.settlement.domain.cards import PreviewView, RateCardView, card_view, preview_view
 from saleroom.settlement.domain.errors import RateCardTaken, TooManyRateCards, UnknownRateCard
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import rates
@@ -125,14 +126,19 @@ def change(tx: Transaction, token: str, gid: str, card: RateCard, key: Idempoten
     return once(tx, staff, key, do)
 
 
-def preview(tx: Transaction, token: str | None, gid: str, trial: Trial, places: int) -> BillView:
-    """Return what a hammer price would cost and bring today. Raises Unauthenticated, MissingRight or UnknownRateCard."""
+def preview(tx: Transaction, token: str | None, gid: str, trial: Trial, places: int) -> PreviewView:
+    """Return what a hammer price would cost and bring today, for all and for members.
+
+    Raises Unauthenticated, MissingRight or UnknownRateCard.
+    """
     authenticate(tx, token, Right.SET_RATES)
     found = rates.latest(tx, gid)
     if found is None:
         raise UnknownRateCard
     hammer = Hammer(price=trial.price, on=tx.now().date(), channel=trial.channel, scheme=trial.scheme)
-    return bill_view(bill(found.card, hammer, places))
+    members = replace(hammer, buyer_member=True, seller_member=True) if found.card.has_member_rates else None
+    for_members = None if members is None else bill(found.card, members, places)
+    return preview_view(bill(found.card, hammer, places), for_members)
 
 
 def choose(tx: Transaction, token: str, chosen: Chosen, card: str | None) -> str | None:

@@ -158,6 +158,7 @@ class _People:
             estimate_to=_maybe(entry.estimate_to),
             paddle=None if participant is None else participant.paddle,
             consignor=None if consignor is None else consignor.code,
+            member_rate=posted is not None and posted.settled.result.by_members,
             hammer=_text(found.hammer) if found is not None and sold else None,
             charges=_text(found.charges) if found is not None and sold else None,
             buyer_tax=_text(found.tax) if found is not None and sold else None,

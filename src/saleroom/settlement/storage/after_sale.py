@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, insert, or_, select, update
 
 from saleroom.sales.storage.tables import lots, sales
 from saleroom.settlement.storage.offer_tables import after_sale
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 _NEW = lots.alias("new_lots")
@@ -52,10 +53,34 @@ def undo_return(tx: Transaction, lot_id: int) -> bool:
     return tx.execute(update(after_sale).where(*which).values(undone_at=tx.now())).rowcount > 0
 
 
-def came_from_others(tx: Transaction, sale_id: int) -> set[int]:
-    """Return the lots of a sale that were in another one before."""
-    found = select(after_sale.c.new_lot_id).join_from(after_sale, lots, lots.c.id == after_sale.c.new_lot_id)
-    return {*tx.execute(found.where(lots.c.sale_id == sale_id)).scalars()}
+def same_lots(tx: Transaction, sale_id: int) -> dict[int, set[int]]:
+    """Return the lots of a locked sale that are in other sales too, each with those that it is there, but for withdrawn ones.
+
+    The rows that link them are locked until the transaction ends, so that no two sales charge the same fee at one time.
+    """
+    linked = select(after_sale.c.id, after_sale.c.lot_id, after_sale.c.new_lot_id).where(
+        after_sale.c.new_lot_id.is_not(None)
+    )
+    mine = {*tx.execute(select(lots.c.id).where(lots.c.sale_id == sale_id)).scalars()}
+    known, rows = set[int](), dict[int, tuple[int, int]]()
+    new = mine
+    while new:
+        known |= new
+        here = or_(bulk.among(tx, after_sale.c.lot_id, new), bulk.among(tx, after_sale.c.new_lot_id, new))
+        found = {row.id: (row.lot_id, row.new_lot_id) for row in tx.execute(linked.where(here))}
+        rows |= found
+        new = {lot for pair in found.values() for lot in pair} - known
+    if not rows:
+        return {}
+    locked = select(after_sale.c.id).where(bulk.among(tx, after_sale.c.id, [*rows])).order_by(after_sale.c.id)
+    tx.execute(locked.with_for_update())
+    gone = select(lots.c.id).where(bulk.among(tx, lots.c.id, known - mine), lots.c.withdrawn_for.is_not(None))
+    withdrawn = {*tx.execute(gone).scalars()}
+    groups: dict[int, set[int]] = {}
+    for pair in rows.values():
+        whole = groups.get(pair[0], {pair[0]}) | groups.get(pair[1], {pair[1]})
+        groups |= dict.fromkeys(whole, whole)
+    return {lot: groups[lot] - {lot} - withdrawn for lot in mine if lot in groups}
 
 
 def _stands() -> ColumnElement[Any]:

@@ -24,6 +24,7 @@ from saleroom.settlement.domain.transfers import read_account
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
+from saleroom.settlement.storage.member_tables import memberships
 from saleroom.settlement.storage.offer_tables import after_sale, offers
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_accounts import forget
@@ -68,6 +69,12 @@ def _terms_fault(row: Mapping[str, Any]) -> str | None:
 def _choice_fault(row: Mapping[str, Any]) -> str | None:
     named = [name for name in ("sale_id", "consignor_id", "lot_id") if row[name] is not None]
     return None if len(named) == 1 else "a rate card is chosen for one sale, one consignor or one lot"
+
+
+def _membership_fault(row: Mapping[str, Any]) -> str | None:
+    if (row["user_id"] is None) is (row["consignor_id"] is None):
+        return "a membership is of one user or of one consignor"
+    return None if row["is_member"] or row["until"] is None else "only a membership has an end"
 
 
 def _kind_fault(value: str) -> Fault | None:
@@ -206,6 +213,7 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
 _ROW_RULES: dict[Table, RowRule] = {
     rate_card_versions: _terms_fault,
     rate_choices: _choice_fault,
+    memberships: _membership_fault,
     documents: _content_fault,
     journal_entries: _entry_fault,
     journal_postings: _posting_fault,
@@ -222,6 +230,7 @@ TABLES = AreaTables(
         rate_cards,
         rate_card_versions,
         rate_choices,
+        memberships,
         *DOCUMENT_TABLES,
         journal_entries,
         journal_series,
@@ -239,6 +248,8 @@ TABLES = AreaTables(
     stays=(
         rate_card_versions.c.by_id,
         rate_choices.c.by_id,
+        memberships.c.user_id,
+        memberships.c.by_id,
         documents.c.user_id,
         journal_entries.c.by_id,
         bank_payments.c.by_id,

@@ -194,6 +194,19 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     return {lot: _standing(*one, given_up.get(lot, [])) for lot, one in stands.items()}
 
 
+def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, Settled]:
+    """Return what stands of lots of any sales, with the charges that were given up, by the number of the lot."""
+    if not lot_ids:
+        return {}
+    back = journal_entries.alias()
+    found = select(journal_entries.c.lot_id, journal_entries.c.settled).where(
+        bulk.among(tx, journal_entries.c.lot_id, lot_ids),
+        journal_entries.c.kind == Kind.LOT.value,
+        ~exists().where(back.c.reverses == journal_entries.c.id),
+    )
+    return {row.lot_id: decode_settled(row.settled) for row in tx.execute(found)}
+
+
 def _standing(entry_id: int, whole: Settled, given_up: Sequence[tuple[int, Bill]]) -> Standing:
     left = whole.bill
     for _, credited in given_up:

@@ -97,7 +97,8 @@ class OfferPages:
             into = RELIST.read(msgspec.json.encode({"sale": sent.get("sale", "")}))["sale"]
             key = once_of(sent, "/admin/desk/{gid}/offers/next-sale", gid, {"lot": label, "sale": into})
             token = session_token(request) or ""
-            await self._services.tokens.write(after_sale.put_into_next, token, gid, label, into, key)
+            given = (gid, label, into, self._services.places, key)
+            await self._services.tokens.write(after_sale.put_into_next, token, *given)
 
         return await self._after_sale(request, act)
 

@@ -12,6 +12,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
+from saleroom.settlement.web.members import MEMBERS, MemberPages
 from saleroom.settlement.web.offers import OfferPages
 from saleroom.settlement.web.online import CARDS, OnlinePages
 from saleroom.settlement.web.payouts import PAYOUTS, PayoutPages
@@ -44,7 +45,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
-        sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES),
+        sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES, MEMBERS),
     )
 
 
@@ -52,7 +53,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
     rates, desk, reports = RatePages(site, services), DeskPages(site, services), ReportPages(site, services)
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
     pickups, offers, payouts = PickupPages(site, services), OfferPages(site, services), PayoutPages(site, services)
-    online = OnlinePages(site, services, documents)
+    online, members = OnlinePages(site, services, documents), MemberPages(site, services)
     return [
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
@@ -102,6 +103,7 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
         Route(f"{MY_PAYOUTS}/{{code}}", Address(POST=payouts.change_own)),
         Route(TAXES.path, Address(GET=reports.taxes)),
         Route(f"{TAXES.path}/{{file}}", Address(GET=reports.tax_file)),
+        Route(MEMBERS.path, Address(GET=members.show, POST=members.mark)),
         Route(RATES.path, Address(GET=rates.all, POST=rates.make)),
         Route(f"{RATES.path}/choice", Address(POST=rates.choose)),
         Route(f"{RATES.path}/{{gid}}", Address(GET=rates.one)),

@@ -33,7 +33,9 @@ from saleroom.site.site import Section, Site, fields, go_to
 RATES = Section("/admin/rates", N_("Rates"), Right.SET_RATES)
 _AMOUNTS = ("entryFee", "photoFee", "unsoldFee", "insurance", "donation")
 _WORDS = ("resaleRight", "country", "goods", "taxScheme")
-_SCALES = ("premium", "commission")
+_SCALES = ("premium", "commission", "memberPremium", "memberCommission")
+_OF_MEMBERS = ("memberPremium", "memberCommission")
+"""The scales that a card need not have; a mark beside each says whether it does."""
 Sent = dict[str, str]
 _Members = Callable[[Language, Sent, dict[str, list[Fault]]], dict[str, Any]]
 
@@ -173,6 +175,9 @@ def _terms(language: Language, sent: Sent, faults: dict[str, list[Fault]]) -> di
     members: dict[str, Any] = {name: amount(name) for name in _AMOUNTS}
     members |= {name: sent[name] for name in _WORDS if name in sent}
     for name in _SCALES:
+        if name in _OF_MEMBERS and sent.get(f"{name}-own") != "on":
+            members[name] = None
+            continue
         found = _tiers(language, sent.get(name, ""))
         if isinstance(found, Fault):
             faults[name] = [found]
@@ -232,7 +237,11 @@ def _written(language: Language, card: RateCardView) -> dict[str, str]:
         name: language.amount(getattr(card, field)) for name, field in zip(_AMOUNTS, _AMOUNT_FIELDS, strict=True)
     }
     written |= {f"surcharge-{name}": language.amount(percent) for name, percent in card.surcharges.items()}
-    return written | _scale("premium", language, card.premium) | _scale("commission", language, card.commission)
+    scales = (card.premium, card.commission, card.member_premium, card.member_commission)
+    for name, scale in zip(_SCALES, scales, strict=True):
+        if scale is not None:
+            written |= _scale(name, language, scale) | {f"{name}-own": "on"}
+    return written
 
 
 _WORD_FIELDS = ("resale_right", "country", "goods", "tax_scheme")

@@ -9,7 +9,7 @@ from alembic import op
 from saleroom.storage.schema import Instant
 
 revision = "0070"
-down_revision = "0068"
+down_revision = "0069"
 branch_labels = None
 depends_on = None
 
