@@ -7,6 +7,7 @@ import pytest
 from saleroom.accounts.storage import accounts, mail_addresses
 from saleroom.notices.domain.kinds import KINDS
 from saleroom.storage.database import Transaction
+from tests.bidding.api.answers import faults
 from tests.fixtures_house import PASSWORD, House, User
 
 UNCHOSEN = dict.fromkeys(KINDS, True) | {"called": False}
@@ -95,3 +96,14 @@ def test_choices_need_a_token(house: House) -> None:
     """Nobody sees or changes the choices of others."""
     assert 401 == house.anyone.get("/me/notices").status_code
     assert 401 == house.anyone.request("PATCH", "/me/notices", json={}).status_code
+
+
+def test_the_mail_about_an_overdue_invoice_cannot_be_switched_off(house: House) -> None:
+    """A refusal names the kind, and changes nothing; messages to browsers can be switched off."""
+    user = house.newcomer()
+    answer = user.request("PATCH", "/me/notices", json={"mail": {"won": False, "overdue": False}})
+    assert {"mail": ["must_be_mailed"]} == faults(answer)
+    assert "overdue" in answer.text
+    assert all(user.json("GET", "/me/notices")["mail"][kind] for kind in ("won", "overdue"))
+    found = user.json("PATCH", "/me/notices", json={"mail": {"overdue": True}, "push": {"overdue": False}})
+    assert (True, False) == (found["mail"]["overdue"], found["push"]["overdue"])

@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from saleroom.accounts.domain.audit import Act
-from saleroom.accounts.storage import audit, mail_addresses
+from saleroom.accounts.storage import accounts, audit, mail_addresses
+from saleroom.notices.domain.choices import ALL
+from saleroom.notices.storage import choices
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL
 from saleroom.outbox.tables import outbox
@@ -87,6 +89,18 @@ def test_the_house_does_each_step_by_itself(shown: House, clock: FakeClock) -> N
     assert unpaid.settling.pay(unpaid.paddle, ("cash", "14.88")).is_success
     clock.advance(days=100)
     until(shown, (3, 3))
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("shown", ["reminders"], indirect=True)
+def test_a_reminder_reaches_those_who_switched_such_mails_off_before(shown: House, clock: FakeClock) -> None:
+    """A step counts only if the person was told, so the choice of a former version no longer keeps the mail from them."""
+    unpaid = Unpaid(shown, clock)
+    of = shown.read(accounts.find_login, unpaid.user.name)
+    assert of is not None
+    shown.write(choices.choose, of.account.id, MAIL, {"overdue": False, ALL: False})
+    until(shown, (1, 1))
+    assert "1. Erinnerung: Rechnung INV-" in mailed(shown, "1. Erinnerung")
 
 
 @pytest.mark.usefixtures("often")

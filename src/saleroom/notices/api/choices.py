@@ -16,7 +16,7 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
-from saleroom.notices.domain.kinds import KINDS
+from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.service import choosing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
@@ -64,6 +64,16 @@ def _bools(raw: bytes) -> dict[str, bool] | Fault:
     return found if found.keys() <= KINDS.keys() else wrong
 
 
+def _mails(raw: bytes) -> dict[str, bool] | Fault:
+    """Return whether kinds of words are wanted by mail, or the fault."""
+    found = _bools(raw)
+    if isinstance(found, Fault) or all(found.get(kind, True) for kind in MUST_BE_MAILED):
+        return found
+    return Fault(
+        "must_be_mailed", f"must not be false for {', '.join(MUST_BE_MAILED)}: its mails cannot be switched off"
+    )
+
+
 def _quiet(raw: bytes) -> QuietHours | Fault | list[Fault]:
     try:
         members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -90,7 +100,7 @@ _CHANGE = Form(
             Field(
                 name=channel,
                 to=channel,
-                parse=_bools,
+                parse=parse,
                 schema={
                     "type": "object",
                     "properties": {name: {"type": "boolean"} for name in KINDS},
@@ -98,9 +108,17 @@ _CHANGE = Form(
                 },
                 about=about,
             )
-            for channel, about in (
-                (MAIL, "For each kind of word whether to send it by mail; what is left out stays."),
-                (PUSH, "For each kind of word whether to show it on the browsers of `GET /me/browsers`, likewise."),
+            for channel, parse, about in (
+                (
+                    MAIL,
+                    _mails,
+                    "For each kind of word whether to send it by mail; what is left out stays. `overdue` cannot be false.",
+                ),
+                (
+                    PUSH,
+                    _bools,
+                    "For each kind of word whether to show it on the browsers of `GET /me/browsers`, likewise.",
+                ),
             )
         ),
         Field(

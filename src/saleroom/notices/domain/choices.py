@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
-from saleroom.notices.domain.kinds import KINDS, OF_LOTS
+from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED, OF_LOTS
 
 MAIL = "mail"
 CHANNELS = (MAIL, "push")
@@ -53,6 +53,8 @@ class Choices(Struct, frozen=True):
 
     def wants(self, channel: str, kind: str) -> bool:
         """Return whether the user wants words of this kind by this channel."""
+        if channel == MAIL and kind in MUST_BE_MAILED:
+            return True
         usual = channel != MAIL or KINDS[kind].mailed
         for_all = self.wanted.get((channel, ALL), usual) if KINDS[kind].about_lot else usual
         return self.wanted.get((channel, kind), for_all)

@@ -17,6 +17,8 @@ LOTS_AWAY = 3
 """How many lots before its own call the word about a lot of a live sale goes out."""
 NEAR = timedelta(minutes=30)
 
+OVERDUE = "overdue"
+"""A reminder, or a strike: it has consequences, and counts only if the person was told."""
 Holds = Callable[[Auction, int], bool]
 """Whether a word to a user still says what is so, by the auction as it is now."""
 
@@ -70,8 +72,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
 
     It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. Who has chosen nothing gets no mail of a kind
-    that is not `mailed`: it would come too late. A kind that is not `about_lot` is about money: it is a letter of its own, and
-    `outbox/kinds.py` has what it says.
+    that is not `mailed`: it would come too late. Mails of a kind that `must_be_mailed` go to everybody, whatever they
+    chose. A kind that is not `about_lot` is about money: it is a letter of its own, and `outbox/kinds.py` has what it says.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     holds: Holds = _always
     mailed: bool = True
     about_lot: bool = True
+    must_be_mailed: bool = False
 
 
 KINDS: Mapping[str, Kind] = {
@@ -103,11 +106,13 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="question_asked", gathers=True),
         Kind(name="question_answered", gathers=True),
         *(
-            Kind(name=name, about_lot=False)
-            for name in ("invoice", "credit_note", "overdue", "paid", "statement", "paid_out", "payout_failed", "offer")
+            Kind(name=name, about_lot=False, must_be_mailed=name == OVERDUE)
+            for name in ("invoice", "credit_note", OVERDUE, "paid", "statement", "paid_out", "payout_failed", "offer")
         ),
     )
 }
 """Every kind of word that people choose among, in the order in which they do."""
 OF_LOTS: Mapping[str, Kind] = {name: kind for name, kind in KINDS.items() if kind.about_lot}
 """Those about lots."""
+MUST_BE_MAILED = frozenset(name for name, kind in KINDS.items() if kind.must_be_mailed)
+"""Those of which nobody can switch off the mails."""

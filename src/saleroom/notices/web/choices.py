@@ -16,7 +16,7 @@ from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.errors import UnknownSubscription
-from saleroom.notices.domain.kinds import KINDS
+from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.domain.pushes import Subscribed
 from saleroom.notices.service import choosing, subscribing, unsubscribing
 from saleroom.notices.service.choosing import Change, Chosen
@@ -53,7 +53,7 @@ class ChoicePages:
             return await self._page(request, sent=sent, refused=Invalid(faults))
         language = sent.get("language")
         change = Change(
-            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS},
+            mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS if kind not in MUST_BE_MAILED},
             push={kind: sent.get(f"push_{kind}") == "on" for kind in KINDS if "push" in sent},
             quiet=(quiet,),
             language=language if language in self._services.languages else None,
@@ -134,6 +134,7 @@ class ChoicePages:
             "fields": _fields(found, self._services.zone) if sent is None else sent,
             "kinds": [(kind, language.gettext(title)) for kind, title in TITLES.items()],
             "mails": self._services.mails,
+            "must_be_mailed": MUST_BE_MAILED,
             "own_language": spoken or language.catalogue,
             "saved": saved,
             "push": self._push,
