@@ -11,6 +11,7 @@ from tests.bidding.api.answers import faults, refusal
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_house import House
 from tests.sales.live_sale import LiveSale
+from tests.settlement.api.test_desk import Settling
 from tests.settlement.api.test_offers import Offering
 from tests.site.visitor import Visitor
 
@@ -123,6 +124,40 @@ def test_a_withdrawn_lot_of_the_next_sale_frees_the_first(unsold: Unsold) -> Non
         one["label"] for one in unsold.settling.manager.json("GET", f"/sales/{unsold.gid}/offers")["lotsToOffer"]
     ]
     assert "3" == unsold.put().json()["goneLots"][0]["nextLabel"]
+
+
+@pytest.mark.parametrize("place", ["another sale", "its consignor"])
+def test_a_lot_that_is_gone_is_not_sold_in_its_sale(house: House, place: str) -> None:
+    """Reopened, undone on the block, by a result, or with a result taken back: each is refused until the lot is back."""
+    settling, following = Settling(house), LiveSale(house, 1)
+    manager, paddle = settling.manager, settling.bidder()
+    settling.sale.act("call")
+    settling.sale.act("pass")
+    lot, seen = f"/sales/{settling.gid}/lots/1", settling.sale.block()["tag"]
+    body = {"sale": following.gid} if place == "another sale" else None
+    path = f"{lot}/next-sale" if body else f"{lot}/return"
+    assert manager.post(path, json=body).is_success
+    block, results = f"/sales/{settling.gid}/block", f"/sales/{settling.gid}/results"
+    sold = {"labels": ["1"], "price": "50", "paddle": paddle, "isSure": True}
+    tag = manager.post(results, json=sold).json()["tag"]  # it has a result, whose tag the next request names
+    entry = {"labels": ["1"], "seen": [tag], "reason": "It was overlooked."}
+    reopen = {"act": "reopen", "label": "1", "reason": "It was overlooked."}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        (block, reopen),
+        (block, {"act": "undo", "seen": seen}),
+        (results, {**entry, **sold}),
+        (f"{results}/undo", entry),
+    ]
+    for path, sent in asked:
+        assert (409, "lot_gone") == refusal(manager.post(path, json=sent)), sent
+    assert settling.sale.block()["tag"] == seen, "nothing has happened"
+    if place == "another sale":
+        gone = {"reason": "It is sold after all."}
+        assert manager.post(f"/sales/{following.gid}/lots/2/withdraw", json=gone).is_success
+    else:
+        assert manager.post(f"{lot}/return/undo").is_success
+    assert manager.post(block, json=reopen).is_success
+    assert (409, "lot_sold") == refusal(manager.post(f"{lot}/return")), "it runs again"
 
 
 def test_a_lot_goes_back_to_its_consignor(unsold: Unsold) -> None:

@@ -160,6 +160,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             sales.BlockChanged,
             sales.NoLotLeft,
             sales.LotOnBlock,
+            sales.LotGone,
             sales.NoLotOnBlock,
             sales.BidsUncalled,
             lots.AuctionOver,

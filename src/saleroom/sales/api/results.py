@@ -171,6 +171,7 @@ _ALWAYS = (
     sales.SaleOver,
     sales.StandsStill,
     sales.LotOnBlock,
+    sales.LotGone,
     sales.OfAuctions,
     lots.TakenDown,
     lots.Paused,

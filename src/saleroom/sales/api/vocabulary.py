@@ -17,6 +17,7 @@ from saleroom.sales.domain.errors import (
     ConsignorBids,
     LabelTaken,
     LevelChanged,
+    LotGone,
     LotOnBlock,
     PledgedAlready,
     PledgeUndone,
@@ -177,6 +178,7 @@ VOCABULARY = Vocabulary(
         },
         PriceBelowReserve: _WHICH | {"reservePrice": {**MONEY, "description": "The reserve."}},
         ResultChanged: _WHICH,
+        LotGone: _WHICH,
         UnusualPrice: _WHICH | {"limit": {**MONEY, "description": "The price from which on you are asked."}},
         ConsignorBids: {
             "lots": {"type": "string", "description": "The numbers of the lots with a bid of the consignor."}

@@ -291,3 +291,9 @@ class CodeTaken(Conflict):
     """Another consignor has this code; choose another."""
 
     code = "code_taken"
+
+
+class LotGone(Conflict):
+    """The lot is in another sale by now, or went back to its consignor: withdraw it there, or undo that, first."""
+
+    code = "lot_gone"

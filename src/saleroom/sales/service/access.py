@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.sales.domain.errors import UnknownLot, UnknownSale
+from saleroom.sales.domain.errors import LotGone, UnknownLot, UnknownSale
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.storage import lots, sales
+from saleroom.sales.storage import gone, lots, sales
 from saleroom.storage.database import Transaction
 
 STAFF = frozenset({Right.MANAGE_SALES, Right.CATALOGUE, Right.ADMIT_BIDDERS, Right.RUN_SALE})
@@ -39,6 +41,14 @@ def lock_one(tx: Transaction, gid: str) -> Sale:
     if sale is None:
         raise UnknownSale
     return sale
+
+
+def refuse_if_gone(tx: Transaction, some: Collection[Lot]) -> None:
+    """Raise LotGone if one of some lots of a locked sale is in another sale by now, or with its consignor."""
+    found = gone.of_lots(tx, [lot.id for lot in some]) if some else set()
+    for lot in some:
+        if lot.id in found:
+            raise LotGone(label=lot.label)
 
 
 def get_lot(tx: Transaction, sale: Sale, label: str) -> Lot:

@@ -33,7 +33,7 @@ from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, OfAuctions, Of
 from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import clocks, needs
-from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, viewer_of
+from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, refuse_if_gone, viewer_of
 from saleroom.sales.service.floor import floor
 from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.service.reading import shown_as
@@ -111,6 +111,7 @@ def _reopen(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     lot = get_lot(tx, sale, asked.label or "")
     if lot.need is not None:
         return needs.reopen(tx, sale, lot, asked.reason)
+    refuse_if_gone(tx, [lot])
     return of_a_lot(
         tx, sale, asked.label, lambda auction: calling.reopen(auction, asked.reason, tx.now()), asked.reason
     )
@@ -161,6 +162,8 @@ def _on_lot(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     auction = _lock(tx, lot)
     if asked.act not in block.UNSEEN:
         block.refuse_unless_seen(auction, asked.seen)
+    if asked.act is Act.UNDO and auction.over:
+        refuse_if_gone(tx, [lot])
     after = advance(tx, auction, _decision(tx, auction, asked))
     if asked.act in (Act.UNDO, Act.RETRACT):
         bids.mark(tx, auction.id, BidBook(event_log.read(tx, auction.id)).marks())

@@ -36,7 +36,7 @@ from saleroom.sales.domain.lots import Lot, LotTerms, refuse_if_withdrawn
 from saleroom.sales.domain.result_views import Sheet, result_view, sheet_lot
 from saleroom.sales.domain.results import Below, Result
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_one, lock_one
+from saleroom.sales.service.access import get_one, lock_one, refuse_if_gone
 from saleroom.sales.service.lots import NewLot, put_in
 from saleroom.sales.service.paddles import of_a_paddle, with_paddle
 from saleroom.sales.storage import lots, participants, sales
@@ -145,6 +145,7 @@ def take_back(tx: Transaction, token: str, gid: str, line: Line, key: Idempotenc
         for lot, seen in zip(found, line.seen, strict=True):
             rules.refuse_if_changed(lot, locked[lot.gid], seen)
         _refuse_to_reopen(staff, sale, found, line.reason)
+        refuse_if_gone(tx, found)
         before = _noted(found, locked)
         told: list[SaleEvent] = []
         for lot in found:
@@ -218,6 +219,7 @@ def _decided(
     replaced = [lot for lot in due if locked[lot.gid].over]
     if replaced and not is_allowed:
         _refuse_to_reopen(staff, sale, replaced, line.reason)
+    refuse_if_gone(tx, replaced)
     before = _noted(replaced, locked)
     told: list[SaleEvent] = []
     for lot in replaced:

@@ -22,6 +22,7 @@ from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.storage.forgetting import forget
 from saleroom.sales.storage.lots import decode_need, decode_terms
 from saleroom.sales.storage.tables import (
+    after_sale,
     book_lines,
     consignors,
     lot_photos,
@@ -106,7 +107,19 @@ TEXT_RULES: dict[Column[Any], TextRule] = {
 _ROW_RULES: dict[Table, Any] = {lots: _lot_fault, mergers: _merger_fault}
 
 TABLES = AreaTables(
-    tables=(sales, consignors, lots, lot_photos, lot_prints, participants, mergers, pledges, book_lines, sale_events),
+    tables=(
+        sales,
+        consignors,
+        lots,
+        lot_photos,
+        lot_prints,
+        participants,
+        mergers,
+        pledges,
+        book_lines,
+        sale_events,
+        after_sale,
+    ),
     # A line of the book keeps its clerk, and
     # a sale its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
     # Whose the money of a merged registration is stays, as the journal does.
@@ -118,6 +131,7 @@ TABLES = AreaTables(
         pledges.c.user_id,
         mergers.c.source_id,
         mergers.c.target_id,
+        after_sale.c.by_id,
     ),
     forget=forget,
     text_rules=TEXT_RULES,

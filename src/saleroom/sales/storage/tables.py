@@ -189,3 +189,19 @@ mergers = Table(
     Index("ix_mergers_target_id", "target_id"),
 )
 """Users who are the same person in a sale: what the rows of money say of `source_id` is of `target_id`, who is no source."""
+
+
+after_sale = Table(
+    "after_sale",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("lot_id", BigInteger, ForeignKey(lots.c.id), nullable=False),
+    Column("new_lot_id", BigInteger, ForeignKey(lots.c.id), unique=True),
+    Column("at", Instant, nullable=False),
+    Column("by_id", BigInteger, ForeignKey(users.c.id), nullable=False),
+    Column("undone_at", Instant),
+    Index("ix_after_sale_lot_id", "lot_id"),
+    Index("ix_after_sale_by_id", "by_id"),
+)
+"""Lots that were not sold: which lot of another sale each became, or null if it went back to its consignor. A row that is
+undone stays as history; one whose new lot was withdrawn does not count."""

@@ -14,6 +14,11 @@ from saleroom.site.words import Words
 
 WORDS = Words(
     refusals={
+        "lot_gone": (
+            N_(
+                "This lot is in another sale by now, or went back to its consignor. Withdraw it there, or undo that, first."
+            ),
+        ),
         **REFUSALS,
         "unknown_sale": (N_("The address may be mistyped, or the sale is not published yet."),),
         "unknown_lot": (N_("There is no lot with this number in the sale. Somebody may have renumbered it."),),

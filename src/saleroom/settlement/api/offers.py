@@ -15,9 +15,8 @@ from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import LOT, SALE, paddle_field
 from saleroom.sales.api.results import REFUSED
-from saleroom.sales.domain.errors import SaleOver, StandsStill, TooManyLots, UnknownLot, UnknownSale
+from saleroom.sales.domain.errors import LotGone, SaleOver, StandsStill, TooManyLots, UnknownLot, UnknownSale
 from saleroom.settlement.domain.errors import (
-    LotGone,
     LotOffered,
     LotSold,
     NobodyToOffer,
@@ -169,7 +168,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         status=201,
         answer=OffersView,
         once=True,
-        errors=(*REFUSED, LotSold, LotGone, LotOffered, NobodyToOffer, IdempotencyMismatch),
+        errors=(*REFUSED, LotSold, LotOffered, NobodyToOffer, IdempotencyMismatch),
         about=f"{_RIGHT} A lot of a live sale; nothing is offered that could not be accepted now. The audit log notes it.",
     ),
     _one(

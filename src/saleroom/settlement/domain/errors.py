@@ -125,12 +125,6 @@ class NobodyToOffer(Conflict):
     code = "nobody_to_offer"
 
 
-class LotGone(Conflict):
-    """The lot is in another sale by now, or went back to its consignor."""
-
-    code = "lot_gone"
-
-
 class NotReturned(Conflict):
     """The lot did not go back to its consignor."""
 

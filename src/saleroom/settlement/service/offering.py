@@ -23,7 +23,7 @@ from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word
-from saleroom.sales.domain.errors import UnknownPaddle
+from saleroom.sales.domain.errors import LotGone, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.sale import Sale
@@ -31,7 +31,7 @@ from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot, get_one, lock_one
 from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.errors import LotGone, LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
+from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
 from saleroom.settlement.domain.offer_views import (
     GoneLotView,
     NextSaleView,
@@ -205,7 +205,7 @@ def refuse_unless_unsold(tx: Transaction, sale: Sale, lot: Lot) -> None:
     now = tx.now()
     _refuse_sold(lots.with_auctions(tx, [lot])[0])
     if lot.id in after_sale.of_sale(tx, sale.id):
-        raise LotGone
+        raise LotGone(label=lot.label)
     if any(one.lot_id == lot.id and one.state(now) is OfferState.OPEN for one in offers.of_sale(tx, sale.id)):
         raise LotOffered
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, insert, or_, select, update
+from sqlalchemy import insert, or_, select, update
 
-from saleroom.sales.storage.tables import lots, sales
-from saleroom.settlement.storage.offer_tables import after_sale
+from saleroom.sales.domain.sale import SaleStatus
+from saleroom.sales.storage.gone import NEW, NEXT, stands
+from saleroom.sales.storage.tables import after_sale, lots, sales
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
-
-_NEW = lots.alias("new_lots")
 
 
 class Gone(Struct, frozen=True, kw_only=True):
@@ -35,11 +33,11 @@ def add(tx: Transaction, lot_id: int, new_lot_id: int | None, by_id: int) -> Non
 def of_sale(tx: Transaction, sale_id: int) -> dict[int, Gone]:
     """Return what became of the lots of a sale that were not sold, by number."""
     found = (
-        select(after_sale.c.lot_id, after_sale.c.at, sales.c.gid, sales.c.title, _NEW.c.label)
+        select(after_sale.c.lot_id, after_sale.c.at, NEXT.c.gid, NEXT.c.title, NEW.c.label)
         .join_from(after_sale, lots, lots.c.id == after_sale.c.lot_id)
-        .outerjoin(_NEW, _NEW.c.id == after_sale.c.new_lot_id)
-        .outerjoin(sales, sales.c.id == _NEW.c.sale_id)
-        .where(lots.c.sale_id == sale_id, _stands())
+        .outerjoin(NEW, NEW.c.id == after_sale.c.new_lot_id)
+        .outerjoin(NEXT, NEXT.c.id == NEW.c.sale_id)
+        .where(lots.c.sale_id == sale_id, stands())
     )
     return {
         row.lot_id: Gone(lot_id=row.lot_id, at=row.at, sale=row.gid, title=row.title, label=row.label)
@@ -74,14 +72,11 @@ def same_lots(tx: Transaction, sale_id: int) -> dict[int, set[int]]:
         return {}
     locked = select(after_sale.c.id).where(bulk.among(tx, after_sale.c.id, [*rows])).order_by(after_sale.c.id)
     tx.execute(locked.with_for_update())
-    gone = select(lots.c.id).where(bulk.among(tx, lots.c.id, known - mine), lots.c.withdrawn_for.is_not(None))
+    out = or_(lots.c.withdrawn_for.is_not(None), sales.c.status == SaleStatus.CANCELLED.value)
+    gone = select(lots.c.id).join(sales).where(bulk.among(tx, lots.c.id, known - mine), out)
     withdrawn = {*tx.execute(gone).scalars()}
     groups: dict[int, set[int]] = {}
     for pair in rows.values():
         whole = groups.get(pair[0], {pair[0]}) | groups.get(pair[1], {pair[1]})
         groups |= dict.fromkeys(whole, whole)
     return {lot: groups[lot] - {lot} - withdrawn for lot in mine if lot in groups}
-
-
-def _stands() -> ColumnElement[Any]:
-    return after_sale.c.undone_at.is_(None) & or_(after_sale.c.new_lot_id.is_(None), _NEW.c.withdrawn_for.is_(None))

@@ -25,7 +25,7 @@ from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled
 from saleroom.settlement.storage.member_tables import memberships
-from saleroom.settlement.storage.offer_tables import after_sale, offers
+from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_accounts import forget
 from saleroom.settlement.storage.payout_tables import (
@@ -240,7 +240,6 @@ TABLES = AreaTables(
         reminders,
         pickups,
         offers,
-        after_sale,
         online_payments,
         online_refunds,
     ),
@@ -262,7 +261,6 @@ TABLES = AreaTables(
         pickups.c.undone_by_id,
         offers.c.user_id,
         offers.c.by_id,
-        after_sale.c.by_id,
         online_payments.c.user_id,
         online_refunds.c.by_id,
         journal_postings.c.user_id,

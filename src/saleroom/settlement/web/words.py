@@ -40,7 +40,6 @@ WORDS = Words(
         "unknown_offer": (N_("There is no such offer."),),
         "lot_sold": (N_("This lot is sold, withdrawn or not over, so it cannot be offered."),),
         "lot_offered": (N_("This lot is offered to somebody already. Withdraw that offer first."),),
-        "lot_gone": (N_("This lot is in another sale by now, or went back to its consignor."),),
         "not_returned": (N_("This lot did not go back to its consignor."),),
         "plan_changed": (N_("Lots, bidders or prices have changed since then. Look at what would be offered again."),),
         "nobody_to_offer": (N_("Nobody has a paddle in this sale and may bid on this lot."),),
