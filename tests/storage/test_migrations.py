@@ -109,6 +109,7 @@ LATER = {
     "participants",
     "pledges",
     "rate_cards",
+    "memberships",
     "rate_card_versions",
     "rate_choices",
     "document_series",
