@@ -270,3 +270,21 @@ def test_every_line_of_the_guide_can_be_typed(line: str) -> None:
     if program == "make":
         assert re.search(f"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert [] == [word for word in words if word.startswith("deploy/") and not (ROOT / word).exists()]
+
+
+def test_caddy_of_compose_does_what_the_tested_one_does(tmp_path: Path) -> None:
+    """Caddy reads the file for compose as that of deploy/caddy, but for the place of the house."""
+    program = need("caddy")
+    files = (DEPLOY / "caddy" / "Caddyfile", DEPLOY / "container" / "Caddyfile")
+    environ = os.environ | {"HOUSE_NAME": "bids.example", "HOME": str(tmp_path)}
+    one, other = (
+        subprocess.run(
+            [program, "adapt", "--adapter", "caddyfile", "--config", str(file)],
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for file in files
+    )
+    assert one.replace("127.0.0.1:9000", "house:9000") == other
