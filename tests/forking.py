@@ -29,6 +29,7 @@ from typing import IO, Any, NoReturn
 from uvicorn import _subprocess
 from uvicorn.supervisors.multiprocess import SIGNALS
 
+from saleroom import cycles
 from tests.shared_start import share_with_forks
 
 MODULES = (
@@ -125,6 +126,7 @@ def _server() -> socket.socket:
 
 def serve(requests: socket.socket, modules: Sequence[str]) -> NoReturn:
     """Run each program that is asked for until the process that asks has ended, and end those that still run then."""
+    cycles.look_rarely()
     for name in modules:
         import_module(name)
     share_with_forks()

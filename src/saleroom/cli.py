@@ -12,7 +12,7 @@ from typing import Any
 
 import rich_click as click
 
-from saleroom import __version__, options
+from saleroom import __version__, cycles, options
 from saleroom.admin import key_commands, notice_commands, people_commands
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
@@ -298,6 +298,7 @@ for _command in (*people_commands.COMMANDS, notice_commands.notices, key_command
 
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
+    cycles.look_rarely()
     try:
         return cli.main(args, prog_name="saleroom", standalone_mode=False) or 0
     except click.UsageError as error:

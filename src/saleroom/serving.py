@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import resource
 import signal
@@ -13,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from types import FrameType
 from typing import cast
 
@@ -21,7 +22,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from saleroom import supervision
+from saleroom import cycles, supervision
 from saleroom.http.event_loop import EventLoop
 
 GRACEFUL_SECONDS_MAX = 20
@@ -82,11 +83,11 @@ def room_for_connections() -> int:
 
 
 def _config(
-    app: ASGIApp | str, http: type[asyncio.BaseProtocol], workers: int, alive_seconds: int | None = None
+    app: ASGIApp | partial[ASGIApp], http: type[asyncio.BaseProtocol], workers: int, alive_seconds: int | None = None
 ) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        factory=isinstance(app, str),
+        factory=isinstance(app, partial),
         workers=workers,
         loop=EVENT_LOOP,
         http=cast("type[asyncio.Protocol]", http),
@@ -131,7 +132,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to serve, and print the lines."""
         await super().startup(sockets)
-        rarely_collect()
+        cycles.keep_present_objects()
         if self.started:
             _say(self._lines)
             supervision.say_ready(self._lines[0])
@@ -170,11 +171,18 @@ def serve_several(
     about to serve there.
     """
     os.environ[_PARENT] = str(os.getpid())
-    config = _config(factory, http, workers)
+    config = _config(partial(_made_by, factory), http, workers)
     with _one_each(listener, config.backlog) as sockets:
         supervisor = _Supervisor(config, sockets, lines)
         supervisor.run()
     return 1 if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes) else 0
+
+
+def _made_by(factory: str) -> ASGIApp:
+    """Return the application of one of several processes, which imports the modules for it here."""
+    cycles.look_rarely()
+    module, _, name = factory.partition(":")
+    return cast("ASGIApp", getattr(import_module(module), name)())
 
 
 class _Supervisor(Multiprocess):
@@ -251,17 +259,6 @@ def end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
-
-
-def rarely_collect() -> None:
-    """Let Python look for reference cycles rarely; call it in a process that serves, once its application is made.
-
-    The objects of that moment stay, so they are not looked through again. A request leaves hardly any cycles, but each look
-    goes through all requests that wait: with 256 connections it took a quarter of the time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from saleroom import logs, metering, opening, serving
+from saleroom import cycles, logs, metering, opening, serving
 from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.admin import users
 from saleroom.areas import AREAS
@@ -86,7 +86,7 @@ def worker() -> ASGIApp:
     folder = Path(os.environ[_WORKER_FOLDER])
     board = None if settings.metrics_port is None else Board(folder, f"{os.getpid()}-{time.monotonic_ns()}")
     app = application(settings, broker_of(settings), folder=folder, board=board)
-    serving.rarely_collect()
+    cycles.keep_present_objects()
     return app
 
 
