@@ -38,13 +38,13 @@ class _Racer:
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("door", ["the account of the consignor", "the consignor of the lot"])
 def test_either_the_bid_is_decided_first_or_it_is_refused(
-    door: str, tmp_path: Path, bare_database_url: str, start: Start, visit: Visit
+    door: str, tmp_path: Path, database_url: str, start: Start, visit: Visit
 ) -> None:
     """By the log of the lot: with a bid in it the bidder is not its consignor, without one the bid was refused."""
-    house = start("--workers", "2", database=bare_database_url, test_spawns="yes")
+    house = start("--workers", "2", database=database_url)
     anyone = visit(house)
     ada, bob = anyone.enter("ada"), anyone.enter("bob")
-    assert 0 == saleroom(tmp_path, "users", "role", "ada", "auctioneer", database=bare_database_url).returncode
+    assert 0 == saleroom(tmp_path, "users", "role", "ada", "auctioneer", database=database_url).returncode
     said = {"title": "An evening", "kind": "live", "startsAt": LATER}
     gid = anyone.post("/sales", ada, said)["gid"]
     for number in range(1, ROUNDS + 1):
