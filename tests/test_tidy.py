@@ -44,6 +44,10 @@ BANS = [
     (r"# noqa(?!: [A-Z]+[0-9]+(, [A-Z]+[0-9]+)* +# \w)", "", "", "# noqa: CODE  # the reason"),
     (r"\b(TODO|FIXME|XXX)\b", "", "", "the work, or an issue"),
 ]
+PARTICIPLE = re.compile(
+    "_?(?:[A-Z][a-z]+ed|Built|Found|Given|Gone|Held|Kept|Known|Lost|Made|Paid|Said|Seen|Sent|Shown|Sold|Taken|Told)"
+)
+NOUNS = frozenset({"Feed", "Need"})
 REGISTRIES = re.compile(r"pypi\.org|pythonhosted|npmjs|yarnpkg|jsdelivr|unpkg|cdnjs|--(extra-)?index-url|--find-links")
 
 
@@ -159,6 +163,18 @@ def test_public_things_have_docstrings() -> None:
             bare += [name(file)] if ast.get_docstring(tree) is None else []
             bare += [f"{name(file)}:{node.lineno} {node.name}" for node in public(tree) if not ast.get_docstring(node)]
     assert "" == "\n".join(bare)
+
+
+def test_no_class_is_named_by_a_participle() -> None:
+    """A class has a noun as its name: `StoredDocument`, not `Kept`. Refusals say what is wrong."""
+    found = [
+        f"{name(file)}:{node.lineno} {node.name}"
+        for file in tracked(".py")
+        if file.name != "errors.py"
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef) and PARTICIPLE.fullmatch(node.name) and node.name not in NOUNS
+    ]
+    assert "" == "\n".join(found)
 
 
 def test_each_test_says_what_holds() -> None:

@@ -27,9 +27,9 @@ from saleroom.outbox import store
 from saleroom.outbox.message import MAIL, PUSH, WEBHOOK, State, Word
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, read
-from tests.faults.outbox_judging import Arrival, Cause, Reached, by_channel, faults_of
+from tests.faults.outbox_judging import Arrival, Cause, ChannelResult, by_channel, faults_of
 from tests.faults.places import TrialDatabase
-from tests.faults.postmen import GATHER, ORDER, Given, Postmen
+from tests.faults.postmen import GATHER, ORDER, PostmanSettings, Postmen
 from tests.faults.receivers import AWAY_SECONDS_MAX, UnreliablePost, UnreliablePushService, UnreliableReceiver
 from tests.faults.trial import ON_ALL, ON_TWO
 from tests.mqtt.equipment import free_port
@@ -167,7 +167,7 @@ class House:
             self.browsers[str(subscribed.id)] = one.account.id, name
         return found
 
-    def reached(self, due: Counter[Cause], words: list[Word]) -> list[Reached]:
+    def reached(self, due: Counter[Cause], words: list[Word]) -> list[ChannelResult]:
         """Return what each channel had to say, and what arrived by it."""
         to_hooks: Counter[Cause] = Counter()
         for (kind, user, gid), number in due.items():
@@ -180,9 +180,9 @@ class House:
         for owner, _ in self.browsers.values():
             to_browsers.update({cause: number for cause, number in due.items() if cause[1] == owner})
         return [
-            Reached(MAIL, due, self._mailed(words)),
-            Reached(WEBHOOK, to_hooks, *self._hooked(words)),
-            Reached(PUSH, to_browsers, self._pushed()),
+            ChannelResult(MAIL, due, self._mailed(words)),
+            ChannelResult(WEBHOOK, to_hooks, *self._hooked(words)),
+            ChannelResult(PUSH, to_browsers, self._pushed()),
         ]
 
     def _mailed(self, words: list[Word]) -> list[Arrival]:
@@ -224,7 +224,7 @@ async def run(trial: OutboxTrial, folder: Path, where: str, place: TrialDatabase
         await house.postman.poster.round()
         seller, *bidders = await house.people()
         storm = Storm(database, seller, bidders)
-        given = Given(place.url, house.port, authority[0], folder / "armed")
+        given = PostmanSettings(place.url, house.port, authority[0], folder / "armed")
         postmen = Postmen(given, 2 if where in ON_TWO else 1)
         stack.callback(postmen.close)
         started = time.monotonic()

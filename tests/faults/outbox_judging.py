@@ -17,7 +17,7 @@ Arrival = tuple[str, int]
 """Where a letter arrived, and its number."""
 
 
-class Reached(Struct):
+class ChannelResult(Struct):
     """What a channel had to say, and what arrived by it, in order; `taken` is what the server took, if not all of it."""
 
     channel: str
@@ -26,7 +26,7 @@ class Reached(Struct):
     taken: Collection[Arrival] | None = None
 
 
-def faults_of(one: Reached, words: Sequence[Word], addresses: dict[int, str]) -> Iterator[str]:
+def faults_of(one: ChannelResult, words: Sequence[Word], addresses: dict[int, str]) -> Iterator[str]:
     """Yield what breaks a promise. `addresses` are where mails to users go; other words have theirs."""
     posted = Counter((word.kind, word.receiver or 0, word.about or "") for word in words)
     if one.due - posted:

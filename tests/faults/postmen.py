@@ -67,7 +67,7 @@ _context.set_forkserver_preload(["__main__", __name__])
 
 
 @dataclass(frozen=True)
-class Given:
+class PostmanSettings:
     """What a process knows: the database, the mail server's port, the push service's authority, and the file of its death."""
 
     url: str
@@ -79,7 +79,7 @@ class Given:
 class Postmen:
     """So many processes; each that is killed is started again at once."""
 
-    def __init__(self, given: Given, count: int) -> None:
+    def __init__(self, given: PostmanSettings, count: int) -> None:
         self.deaths = 0
         self._given = given
         self._processes = [self._start() for _ in range(count)]
@@ -128,7 +128,7 @@ class Postmen:
         return process
 
 
-def serve(given: Given) -> None:
+def serve(given: PostmanSettings) -> None:
     """Post and send words until killed. The waits are shorter than those of a house, so that others take over at once."""
     duty.LEASE_SECONDS, duty.RENEW_SECONDS, duty.STANDBY_SECONDS = 1, 0.2, 0.1
     posting.POLL_SECONDS = sending.POLL_SECONDS = 0.1
@@ -142,7 +142,7 @@ def serve(given: Given) -> None:
     asyncio.run(_serve(given))
 
 
-async def _serve(given: Given) -> None:
+async def _serve(given: PostmanSettings) -> None:
     database = Database(given.url)
     postman = Postman(database, given.port, Post())
     key = partial(postman.secret.key, Purpose.WEBHOOKS)

@@ -29,7 +29,7 @@ from tests.contract import DOCUMENT
 from tests.fixtures_house import House, settings_for
 
 PAGES = re.compile(
-    r"/(address|admin|catalogues|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
+    r"/(address|admin|catalogues|catalogues\.ics|docs|join|language|live|lots|lots\.atom|lots\.ics|mails|mine|notices|owner|password|register|service-worker\.js|results\.csv|sell|session|watchlist)(/.*)?|/\.well-known/change-password"
     r"|/sales/\{gid\}/(auctioneer|block/live|console|console/state|entry|entry/sheet|live|next|screen|total)"
 )
 """Addresses of pages. Their forms and their streams of HTML are no interface."""

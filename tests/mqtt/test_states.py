@@ -91,7 +91,7 @@ async def test_which_states_go_out_with_events(sales: Sales, monkeypatch: pytest
     one = {auction.id}
 
     async def states(*, waiting: set[int] = NONE, late: set[int] = NONE, sent: set[int] = NONE) -> set[int]:
-        asked = outbox.Asked(PUBLICATIONS, waiting, list(late), sent)
+        asked = outbox.DueQuestion(PUBLICATIONS, waiting, list(late), sent)
         [page] = await sales.database.read(outbox._owed, [asked])
         return set(page.states)
 

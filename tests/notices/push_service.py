@@ -35,7 +35,7 @@ def unb64(text: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Received:
+class PushMessage:
     """A message as its browser reads it, with the headers that the push service got."""
 
     browser: str
@@ -79,7 +79,7 @@ class PushService:
 
     origin: str = ""
     browsers: dict[str, Browser] = field(default_factory=dict)
-    received: list[Received] = field(default_factory=list)
+    received: list[PushMessage] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     asked: int = 0
 
@@ -97,7 +97,7 @@ class PushService:
         if self.answers:
             return self.answers.pop(0)
         browser = self.browsers[path.rpartition("/")[2]]
-        self.received.append(Received(browser.name, json.loads(browser.read(body)), headers, body))
+        self.received.append(PushMessage(browser.name, json.loads(browser.read(body)), headers, body))
         return TAKEN, {}
 
     def claims(self, number: int = -1) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from saleroom.outbox import hooks
-from saleroom.outbox.hooks import HookClient, Posted
+from saleroom.outbox.hooks import HookClient, PostResult
 from tests.notices.receiver import Receiver, receiving
 from tests.outbox.mail_server import certificate
 
@@ -61,7 +61,7 @@ async def test_a_server_without_an_answer_is_a_failure(
     """A connection that is cut, that speaks something else, or that hangs ends in time, and says why."""
     monkeypatch.setattr(hooks, "ANSWER_SECONDS_MAX", 0.2)
     receiver.answers = [answer]
-    assert Posted(None, reason) == await client.post(receiver.url(), {}, b"{}")
+    assert PostResult(None, reason) == await client.post(receiver.url(), {}, b"{}")
 
 
 async def test_an_endless_answer_is_not_read_on(receiver: Receiver, client: HookClient) -> None:
@@ -92,10 +92,10 @@ async def test_nobody_listens(client: HookClient) -> None:
     """A port at which nobody listens, and a name that does not exist, are named in words."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert Posted(None, "nothing listens there") == await client.post(
+        assert PostResult(None, "nothing listens there") == await client.post(
             f"http://127.0.0.1:{free.getsockname()[1]}/", {}, b"{}"
         )
-    assert Posted(None, "no host has this name") == await client.post("http://none.invalid/", {}, b"{}")
+    assert PostResult(None, "no host has this name") == await client.post("http://none.invalid/", {}, b"{}")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "public.example"])
@@ -110,7 +110,7 @@ async def test_no_private_address_is_connected_to(
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
     reason = "its name leads to an address of this machine or of a private network"
     async with HookClient(private=False) as client:
-        assert Posted(None, reason) == await client.post(receiver.url(host=host), {}, b"{}")
+        assert PostResult(None, reason) == await client.post(receiver.url(host=host), {}, b"{}")
     assert 0 == receiver.connections
 
 
@@ -122,7 +122,7 @@ async def test_certificates_are_checked(tmp_path: Path) -> None:
     async with receiving(Receiver(), tls) as receiver:
         url = receiver.url(host="localhost", scheme="https")
         async with HookClient(private=True) as client:
-            assert Posted(None, "its certificate is not valid") == await client.post(url, {}, b"{}")
+            assert PostResult(None, "its certificate is not valid") == await client.post(url, {}, b"{}")
         async with HookClient(private=True, ca_file=str(made[0])) as client:
             assert (await client.post(url, {}, b"{}")).ok
         assert 1 == len(receiver.posts)

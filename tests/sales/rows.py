@@ -13,7 +13,7 @@ from saleroom.bidding.domain.events import Channel
 from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.bidding.storage import photos
 from saleroom.kernel.parties import Party
-from saleroom.sales.domain.book import Entered, request
+from saleroom.sales.domain.book import BookBid, request
 from saleroom.sales.domain.events import LevelSet, PledgeMade
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.domain.needs import Need, Pledge
@@ -72,7 +72,7 @@ def enter_in_book(tx: Transaction, sale: Sale, bidder: Party, clerk: Party) -> N
     now, maximum = tx.now(), eur("500")
     [auction] = lots.lock_auctions(tx, lots.of_sale(tx, sale.id)[:1]).values()
     advance(tx, auction, place_bid(auction, bidder, request(maximum), now))
-    book.add(tx, auction.id, Entered(1, maximum), clerk.id, now)
+    book.add(tx, auction.id, BookBid(1, maximum), clerk.id, now)
 
 
 def admit(tx: Transaction, sale: Sale, user: Party, said: str) -> None:

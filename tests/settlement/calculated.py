@@ -39,7 +39,7 @@ MARGIN = (TaxScheme.MARGIN, TaxScheme.RESALE_RIGHT)
 
 
 @dataclass(frozen=True)
-class Calculated:
+class CalculatedLine:
     """A line as the rules say it: positive is what is paid to the house, but for the consignor's price."""
 
     item: Item
@@ -102,7 +102,7 @@ class Rules:
             found += max(min(price, Fraction(end)) - above, ZERO) * Fraction(percent) / 100
         return self.half_up(min(found, Fraction(12_500)))
 
-    def buyer(self) -> list[Calculated]:
+    def buyer(self) -> list[CalculatedLine]:
         """Return what the buyer owes."""
         if self.price is None:
             return []
@@ -120,37 +120,37 @@ class Rules:
         ):
             amount = self.half_up(exact)
             hidden = self.inside(amount) if item is not Item.HAMMER else ZERO
-            found.append(Calculated(item, amount, self.half_up(amount * percent / 100), hidden))
+            found.append(CalculatedLine(item, amount, self.half_up(amount * percent / 100), hidden))
         if card.resale_right is Payer.BUYER:
-            found.append(Calculated(Item.RESALE_RIGHT, self.artist()))
+            found.append(CalculatedLine(Item.RESALE_RIGHT, self.artist()))
         return [one for one in found if one.amount]
 
-    def consignor(self) -> list[Calculated]:
+    def consignor(self) -> list[CalculatedLine]:
         """Return what the consignor gets, the price, and bears, all else."""
         card, price = self.card, self.price
         found = []
         if price is None:
             found.append(self.service(Item.UNSOLD, Fraction(card.unsold)))
         else:
-            found.append(Calculated(Item.HAMMER, self.half_up(price)))
+            found.append(CalculatedLine(Item.HAMMER, self.half_up(price)))
             commission = self.of_scale(self.commission, price)
             if self.scheme in MARGIN:
                 amount = self.half_up(commission)
-                found.append(Calculated(Item.COMMISSION, amount, ZERO, self.inside(amount)))
+                found.append(CalculatedLine(Item.COMMISSION, amount, ZERO, self.inside(amount)))
             else:
                 found.append(self.service(Item.COMMISSION, commission))
             if card.resale_right is Payer.CONSIGNOR:
-                found.append(Calculated(Item.RESALE_RIGHT, self.artist()))
+                found.append(CalculatedLine(Item.RESALE_RIGHT, self.artist()))
             found.append(self.service(Item.INSURANCE, price * Fraction(card.insurance) / 100))
-            found.append(Calculated(Item.DONATION, self.half_up(price * Fraction(card.donation) / 100)))
+            found.append(CalculatedLine(Item.DONATION, self.half_up(price * Fraction(card.donation) / 100)))
         found += [self.service(Item.ENTRY, Fraction(card.entry)), self.service(Item.PHOTO, Fraction(card.photo))]
         return [one for one in found if one.amount]
 
-    def service(self, item: Item, exact: Fraction) -> Calculated:
+    def service(self, item: Item, exact: Fraction) -> CalculatedLine:
         """Return a line for what the house does for a consignor."""
         amount = self.half_up(exact)
         percent = ZERO if self.scheme is TaxScheme.NONE else self.standard
-        return Calculated(item, amount, self.half_up(amount * percent / 100))
+        return CalculatedLine(item, amount, self.half_up(amount * percent / 100))
 
     def inside(self, amount: Fraction) -> Fraction:
         """Return the tax inside an amount by the margin scheme."""

@@ -27,11 +27,11 @@ from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.settlement.storage import documents, journal, payouts, rates, reminders
 from saleroom.settlement.storage.document_tables import documents as document_rows
-from saleroom.settlement.storage.journal import Moved
+from saleroom.settlement.storage.journal import StoredPosting
 from saleroom.settlement.storage.member_tables import memberships as member_rows
 from saleroom.settlement.storage.tables import journal_postings as posting_rows
 from saleroom.storage.database import Transaction
-from tests.settlement.calculated import EARNED, ZERO, Calculated, Rules
+from tests.settlement.calculated import EARNED, ZERO, CalculatedLine, Rules
 from tests.settlement.sold_sales import SettledSale
 
 
@@ -79,14 +79,14 @@ def _members(tx: Transaction, sale: SettledSale, book: Any) -> Iterator[str]:
             yield f"lot {number}: its consignor is a member: {sells}, and bears as one: {result.seller_member}"
 
 
-def _unbalanced(moved: list[Moved]) -> Iterator[str]:
+def _unbalanced(moved: list[StoredPosting]) -> Iterator[str]:
     sums: dict[int, Decimal] = defaultdict(Decimal)
     for one in moved:
         sums[one.entry_id] += one.posting.amount
     yield from (f"entry {number} is out of balance by {left}" for number, left in sums.items() if left)
 
 
-def _against_rules(tx: Transaction, sale: SettledSale, book: Any, moved: list[Moved]) -> Iterator[str]:
+def _against_rules(tx: Transaction, sale: SettledSale, book: Any, moved: list[StoredPosting]) -> Iterator[str]:
     """Compare each line of each lot, and the sums of the accounts, with what the rules say."""
     cards = {one.id: one.card for some in rates.versions_of(tx, _card_ids(tx)).values() for one in some}
     sums: dict[Account, Fraction] = defaultdict(lambda: ZERO)
@@ -141,7 +141,7 @@ def _consignors(bill: Any) -> Any:
     return bill.consignor
 
 
-def _add(sums: dict[Account, Fraction], party: int | None, book: Book, lines: list[Calculated]) -> None:
+def _add(sums: dict[Account, Fraction], party: int | None, book: Book, lines: list[CalculatedLine]) -> None:
     if party is None:
         return
     for line in lines:
@@ -152,7 +152,7 @@ def _add(sums: dict[Account, Fraction], party: int | None, book: Book, lines: li
         sums[Account(Book.TAX)] -= line.tax + line.hidden
 
 
-def _flows(moved: list[Moved]) -> Iterator[str]:
+def _flows(moved: list[StoredPosting]) -> Iterator[str]:
     """What came in is what consignors got, the house keeps, the state, artists and donees get, and what is still owed."""
     totals: dict[Book, Decimal] = defaultdict(Decimal)
     for one in moved:
@@ -194,7 +194,7 @@ def _documents(tx: Transaction, sale: SettledSale, book: Any) -> Iterator[str]:
                 yield f"{account}: {total} by the documents, {owed} by the journal"
 
 
-def _receipts(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+def _receipts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> Iterator[str]:
     """Each payment at the desk has a receipt: together they say what moved by hand."""
     said: dict[Account, Decimal] = defaultdict(Decimal)
     for one in documents.readable(tx):
@@ -212,7 +212,7 @@ def _receipts(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterato
     yield from (f"{account}: receipts and payments differ by {left}" for account, left in said.items() if left)
 
 
-def _payouts(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+def _payouts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> Iterator[str]:
     """What is in transit is under way; what has arrived or is on its way was paid, and nothing of it twice."""
     files = payouts.newest(tx, None, 100_000)
     rows = [
@@ -244,7 +244,7 @@ def _from_bank(tx: Transaction) -> list[Any]:
     return bank.newest(tx, waiting=False, before=None, limit=100_000)
 
 
-def _reports(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+def _reports(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> Iterator[str]:
     """The report of the sale and that of the tax say what the journal says."""
     found = reporting.of_sale(tx, sale.token, sale.gid, sale.places)
     totals: dict[Book, Decimal] = defaultdict(Decimal)
@@ -266,7 +266,7 @@ def _reports(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator
     yield from (f"the report: {name} is {a} and {b}" for name, (a, b) in pairs.items() if D(a) != D(b))
 
 
-def _one_person(tx: Transaction, sale: SettledSale, moved: list[Moved]) -> Iterator[str]:
+def _one_person(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> Iterator[str]:
     """Who was merged has nothing of their own any more, and all of it is where the other one is: on each page and list."""
     yield from merger_faults(tx)
     found = tx.execute(select(merger_rows).where(merger_rows.c.sale_id == sale.on.sale.id)).all()

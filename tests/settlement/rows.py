@@ -14,11 +14,11 @@ from saleroom.settlement.domain.documents import Draft, Line, Party
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import (
     Account,
+    BilledResult,
     Book,
     Kind,
     Method,
     Result,
-    Settled,
     of_credit,
     of_lot,
     of_money,
@@ -30,7 +30,7 @@ from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
-from saleroom.settlement.domain.status_reports import Doubt, Said
+from saleroom.settlement.domain.status_reports import BankAnswer, Doubt
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.domain.transfers import BankAccount, Transfer
 from saleroom.settlement.service.documents import credit, issue
@@ -88,7 +88,7 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
         buyer=staff.id, price=Decimal("10.000"), at=tx.now(), consignor=lot.entry.consignor_id, scheme=None, version=1
     )
     hammer = Hammer(price=result.price, on=result.at.date())
-    settled = Settled(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
+    settled = BilledResult(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
     postings = of_lot(settled)
     entry = journal.add(tx, sale.id, Kind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
     premium = tuple(one for one in settled.bill.buyer if one.item is Item.PREMIUM)
@@ -149,7 +149,7 @@ def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str
 def _report(tx: Transaction, one: Payout, staff: User, said: str) -> None:
     """Store what a bank has said of a payout: a rejection in doubt, which somebody has looked into, and an acceptance."""
     for status, doubt in (("RJCT", Doubt.REJECTED_AFTER_BOOKED), ("ACCP", None)):
-        told = Said(status, "AC04", said)
+        told = BankAnswer(status, "AC04", said)
         kept = Statement(
             payout_id=one.id, message=said, said_at="2026-11-26T10:00:00", said=told, doubt=doubt, imported_at=tx.now()
         )

@@ -33,7 +33,7 @@ from saleroom.settlement.domain.banking import Payment as FromBank
 from saleroom.settlement.domain.banking import Statement
 from saleroom.settlement.domain.documents import CREDITABLE, Party
 from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
+from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import banking, closing, correcting, desk, issuing, payouts
@@ -62,13 +62,15 @@ async def _pay(sale: SettledSale) -> None:
     seen = await sale.on.database.write(desk.shown, sale.token, sale.gid, who, sale.places, sale.currency)
     owed = Decimal(seen.owed)
     if owed <= 0:
-        await sale.write("refund", desk.refund, who, Paid(chance.choice([*BY_HAND]), -owed or Decimal(1)), sale.paper)
+        await sale.write(
+            "refund", desk.refund, who, HandPayment(chance.choice([*BY_HAND]), -owed or Decimal(1)), sale.paper
+        )
         return
     whole = chance.random() < 0.4
-    paid = [Paid(chance.choice([*BY_HAND]), sale.money(owed / 3)) for _ in range(chance.randint(1, 2))]
+    paid = [HandPayment(chance.choice([*BY_HAND]), sale.money(owed / 3)) for _ in range(chance.randint(1, 2))]
     if whole:
         rest = owed - sum(one.amount for one in paid)
-        paid.append(Paid(Method.CASH, (rest.quantize(Decimal(1)) + 20).quantize(Decimal("0.001"))))
+        paid.append(HandPayment(Method.CASH, (rest.quantize(Decimal(1)) + 20).quantize(Decimal("0.001"))))
     pay = chance.choice([desk.pay, closing.pay])
     await sale.write("pay", pay, who, paid, sale.paper)
 
@@ -78,7 +80,7 @@ async def _pay_out(sale: SettledSale) -> None:
     seen = await sale.on.database.write(desk.statement, sale.token, sale.gid, code, sale.places)
     owed = Decimal(seen.to_pay_out)
     amount = owed if chance.random() < 0.5 and owed > 0 else sale.money(max(owed, Decimal(1)))
-    await sale.write("pay out", desk.pay_out, code, Paid(chance.choice([*BY_HAND]), amount), sale.paper)
+    await sale.write("pay out", desk.pay_out, code, HandPayment(chance.choice([*BY_HAND]), amount), sale.paper)
 
 
 async def _pay_by_file(sale: SettledSale) -> None:

@@ -29,7 +29,7 @@ _REFUND = {"payment_intent", "amount", "metadata"}
 Thing = dict[str, Any]
 
 
-class Refused(Exception):
+class StripeError(Exception):
     """An answer that is an error: its status and its code."""
 
     def __init__(self, status: int, code: str) -> None:
@@ -109,22 +109,22 @@ class Stripe:
         with self._lock:
             try:
                 return 200, self._done(method, path, sent, {name.lower(): value for name, value in headers.items()})
-            except Refused as refused:
+            except StripeError as refused:
                 return refused.status, {
                     "error": {"type": "invalid_request_error", "code": refused.code, "message": "No."}
                 }
 
     def _done(self, method: str, path: str, sent: Thing, headers: Thing) -> Thing:
         if self.moods:
-            raise Refused(self.moods.pop(0), "mood")
+            raise StripeError(self.moods.pop(0), "mood")
         if headers.get("authorization") != f"Bearer {KEY}":
-            raise Refused(401, "api_key")
+            raise StripeError(401, "api_key")
         self.asked.append((method, path, sent))
         once = headers.get("idempotency-key") if method == "POST" else None
         if once is not None and once in self._known:
             before, found = self._known[once]
             if before != sent:
-                raise Refused(400, "idempotency_error")
+                raise StripeError(400, "idempotency_error")
             return found
         found = self._act(method, path, sent)
         if once is not None:
@@ -142,7 +142,7 @@ class Stripe:
             case ("POST", ["checkout", "sessions", name, "expire"]):
                 session = self._session(name)
                 if session["status"] != "open":
-                    raise Refused(400, "resource_missing")
+                    raise StripeError(400, "resource_missing")
                 session |= {"status": "expired", "url": None}
                 return session
             case ("POST", ["refunds"]):
@@ -151,15 +151,15 @@ class Stripe:
                 return _page([one for one in self.refunds.values() if one["payment_intent"] == sent["payment_intent"]])
             case ("GET", ["disputes"]):
                 return _page([one for one in self.disputes if one["payment_intent"] == sent["payment_intent"]])
-        raise Refused(404, "unknown_path")
+        raise StripeError(404, "unknown_path")
 
     def _create(self, sent: Thing) -> Thing:
         if set(sent) - _SESSION:
-            raise Refused(400, "parameter_unknown")
+            raise StripeError(400, "parameter_unknown")
         price = sent["line_items"]["0"]["price_data"]
         lasts = int(sent["expires_at"]) - self.clock()
         if not HALF_AN_HOUR <= lasts <= A_DAY or price["currency"] != price["currency"].lower():
-            raise Refused(400, "parameter_invalid")
+            raise StripeError(400, "parameter_invalid")
         name = f"cs_test_{next(self._numbers)}"
         self.sessions[name] = {
             "id": name, "object": "checkout.session", "livemode": self.live, "status": "open", "payment_status": "unpaid",
@@ -177,12 +177,12 @@ class Stripe:
 
     def _session(self, name: str) -> Thing:
         if name not in self.sessions:
-            raise Refused(404, "resource_missing")
+            raise StripeError(404, "resource_missing")
         return self.sessions[name]
 
     def _refund(self, sent: Thing) -> Thing:
         if set(sent) - _REFUND:
-            raise Refused(400, "parameter_unknown")
+            raise StripeError(400, "parameter_unknown")
         return self.refund(sent["payment_intent"], int(sent["amount"]), sent["metadata"])
 
     def refund(self, intent: str, amount: int, metadata: Thing | None = None) -> Thing:
@@ -190,7 +190,7 @@ class Stripe:
         [paid] = [one for one in self.sessions.values() if one["payment_intent"] == intent]
         back = sum(one["amount"] for one in self.refunds.values() if one["payment_intent"] == intent)
         if back + amount > paid["amount_total"]:
-            raise Refused(400, "charge_already_refunded")
+            raise StripeError(400, "charge_already_refunded")
         name = f"re_{next(self._numbers)}"
         self.refunds[name] = {
             "id": name, "object": "refund", "amount": amount, "currency": paid["currency"], "payment_intent": intent,

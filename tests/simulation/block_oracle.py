@@ -17,7 +17,7 @@ STAGES = {"called": "fair_warning", "fair_warning": "final_call"}
 
 
 @dataclass
-class Taken:
+class BidOrRaise:
     """An accepted request: a bid by its version, or a raise of its maximum; `named` is the bidder of a bid of the floor."""
 
     version: int
@@ -42,7 +42,7 @@ class Back:
 
 
 @dataclass
-class Acted:
+class ClerkAct:
     """An act of the clerk since the call, with the stage and the ask before it; `of` is the bid that it is about."""
 
     version: int
@@ -60,7 +60,7 @@ class LiveOracle(Oracle):
     """None unless it is on the block."""
     asked_for: int | None = None
     """The ask that the auctioneer has set, until the next bid."""
-    acts: list[Acted] = field(default_factory=list)
+    acts: list[ClerkAct] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
     bids: list[int] = field(default_factory=list)
     """The versions of all bids that were asked for."""
@@ -109,7 +109,7 @@ class LiveOracle(Oracle):
         code = super().bid(who, amount, maximum, now)
         if code is None:
             plain = self.asked.pop()
-            self.asked.append(Taken(plain.version, who, amount, plain.limit))
+            self.asked.append(BidOrRaise(plain.version, who, amount, plain.limit))
             self.bids.append(plain.version)
             self._ask_again()
         return code
@@ -120,7 +120,7 @@ class LiveOracle(Oracle):
         self.maximum = maximum
         self.events.append("maximum.raised")
         assert self.leader is not None
-        self.asked.append(Taken(self._leading().version, self.leader, None, maximum, raises=True))
+        self.asked.append(BidOrRaise(self._leading().version, self.leader, None, maximum, raises=True))
         if self._rule_5():
             self.events.append("reserve.met")
         return None
@@ -155,7 +155,7 @@ class LiveOracle(Oracle):
         stage, ask = self.stage, self.least()
         code = self.bid(who, amount, None, now)
         if code is None:
-            self.acts.append(Acted(self.bids[-1], "bid", stage, ask))
+            self.acts.append(ClerkAct(self.bids[-1], "bid", stage, ask))
         return code
 
     def ask(self, amount: int, now: int) -> str | None:
@@ -293,7 +293,7 @@ class LiveOracle(Oracle):
     def _did(self, event: str, what: str, of: int = 0) -> None:
         before = (self.stage, None if self.stage is None else self.least())
         self.events.append(event)
-        self.acts.append(Acted(self.version, what, *before, of))
+        self.acts.append(ClerkAct(self.version, what, *before, of))
 
     def _hammer(self, outcome: str) -> None:
         self._did("auction.closed", "hammer")
@@ -311,8 +311,8 @@ class LiveOracle(Oracle):
     def _reaches(self) -> bool:
         return self.lot.reserve is None or (self.price is not None and self.price >= self.lot.reserve)
 
-    def _leading(self) -> Taken:
-        own = [one for one in self.asked if isinstance(one, Taken) and one.holder == self.leader]
+    def _leading(self) -> BidOrRaise:
+        own = [one for one in self.asked if isinstance(one, BidOrRaise) and one.holder == self.leader]
         first = [one for one in own if not one.raises and one.version == own[-1].version]
         return (first or own)[0]
 
@@ -321,10 +321,10 @@ class LiveOracle(Oracle):
         self._decide_again()
 
     def _unname(self, version: int) -> None:
-        raises = [one for one in self.asked if isinstance(one, Taken) and one.version == version and one.raises]
+        raises = [one for one in self.asked if isinstance(one, BidOrRaise) and one.version == version and one.raises]
         self.asked = [one for one in self.asked if one not in raises]
         for one in self.asked:
-            if isinstance(one, Taken) and one.version == version:
+            if isinstance(one, BidOrRaise) and one.version == version:
                 one.named = None
         self._decide_again()
 
@@ -358,7 +358,7 @@ def move(oracle: Oracle, source: int, target: int) -> None:
     for one in oracle.asked:
         if not isinstance(one, Back):
             one.who = target if one.who == source else one.who
-        if isinstance(one, Taken):
+        if isinstance(one, BidOrRaise):
             one.named = target if one.named == source else one.named
     oracle.leader = target if oracle.leader == source else oracle.leader
     if isinstance(oracle, LiveOracle) and source in oracle.named:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.bidding.domain.oracle import AUTHOR
 from tests.bidding.domain.playing import units
-from tests.simulation.block_oracle import OVER, Back, LiveOracle, Taken
+from tests.simulation.block_oracle import OVER, Back, BidOrRaise, LiveOracle
 from tests.simulation.sale_model import SaleModel
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def _void(oracle: LiveOracle, at: int, *, version: int) -> str | None:
     return oracle.void(version, at)
 
 
-def _own(oracle: LiveOracle, who: int) -> list[Taken]:
+def _own(oracle: LiveOracle, who: int) -> list[BidOrRaise]:
     """Return the requests of a person that stand: none of before a retraction does."""
-    found: list[Taken] = []
+    found: list[BidOrRaise] = []
     for one in oracle.asked:
         if isinstance(one, Back):
             found = []

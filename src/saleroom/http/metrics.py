@@ -97,12 +97,12 @@ def openmetrics(figures: Sequence[Figure]) -> bytes:
     from prometheus_client import CollectorRegistry  # only a house that shows its figures needs it
     from prometheus_client.openmetrics.exposition import generate_latest  # as above
 
-    class Collected:
+    class Collector:
         def collect(self) -> Iterator[Any]:
             return map(_family, figures)
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Collected())
+    registry.register(Collector())
     text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]  # the library says nothing of types here
     return text
 

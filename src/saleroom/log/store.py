@@ -12,7 +12,7 @@ from sqlalchemy import Column, Row, Table, Text, cast, func, select, update
 from saleroom.kernel.errors import UnknownEvent
 from saleroom.log.tables import state_kept
 from saleroom.storage import bulk
-from saleroom.storage.database import Note, Provided, Transaction, brief, ranked
+from saleroom.storage.database import Note, SharedPart, Transaction, brief, ranked
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
@@ -253,7 +253,7 @@ class Log:
         tx.execute(update(self.table).where(bulk.among(tx, self._c.id, ids)).values(delivered_at=tx.now()))
 
 
-PUBLISHED: Provided[Sequence[Log]] = Provided()
+PUBLISHED: SharedPart[Sequence[Log]] = SharedPart()
 """All logs whose events go to a broker."""
 
 

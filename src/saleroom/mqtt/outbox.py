@@ -130,7 +130,7 @@ class Outbox:
             waiting = list(islice(line.changed, BATCH_EVENTS_MAX))
             late = [number for number in waiting if line.changed[number] <= now - STATE_SECONDS]
             line.forget(now - STATE_SECONDS)
-            asked.append(Asked(line.published, waiting, late, line.sent.keys()))
+            asked.append(DueQuestion(line.published, waiting, late, line.sent.keys()))
         pages = await self._database.read(_owed, asked)
         both = list(zip(self._lines, pages, strict=True))
         events = [send for line, page in both for send in self._event_sends(line.published.topics, page.events)]
@@ -198,7 +198,7 @@ class _LostStates:
         return self._published.states(tx, [state.aggregate for state in ended]).values()
 
 
-class Asked(Struct, frozen=True):
+class DueQuestion(Struct, frozen=True):
     """A question for what goes out next of one kind: the states that wait, those that are late, those sent just now."""
 
     published: Publications
@@ -207,7 +207,7 @@ class Asked(Struct, frozen=True):
     sent: AbstractSet[int]
 
 
-def _owed(tx: Transaction, asked: Sequence[Asked]) -> list[Page]:
+def _owed(tx: Transaction, asked: Sequence[DueQuestion]) -> list[Page]:
     """Return for each kind the next events in order, and the states that go out after them, by the store's number.
 
     Without any events these are all waiting states. With events they are the late ones and those of the events' aggregates,

@@ -28,7 +28,7 @@ class PrivateAddress(OSError):
     """The address that the name resolved to is one of this machine or of a private network."""
 
 
-class Posted(Struct, frozen=True):
+class PostResult(Struct, frozen=True):
     """What came of a post: the status of the answer, or why there was none; and how long the server wants peace."""
 
     status: int | None
@@ -74,7 +74,7 @@ class HookClient:
             await self._session.close()
             self._session = None
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Posted:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> PostResult:
         """Post once, and return what came of it; never raises for what a server does."""
         try:
             async with (
@@ -82,9 +82,9 @@ class HookClient:
                 self._open().post(URL(url), data=body, headers=headers, allow_redirects=False) as answer,
             ):
                 await _read_some(answer)
-                return Posted(answer.status, None, _retry_after(answer.headers))
+                return PostResult(answer.status, None, _retry_after(answer.headers))
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            return Posted(None, _in_words(error))
+            return PostResult(None, _in_words(error))
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

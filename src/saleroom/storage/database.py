@@ -40,7 +40,7 @@ class Switch:
     """Names a setting of the house that use cases ask about; it is off unless `Database.switch_on` was called."""
 
 
-class Provided(Generic[V]):
+class SharedPart(Generic[V]):
     """Names a part that one area provides for the use cases of others: see `Database.provide`."""
 
 
@@ -66,7 +66,7 @@ class Transaction:
         clock: Clock | None = None,
         cache: Cache | None = None,
         switches: Collection[Switch] = (),
-        provided: Mapping[Provided[Any], Any] = MappingProxyType({}),
+        provided: Mapping[SharedPart[Any], Any] = MappingProxyType({}),
     ) -> None:
         self.switches = switches
         self._provided = provided
@@ -101,7 +101,7 @@ class Transaction:
         """Return whether a setting of the house is on."""
         return switch in self.switches
 
-    def provided(self, part: Provided[V]) -> V | None:
+    def provided(self, part: SharedPart[V]) -> V | None:
         """Return what another area provides as this part; None if none does."""
         return self._provided.get(part)
 
@@ -153,7 +153,7 @@ class Database:
         self.clock = clock
         self.cache = Cache()
         self._switches: set[Switch] = set()
-        self._provided: dict[Provided[Any], Any] = {}
+        self._provided: dict[SharedPart[Any], Any] = {}
         self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
@@ -198,11 +198,11 @@ class Database:
         """Switch a setting of the house on, for all transactions from now on."""
         self._switches.add(switch)
 
-    def provide(self, part: Provided[V], value: V) -> None:
+    def provide(self, part: SharedPart[V], value: V) -> None:
         """Give all transactions from now on this part, for use cases that ask for it."""
         self._provided[part] = value
 
-    def provided(self, part: Provided[V]) -> V | None:
+    def provided(self, part: SharedPart[V]) -> V | None:
         """Return what an area provides as this part, for work outside a transaction; None if none does."""
         return self._provided.get(part)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from saleroom.accounts.domain.passkeys import Party
 from saleroom.accounts.service.accounts import Accounts, IssuedToken
-from saleroom.accounts.service.passkeys import Asked, Passkeys
+from saleroom.accounts.service.passkeys import CeremonyQuestion, Passkeys
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.service.throttle import FailedLogins, Registrations
@@ -40,7 +40,7 @@ class Hall:
         await self.accounts.add(name, PASSWORD)
         return (await self.accounts.log_in(name, PASSWORD, HERE)).value
 
-    async def begin(self, token: str, name: str = "Phone") -> Asked:
+    async def begin(self, token: str, name: str = "Phone") -> CeremonyQuestion:
         """Give the password, and return what the browser is asked."""
         return await self.passkeys.begin(token, PASSWORD, name, HOUSE, HERE)
 

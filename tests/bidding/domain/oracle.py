@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.bidding.domain.contradictions import contradictions
-from tests.bidding.domain.voids import Asked, Clock, Moderate, Void, decided_again, halted, moderated, own_version
+from tests.bidding.domain.voids import BidOrRaise, Clock, Moderate, Void, decided_again, halted, moderated, own_version
 
 LIMIT = 10**20 - 1
 SECOND = 1_000_000
@@ -114,7 +114,7 @@ class Oracle:
     maximum: int | None = None
     rows: list[Row] = field(default_factory=list)
     events: list[str] = field(default_factory=lambda: ["auction.created"])
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[BidOrRaise] = field(default_factory=list)
     """The accepted requests of bids that stand."""
     voided: set[int] = field(default_factory=set)
     hidden: bool = False
@@ -206,7 +206,7 @@ class Oracle:
                 self._row(row)
         if before != (self.price, self.leader):
             self._rule_6(now)
-        self.asked.append(Asked(own_version(self), who, amount, m))
+        self.asked.append(BidOrRaise(own_version(self), who, amount, m))
         return None
 
     def void(self, version: int, now: int) -> str | None:
@@ -325,7 +325,7 @@ class Oracle:
         self.events.append("maximum.raised")
         own = [one for one in self.asked if one.who == self.leader]
         assert self.leader is not None
-        self.asked.append(Asked(own[-1].version, self.leader, None, maximum))
+        self.asked.append(BidOrRaise(own[-1].version, self.leader, None, maximum))
         if self._rule_5():
             self.events.append("reserve.met")
         return None

@@ -29,7 +29,7 @@ FROM_90, RESERVE_200 = {"starting_price": "90"}, {"reserve_price": "200"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class PlacedBids:
     """Accepted bids on an auction, the leader with price and limit after them, and the bids as recorded."""
 
     terms: dict[str, Any] = field(default_factory=dict)
@@ -39,122 +39,122 @@ class Placed:
 
 
 PLACED = {
-    "4a an amount is shown": Placed(bids="bob 130", leads="bob at 130 up to 130", rows="bob 130"),
-    "4a the least amount is S": Placed(bids="bob 100", leads="bob at 100 up to 100", rows="bob 100"),
-    "4a a maximum opens at S": Placed(bids="bob up to 150", leads="bob at 100 up to 150", rows="bob 100"),
-    "4a both": Placed(bids="bob 120 up to 150", leads="bob at 120 up to 150", rows="bob 120"),
-    "4a a lot that starts at nothing": Placed(
+    "4a an amount is shown": PlacedBids(bids="bob 130", leads="bob at 130 up to 130", rows="bob 130"),
+    "4a the least amount is S": PlacedBids(bids="bob 100", leads="bob at 100 up to 100", rows="bob 100"),
+    "4a a maximum opens at S": PlacedBids(bids="bob up to 150", leads="bob at 100 up to 150", rows="bob 100"),
+    "4a both": PlacedBids(bids="bob 120 up to 150", leads="bob at 120 up to 150", rows="bob 120"),
+    "4a a lot that starts at nothing": PlacedBids(
         terms={"starting_price": "0"}, bids="bob up to 9", leads="bob at 0 up to 9", rows="bob 0"
     ),
-    "4b outbids a literal amount": Placed(
+    "4b outbids a literal amount": PlacedBids(
         bids="bob 100, cyd up to 150", leads="cyd at 110 up to 150", rows="bob 100, cyd 110"
     ),
-    "4b by the tier of M, not of P": Placed(
+    "4b by the tier of M, not of P": PlacedBids(
         terms=FROM_90,
         bids="bob up to 99.5, cyd up to 150",
         leads="cyd at 100.500 up to 150",
         rows="bob 90, bob 99.500 automatic, cyd 100.500",
     ),
-    "4b the tier that holds M itself": Placed(
+    "4b the tier that holds M itself": PlacedBids(
         terms=FROM_90,
         bids="bob up to 100, cyd up to 150",
         leads="cyd at 110 up to 150",
         rows="bob 90, bob 100 automatic, cyd 110",
     ),
-    "4b by less than a step": Placed(
+    "4b by less than a step": PlacedBids(
         bids="bob up to 150, cyd up to 155", leads="cyd at 155 up to 155", rows="bob 100, bob 150 automatic, cyd 155"
     ),
-    "4b by a hair": Placed(
+    "4b by a hair": PlacedBids(
         bids="bob up to 150, cyd 150.001",
         leads="cyd at 150.001 up to 150.001",
         rows="bob 100, bob 150 automatic, cyd 150.001",
     ),
-    "4b a literal amount stands": Placed(
+    "4b a literal amount stands": PlacedBids(
         bids="bob up to 150, cyd 180", leads="cyd at 180 up to 180", rows="bob 100, bob 150 automatic, cyd 180"
     ),
-    "4b both: the amount is the least shown": Placed(
+    "4b both: the amount is the least shown": PlacedBids(
         bids="bob up to 150, cyd 170 up to 200",
         leads="cyd at 170 up to 200",
         rows="bob 100, bob 150 automatic, cyd 170",
     ),
-    "4b both: an amount below M gives way": Placed(
+    "4b both: an amount below M gives way": PlacedBids(
         bids="bob up to 150, cyd 120 up to 200",
         leads="cyd at 160 up to 200",
         rows="bob 100, bob 150 automatic, cyd 160",
     ),
-    "4b a fixed step": Placed(
+    "4b a fixed step": PlacedBids(
         terms=STEP_5,
         bids="bob up to 150, cyd up to 200",
         leads="cyd at 155 up to 200",
         rows="bob 100, bob 150 automatic, cyd 155",
     ),
-    "4c the leader stays": Placed(
+    "4c the leader stays": PlacedBids(
         bids="bob up to 150, cyd 120", leads="bob at 130 up to 150", rows="bob 100, cyd 120, bob 130 automatic"
     ),
-    "4c against a maximum": Placed(
+    "4c against a maximum": PlacedBids(
         bids="bob up to 150, cyd up to 120", leads="bob at 130 up to 150", rows="bob 100, cyd 120, bob 130 automatic"
     ),
-    "4c both: recorded at the maximum": Placed(
+    "4c both: recorded at the maximum": PlacedBids(
         bids="bob up to 150, cyd 110 up to 120",
         leads="bob at 130 up to 150",
         rows="bob 100, cyd 120, bob 130 automatic",
     ),
-    "4c never above M": Placed(
+    "4c never above M": PlacedBids(
         bids="bob up to 150, cyd up to 145", leads="bob at 150 up to 150", rows="bob 100, cyd 145, bob 150 automatic"
     ),
-    "4c the earlier one at a tie, recorded first": Placed(
+    "4c the earlier one at a tie, recorded first": PlacedBids(
         bids="bob up to 150, cyd up to 150", leads="bob at 150 up to 150", rows="bob 100, bob 150 automatic, cyd 150"
     ),
-    "4c a tie by a literal amount": Placed(
+    "4c a tie by a literal amount": PlacedBids(
         bids="bob up to 150, cyd 150", leads="bob at 150 up to 150", rows="bob 100, bob 150 automatic, cyd 150"
     ),
-    "4c by the tier of m": Placed(
+    "4c by the tier of m": PlacedBids(
         terms=FROM_90,
         bids="bob up to 150, cyd 100",
         leads="bob at 110 up to 150",
         rows="bob 90, cyd 100, bob 110 automatic",
     ),
-    "2 only M rises": Placed(bids="bob up to 150, bob up to 180", leads="bob at 100 up to 180", rows="bob 100"),
-    "2 an amount beside a higher maximum is not shown": Placed(
+    "2 only M rises": PlacedBids(bids="bob up to 150, bob up to 180", leads="bob at 100 up to 180", rows="bob 100"),
+    "2 an amount beside a higher maximum is not shown": PlacedBids(
         bids="bob up to 150, bob 170 up to 180", leads="bob at 100 up to 180", rows="bob 100"
     ),
-    "2 a raise defends": Placed(
+    "2 a raise defends": PlacedBids(
         bids="bob up to 150, bob up to 180, cyd 160",
         leads="bob at 170 up to 180",
         rows="bob 100, cyd 160, bob 170 automatic",
     ),
-    "5 R lifts a first bid": Placed(
+    "5 R lifts a first bid": PlacedBids(
         terms=RESERVE_200, bids="bob up to 250", leads="bob at 200 up to 250", rows="bob 200"
     ),
-    "5 R at M": Placed(terms=RESERVE_200, bids="bob up to 200", leads="bob at 200 up to 200", rows="bob 200"),
-    "5 R above M": Placed(
+    "5 R at M": PlacedBids(terms=RESERVE_200, bids="bob up to 200", leads="bob at 200 up to 200", rows="bob 200"),
+    "5 R above M": PlacedBids(
         terms=RESERVE_200, bids="bob up to 199.999", leads="bob at 100 up to 199.999", rows="bob 100"
     ),
-    "5 R lifts an outbidding": Placed(
+    "5 R lifts an outbidding": PlacedBids(
         terms=RESERVE_200,
         bids="bob up to 150, cyd up to 250",
         leads="cyd at 200 up to 250",
         rows="bob 100, bob 150 automatic, cyd 200",
     ),
-    "5 R below P": Placed(
+    "5 R below P": PlacedBids(
         terms={"reserve_price": "110"}, bids="bob 130 up to 150", leads="bob at 130 up to 150", rows="bob 130"
     ),
-    "5 R lifts a raise, without a row": Placed(
+    "5 R lifts a raise, without a row": PlacedBids(
         terms=RESERVE_200, bids="bob up to 150, bob up to 250", leads="bob at 200 up to 250", rows="bob 100"
     ),
-    "20 digits: the last bid": Placed(
+    "20 digits: the last bid": PlacedBids(
         terms={"starting_price": str(LIMIT), "increment": fixed(eur("0.001"))},
         bids=f"bob up to {LIMIT}",
         leads=f"bob at {LIMIT} up to {LIMIT}",
         rows=f"bob {LIMIT}",
     ),
-    "20 digits: 4b takes what can be written": Placed(
+    "20 digits: 4b takes what can be written": PlacedBids(
         terms={"starting_price": "99999999999999990", "increment": fixed(eur("5"))},
         bids=f"bob up to 99999999999999998, cyd up to {LIMIT}",
         leads=f"cyd at {LIMIT} up to {LIMIT}",
         rows=f"bob 99999999999999990, bob 99999999999999998 automatic, cyd {LIMIT}",
     ),
-    "20 digits: 4c takes what can be written": Placed(
+    "20 digits: 4c takes what can be written": PlacedBids(
         terms={"starting_price": "99999999999999990", "increment": fixed(eur("5"))},
         bids=f"bob up to {LIMIT}, cyd 99999999999999998",
         leads=f"bob at {LIMIT} up to {LIMIT}",
@@ -177,7 +177,7 @@ def test_placed(example: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refused:
+class BidRefusal:
     """A bid that is refused after other bids, and the minimum bid if the refusal tells it."""
 
     terms: dict[str, Any] = field(default_factory=dict)
@@ -188,31 +188,37 @@ class Refused:
 
 
 REFUSED = {
-    "2 a literal amount": Refused(before=["bob up to 150"], bid="bob 200", code="already_leading", minimum="110"),
-    "2 the same maximum": Refused(before=["bob up to 150"], bid="bob up to 150", code="already_leading", minimum="110"),
-    "2 a lower maximum": Refused(
+    "2 a literal amount": BidRefusal(before=["bob up to 150"], bid="bob 200", code="already_leading", minimum="110"),
+    "2 the same maximum": BidRefusal(
+        before=["bob up to 150"], bid="bob up to 150", code="already_leading", minimum="110"
+    ),
+    "2 a lower maximum": BidRefusal(
         before=["bob up to 150"], bid="bob up to 149.999", code="already_leading", minimum="110"
     ),
-    "2 both, no higher": Refused(
+    "2 both, no higher": BidRefusal(
         before=["bob up to 150"], bid="bob 120 up to 150", code="already_leading", minimum="110"
     ),
-    "3 below S": Refused(bid="bob 99.999", code="bid_too_low", minimum="100"),
-    "3 a maximum below S": Refused(bid="bob up to 99.999", code="bid_too_low", minimum="100"),
-    "3 an amount below S beside a maximum": Refused(bid="bob 99.999 up to 200", code="bid_too_low", minimum="100"),
-    "3 at P": Refused(before=["bob 100"], bid="cyd 100", code="bid_too_low", minimum="110"),
-    "3 below P + inc(P)": Refused(before=["bob 100"], bid="cyd 109.999", code="bid_too_low", minimum="110"),
-    "3 a maximum below it": Refused(before=["bob 100"], bid="cyd up to 109.999", code="bid_too_low", minimum="110"),
-    "3 an amount below it": Refused(before=["bob 100"], bid="cyd 109.999 up to 500", code="bid_too_low", minimum="110"),
-    "3 by the tier that holds P": Refused(
+    "3 below S": BidRefusal(bid="bob 99.999", code="bid_too_low", minimum="100"),
+    "3 a maximum below S": BidRefusal(bid="bob up to 99.999", code="bid_too_low", minimum="100"),
+    "3 an amount below S beside a maximum": BidRefusal(bid="bob 99.999 up to 200", code="bid_too_low", minimum="100"),
+    "3 at P": BidRefusal(before=["bob 100"], bid="cyd 100", code="bid_too_low", minimum="110"),
+    "3 below P + inc(P)": BidRefusal(before=["bob 100"], bid="cyd 109.999", code="bid_too_low", minimum="110"),
+    "3 a maximum below it": BidRefusal(before=["bob 100"], bid="cyd up to 109.999", code="bid_too_low", minimum="110"),
+    "3 an amount below it": BidRefusal(
+        before=["bob 100"], bid="cyd 109.999 up to 500", code="bid_too_low", minimum="110"
+    ),
+    "3 by the tier that holds P": BidRefusal(
         terms={"starting_price": "10"}, before=["bob 10"], bid="cyd 10.999", code="bid_too_low", minimum="11"
     ),
-    "3 a fixed step": Refused(terms=STEP_5, before=["bob 100"], bid="cyd 104.999", code="bid_too_low", minimum="105"),
-    "3 a tie that cannot be": Refused(before=["bob 150"], bid="cyd 150", code="bid_too_low", minimum="160"),
-    "3 nothing higher can be written": Refused(
+    "3 a fixed step": BidRefusal(
+        terms=STEP_5, before=["bob 100"], bid="cyd 104.999", code="bid_too_low", minimum="105"
+    ),
+    "3 a tie that cannot be": BidRefusal(before=["bob 150"], bid="cyd 150", code="bid_too_low", minimum="160"),
+    "3 nothing higher can be written": BidRefusal(
         terms={"starting_price": str(LIMIT)}, before=[f"bob {LIMIT}"], bid=f"cyd {LIMIT}", code="bid_too_low"
     ),
-    "1 the author": Refused(bid="ada 100", code="own_auction"),
-    "1 the author, before the amount is looked at": Refused(bid="ada 1", code="own_auction"),
+    "1 the author": BidRefusal(bid="ada 100", code="own_auction"),
+    "1 the author, before the amount is looked at": BidRefusal(bid="ada 1", code="own_auction"),
 }
 
 

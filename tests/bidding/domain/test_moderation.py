@@ -20,15 +20,15 @@ STOLEN = "It may be stolen."
 MORE = BidRequest(eur("500"), None)
 
 
-class Played(PlayedAuction):
+class ModeratedAuction(PlayedAuction):
     """An auction by ada that staff moderate."""
 
-    def hide(self, seconds: float = 2) -> "Played":
+    def hide(self, seconds: float = 2) -> "ModeratedAuction":
         """Hide it."""
         self.log += moderation.hide(self.auction, STOLEN, after(seconds))
         return self
 
-    def add(self, events: list[Event]) -> "Played":
+    def add(self, events: list[Event]) -> "ModeratedAuction":
         """Let `events` happen."""
         self.log += events
         return self
@@ -36,10 +36,10 @@ class Played(PlayedAuction):
 
 def test_a_hidden_auction_takes_no_bids() -> None:
     """Nobody bids, raises or buys while it is hidden, and its author does not close it; shown again, it goes on."""
-    game = Played(buy_now_price="900").hide()
+    game = ModeratedAuction(buy_now_price="900").hide()
     with pytest.raises(TakenDown):
         buy_now(game.auction, CY, after(3), PURCHASE)
-    game = Played()
+    game = ModeratedAuction()
     game.bids("bob up to 250")
     game.hide()
     for bidder in (BOB, CY):
@@ -54,7 +54,7 @@ def test_a_hidden_auction_takes_no_bids() -> None:
 
 def test_a_hidden_auction_that_ends_is_cancelled() -> None:
     """Its end comes by the clock, dated by itself, and nobody has bought it; a verifier knows why."""
-    game = Played(ends_at=after(600))
+    game = ModeratedAuction(ends_at=after(600))
     game.bids("bob 100")
     game.hide()
     game.add(settle(game.auction, after(700)))
@@ -67,7 +67,7 @@ def test_a_hidden_auction_that_ends_is_cancelled() -> None:
 
 def test_its_author_may_still_do_what_sells_nothing() -> None:
     """While it is hidden its author may announce its end, and cancel it before the first bid."""
-    game = Played().hide()
+    game = ModeratedAuction().hide()
     assert announce_end(game.auction, ADA, after(900), after(3))
     game.add(cancel(game.auction, ADA, after(3)))
     assert "cancelled by its author before any bid" == conclusion(retrace(game.log).auction)
@@ -75,7 +75,7 @@ def test_its_author_may_still_do_what_sells_nothing() -> None:
 
 def test_staff_cancel_a_sale_with_bids() -> None:
     """An auction with bids is cancelled for a reason, which everybody sees and a verifier tells."""
-    game = Played()
+    game = ModeratedAuction()
     game.bids("bob up to 250", "cyd 150")
     game.add(moderation.cancel(game.auction, "The seller has died.", after(3)))
     assert ({"reason": "The seller has died."}, {}) == event_parts(game.log[-1])
@@ -91,7 +91,7 @@ def test_an_authors_cancellation_is_written_as_ever() -> None:
 
 def test_the_reason_for_hiding_is_in_no_ledger() -> None:
     """The event is public, its reason is not; a ledger with it verifies without the reason."""
-    game = Played().hide()
+    game = ModeratedAuction().hide()
     assert ({}, {"hiddenFor": STOLEN}) == event_parts(game.log[-1])
     game.add(moderation.show(game.auction, after(3)))
     lines = b"".join(lines_of(game.log))
@@ -108,22 +108,22 @@ def test_a_scheduled_auction_opens_before_it_is_hidden() -> None:
 
 def test_refusals() -> None:
     """It is hidden once, shown once, and nothing happens after its end."""
-    game = Played(ends_at=after(600)).hide()
+    game = ModeratedAuction(ends_at=after(600)).hide()
     with pytest.raises(AlreadyHidden):
         moderation.hide(game.auction, STOLEN, after(3))
     with pytest.raises(NotHidden):
-        moderation.show(Played().auction, after(3))
+        moderation.show(ModeratedAuction().auction, after(3))
     with pytest.raises(AuctionOver):
         moderation.show(game.auction, after(600))
     with pytest.raises(AuctionOver):
         moderation.cancel(game.auction, "No.", after(600))
     with pytest.raises(AuctionOver):
-        moderation.hide(Played(ends_at=after(600)).auction, STOLEN, after(600))
+        moderation.hide(ModeratedAuction(ends_at=after(600)).auction, STOLEN, after(600))
 
 
 def test_who_reads_what_of_a_hidden_auction() -> None:
     """All others see neither name nor description nor the reason; its author and staff see all three."""
-    auction = Played().hide().auction
+    auction = ModeratedAuction().hide().auction
     public, own, staff = auction_view(auction), auction_view(auction, own=True), auction_view(auction, staff=True)
     assert ("", "", True, False) == (public.name, public.description, public.hidden, bool(public.hidden_for))
     assert [("Longcase clock", STOLEN)] * 2 == [(view.name, view.hidden_for) for view in (own, staff)]

@@ -30,13 +30,13 @@ from saleroom.kernel.instants import instant
 from tests.bidding.domain.examples import ADA, BOB, CY, after, eur
 from tests.bidding.domain.oracle import SECOND, Act, Amend, Announce, Oracle, Outage, Terms
 from tests.bidding.domain.playing import Game, at, seen
-from tests.bidding.domain.test_moderation import Played
+from tests.bidding.domain.test_moderation import ModeratedAuction
 from tests.histories import History, histories
 
 MORE = BidRequest(eur("500"), None)
 
 
-class PausedGame(Played):
+class PausedGame(ModeratedAuction):
     """An auction whose clock stops and goes on."""
 
     def pause(self, seconds: float) -> "PausedGame":

@@ -30,10 +30,10 @@ from tests.histories import History, histories
 SLIP = "A slip of the hand: three zeros too many."
 
 
-class Played(PlayedAuction):
+class VoidableAuction(PlayedAuction):
     """An auction by ada whose bids can be voided."""
 
-    def void(self, version: int, seconds: float = 1) -> "Played":
+    def void(self, version: int, seconds: float = 1) -> "VoidableAuction":
         """Void the bid at `version`."""
         self.log += void(self.auction, BidBook(self.log), version, SLIP, after(seconds))
         return self
@@ -50,9 +50,9 @@ def _short(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}".removesuffix(".000")
 
 
-def played(*bids: str, **terms: object) -> Played:
+def played(*bids: str, **terms: object) -> VoidableAuction:
     """An auction with these bids, one after the other; the first event of the first bid has the version 2."""
-    auction = Played(**terms)
+    auction = VoidableAuction(**terms)
     auction.bids(*bids)
     return auction
 

@@ -27,7 +27,7 @@ class Clock:
 
 
 @dataclass
-class Asked:
+class BidOrRaise:
     """An accepted request: a bid by its version, or a raise of that bid's maximum."""
 
     version: int
@@ -37,7 +37,7 @@ class Asked:
 
 
 def decided_again(
-    asked: Sequence[Asked], starting: int, reserve: int | None, inc: Callable[[int], int]
+    asked: Sequence[BidOrRaise], starting: int, reserve: int | None, inc: Callable[[int], int]
 ) -> tuple[int | None, int | None, int | None]:
     """Return the leader, the price and the maximum by the requests that stand: rules 2, 4 and 5, without refusals."""
     leader: int | None = None

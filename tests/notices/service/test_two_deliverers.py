@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from saleroom.notices.service import webhooks
-from saleroom.outbox.hooks import Posted
+from saleroom.outbox.hooks import PostResult
 from saleroom.outbox.message import State
 from tests.bidding.service.people import bid, sells
 from tests.fixtures_database import FakeClock
@@ -70,7 +70,7 @@ async def test_a_post_that_takes_too_long_is_not_overtaken(
         """Let the process stop before its first post leaves, or when it has been answered."""
         post = hooks.client.post
 
-        async def once(*args: Any) -> Posted:
+        async def once(*args: Any) -> PostResult:
             monkeypatch.setattr(hooks.client, "post", post)
             posted = None if before else await post(*args)
             reached.set()

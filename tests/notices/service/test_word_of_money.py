@@ -18,7 +18,7 @@ from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.service import documents, money_mails, offering, reminding
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person
 from tests.fixtures_database import FakeClock
@@ -34,7 +34,7 @@ from tests.settlement.service.test_money_mails import receipt
 MONEY = (*money_mails.MAILS, *reminding.MAILS, *offering.MAILS)
 
 
-class Told:
+class NotifiedPerson:
     """Somebody with two browsers and a webhook, who has a sale."""
 
     def __init__(self, courier: Courier, hooks: Hooks, person: Person, sale_id: int) -> None:
@@ -42,7 +42,7 @@ class Told:
         self.database = courier.database
         self.owner = Owner(sale_id=sale_id, user_id=person.account.id)
 
-    async def issue(self, kind: Kind = Kind.INVOICE) -> Issued:
+    async def issue(self, kind: Kind = Kind.INVOICE) -> StoredDocument:
         """Issue a document."""
         return await self.database.write(documents.issue, draft(line(TaxScheme.MARGIN), kind=kind), self.owner, {})
 
@@ -69,7 +69,7 @@ async def told(
     service: PushService,  # noqa: F811  # it is the fixture
     authority: tuple[Path, Path],  # noqa: F811  # it is the fixture
     receiver: Receiver,
-) -> AsyncIterator[Told]:
+) -> AsyncIterator[NotifiedPerson]:
     """Ada, whose second browser is German."""
     courier = Courier(clocked_database, service, authority[0], kinds=MONEY)
     hooks = Hooks(clocked_database, receiver, MONEY)
@@ -77,12 +77,12 @@ async def told(
     ada = await courier.known("ada")
     await courier.subscribe(Person(ada.account, ada.token), "ada")
     await hooks.made(ada)
-    yield Told(courier, hooks, ada, (await evening(clocked_database)).sale.id)
+    yield NotifiedPerson(courier, hooks, ada, (await evening(clocked_database)).sale.id)
     await courier.pusher.posts.close()
     await hooks.deliverer.posts.close()
 
 
-async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: Told) -> None:
+async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: NotifiedPerson) -> None:
     """The words are those of the mail, the page that of the invoice; programs read its figures."""
     invoice = await told.issue()
     await told.rounds()
@@ -106,7 +106,7 @@ async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: Told) -> Non
     assert (1, 1) == (len(told.pushed), len(told.posted))
 
 
-async def test_each_kind_about_money_is_told(told: Told) -> None:
+async def test_each_kind_about_money_is_told(told: NotifiedPerson) -> None:
     """By both channels, with the same page."""
     invoice, statement = await told.issue(), await told.issue(Kind.STATEMENT)
     facts = {"document": invoice.gid, "level": 1, "strike": False}
@@ -126,7 +126,7 @@ async def test_each_kind_about_money_is_told(told: Told) -> None:
     assert f"/mine/documents/{statement.gid}" in urls
 
 
-async def test_people_choose_by_kind_and_channel(told: Told) -> None:
+async def test_people_choose_by_kind_and_channel(told: NotifiedPerson) -> None:
     """Who wants no invoice on browsers gets none there; the quiet hours hold; webhooks are for the kinds that they name."""
     await told.database.write(choosing.choose, told.person.token, Change(push={"invoice": False}))
     await told.hooks.made(told.person, "notice.statement", path="/statements")
@@ -137,7 +137,7 @@ async def test_people_choose_by_kind_and_channel(told: Told) -> None:
     assert ["notice.invoice", "notice.statement", "notice.statement"] == sorted(body["type"] for body in told.posted)
 
 
-async def test_quiet_hours_hold(told: Told, clock: FakeClock) -> None:
+async def test_quiet_hours_hold(told: NotifiedPerson, clock: FakeClock) -> None:
     """A message about money waits for their end; a program never sleeps."""
     quiet = QuietHours(parse_time("11:00"), parse_time("14:00"), "UTC")  # type: ignore[arg-type]  # these are times
     await told.database.write(choosing.choose, told.person.token, Change(quiet=(quiet,)))
@@ -149,7 +149,7 @@ async def test_quiet_hours_hold(told: Told, clock: FakeClock) -> None:
     assert (1, 1) == (len(told.pushed), len(told.posted))
 
 
-async def test_a_reminder_of_what_is_paid_is_told_nowhere(told: Told) -> None:
+async def test_a_reminder_of_what_is_paid_is_told_nowhere(told: NotifiedPerson) -> None:
     """What is no longer so is dropped on each channel."""
     invoice = await told.issue()
     facts = {"document": invoice.gid, "level": 1, "strike": False}
@@ -160,7 +160,7 @@ async def test_a_reminder_of_what_is_paid_is_told_nowhere(told: Told) -> None:
     assert not [said for _, said in told.pushed if "eminder" in said]
 
 
-async def test_all_channels_are_one_transaction(told: Told) -> None:
+async def test_all_channels_are_one_transaction(told: NotifiedPerson) -> None:
     """A document whose transaction fails tells nobody; the same cause twice is told once by each channel."""
 
     def fails(tx: Transaction) -> None:
@@ -176,13 +176,13 @@ async def test_all_channels_are_one_transaction(told: Told) -> None:
     assert ["push", "webhook"] == sorted(one.channel for one in await told.database.read(_words))
 
 
-async def test_a_changed_bank_account_is_told_by_mail_alone(told: Told) -> None:
+async def test_a_changed_bank_account_is_told_by_mail_alone(told: NotifiedPerson) -> None:
     """It is about the account itself."""
     await told.database.write(money_mails.tell_of_account, told.person.account.id, "A17")
     assert [] == await told.database.read(_words)
 
 
-async def test_a_word_that_is_tried_again_says_the_same(told: Told, clock: FakeClock) -> None:
+async def test_a_word_that_is_tried_again_says_the_same(told: NotifiedPerson, clock: FakeClock) -> None:
     """A server of webhooks that was away gets the event as it was, though the invoice was paid meanwhile."""
     told.hooks.receiver.answers = ["503"]
     invoice = await told.issue()

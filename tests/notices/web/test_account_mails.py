@@ -25,7 +25,7 @@ NEW = "another battery staple"
 _HREF = re.compile(r'<a href="([^"]+)"')
 
 
-class Mailed(NamedTuple):
+class MailingHouse(NamedTuple):
     """A house that sends its mails, and the mail server that takes them."""
 
     house: House
@@ -33,7 +33,7 @@ class Mailed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def mailed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mailed]:
+def mailed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MailingHouse]:
     """A running house whose own task sends its mails over a real mail server."""
     file = tmp_path_factory.mktemp("house") / "saleroom.db"
     shutil.copy(sqlite_template, file)
@@ -43,11 +43,11 @@ def mailed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         more: dict[str, Any] = {"public_url": ORIGIN, "house_name": "Müller & Söhne", "mail_signature": SIGNATURE}
         house = House(settings_for(f"sqlite:///{file}", account_mails_per_hour=10_000, **mail, **more))
         house.start()
-        yield Mailed(house, post)
+        yield MailingHouse(house, post)
         house.stop()
 
 
-def mail_to(mailed: Mailed, address: str, number: int = 0) -> EmailMessage:
+def mail_to(mailed: MailingHouse, address: str, number: int = 0) -> EmailMessage:
     """The mail of this number to an address, once it is there."""
     until = time.monotonic() + SECONDS_MAX
     while time.monotonic() < until:
@@ -90,12 +90,12 @@ def link_of(mail: EmailMessage, path: str) -> str:
     return code
 
 
-def browser(mailed: Mailed, language: str, user: User | None = None) -> Visitor:
+def browser(mailed: MailingHouse, language: str, user: User | None = None) -> Visitor:
     """A browser of a user or a stranger that speaks a language."""
     return Visitor(mailed.house, user, **{"Accept-Language": language})
 
 
-def has_address(mailed: Mailed, language: str, before: str = "") -> tuple[User, str]:
+def has_address(mailed: MailingHouse, language: str, before: str = "") -> tuple[User, str]:
     """A user who has verified an address, which begins with `before`, by the link of its mail."""
     user = mailed.house.newcomer()
     address = f"{before}{user.name}@example.org"
@@ -112,7 +112,7 @@ def has_address(mailed: Mailed, language: str, before: str = "") -> tuple[User, 
     return user, address
 
 
-def test_an_address_with_letters_beyond_ascii_gets_mails(mailed: Mailed) -> None:
+def test_an_address_with_letters_beyond_ascii_gets_mails(mailed: MailingHouse) -> None:
     """The house takes such addresses, so their mails can be made, and go out to a server that takes them."""
     _, address = has_address(mailed, "de", "jürgen.")
     assert address == str(mail_to(mailed, address)["To"])
@@ -131,7 +131,7 @@ def test_an_address_with_letters_beyond_ascii_gets_mails(mailed: Mailed) -> None
     },
 )
 def test_from_a_forgotten_password_to_a_new_one(
-    mailed: Mailed, language: str, subjects: tuple[str, ...], told: str
+    mailed: MailingHouse, language: str, subjects: tuple[str, ...], told: str
 ) -> None:
     """Address, mail, link; forgotten, mail, link, new password: the old sessions are dead, and a mail says so."""
     user, address = has_address(mailed, language)
@@ -159,7 +159,7 @@ def test_from_a_forgotten_password_to_a_new_one(
     {"language": "en", "said": ("Firefox on Android", "switched off", "was changed", "has had another mail address")},
     {"language": "de", "said": ("Firefox on Android", "ausgeschaltet", "geändert", "eine andere E-Mail-Adresse")},
 )
-def test_words_about_an_account(mailed: Mailed, language: str, said: tuple[str, ...]) -> None:
+def test_words_about_an_account(mailed: MailingHouse, language: str, said: tuple[str, ...]) -> None:
     """A login from a new device, a changed password, codes switched off and another address are told, in their order."""
     user, address = has_address(mailed, language)
     body, device = {"username": user.name, "password": PASSWORD}, {"User-Agent": "Mozilla/5.0 (Android) Firefox/140.0"}

@@ -8,12 +8,12 @@ import pytest
 
 from tests.accounts.api.test_access_tokens import robot
 from tests.fixtures_house import House
-from tests.sales.web.test_decisions import Asked
+from tests.sales.web.test_decisions import ConditionalSale
 
 pytestmark = pytest.mark.databases("sqlite")
 
 
-def asked_of(asked: Asked) -> list[dict[str, Any]]:
+def asked_of(asked: ConditionalSale) -> list[dict[str, Any]]:
     """Return what waits for the consignor."""
     found: list[dict[str, Any]] = asked.kay.json("GET", "/me/decisions")["asked"]
     return found
@@ -22,7 +22,7 @@ def asked_of(asked: Asked) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("accepted", "outcome"), [(True, "sold"), (False, "reserve_not_met")])
 def test_a_consignor_decides(house: House, accepted: bool, outcome: str) -> None:  # a case of the table
     """The list has the lot, the sale and the price; the answer has the lot as it is now; a second decision is refused."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     [one] = asked_of(asked)
     assert (asked.gid, "1", asked.sale.gid, "10.000") == tuple(
         one[name] for name in ("gid", "label", "sale", "currentBid")
@@ -37,7 +37,7 @@ def test_a_consignor_decides(house: House, accepted: bool, outcome: str) -> None
 
 def test_a_decision_is_on_the_price_that_was_seen(house: House) -> None:
     """A lot that was sold conditionally for more meanwhile is not sold by the answer to the price before."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     [before] = asked_of(asked)
     asked.sale.staff.json(
         "POST", f"/sales/{asked.sale.gid}/block", json={"act": "reopen", "label": "1", "reason": "A late bid."}
@@ -51,7 +51,7 @@ def test_a_decision_is_on_the_price_that_was_seen(house: House) -> None:
 
 def test_nobody_decides_for_another(house: House) -> None:
     """For others the lot is unknown; a token that may only read or bid may not decide; faults of the body are told."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     path, said = f"/me/decisions/{asked.gid}", {"accepted": True, "seen": asked_of(asked)[0]["tag"]}
     for other in (asked.bidder, house.newcomer(), asked.sale.staff):
         assert [] == other.json("GET", "/me/decisions")["asked"]

@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 from saleroom.bidding.domain.block_events import AuctionCalled
 from saleroom.bidding.domain.events import BidPlaced, Channel, Event
-from saleroom.sales.domain.desk import PACE_LOTS, Moved, channels, closed, per_hour
+from saleroom.sales.domain.desk import PACE_LOTS, BlockMove, channels, closed, per_hour
 from tests.bidding.domain.examples import eur
 
 T0 = datetime(2026, 11, 25, 20, tzinfo=UTC)
 
 
-def moved(kind: str, lot: str, minutes: float = 0) -> Moved:
+def moved(kind: str, lot: str, minutes: float = 0) -> BlockMove:
     """A lot that moved so many minutes after the beginning."""
-    return Moved(f"lot.{kind}", lot, T0 + timedelta(minutes=minutes))
+    return BlockMove(f"lot.{kind}", lot, T0 + timedelta(minutes=minutes))
 
 
 def bid(*, automatic: bool = False, channel: Channel | None = None) -> Event:

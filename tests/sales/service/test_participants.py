@@ -30,7 +30,7 @@ from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Names, Registration
 from saleroom.sales.service import merging, participants
 from saleroom.sales.service.admission import gate
-from saleroom.sales.service.participants import Known, Newcomer
+from saleroom.sales.service.participants import Newcomer, ParticipantProfile
 from saleroom.sales.storage import consignors
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
@@ -42,24 +42,24 @@ from tests.sales.service.evenings import Evening, evening, published
 from tests.tools.verify.ledgers import verified
 
 
-async def registered(house: Evening, who: Person) -> Known:
+async def registered(house: Evening, who: Person) -> ParticipantProfile:
     """A user who has registered for the sale."""
     return await house.database.write(participants.register, who.token, house.sale.gid)
 
 
-async def change(house: Evening, known: Known, **changes: object) -> Known:
+async def change(house: Evening, known: ParticipantProfile, **changes: object) -> ParticipantProfile:
     """What staff change about a participant."""
     token, gid = house.clerk.token, known.participant.gid
     return await house.database.write(participants.change, token, house.sale.gid, gid, changes)
 
 
-async def admitted(house: Evening, **said: object) -> Known:
+async def admitted(house: Evening, **said: object) -> ParticipantProfile:
     """Somebody whom staff admit."""
     newcomer = Newcomer(**{"name": "Ada Lovelace", **said})  # type: ignore[arg-type]  # as each test says it
     return await house.database.write(participants.admit, house.clerk.token, house.sale.gid, newcomer)
 
 
-async def bids_as(house: Evening, known: Known, gid: str, asked: str) -> str:
+async def bids_as(house: Evening, known: ParticipantProfile, gid: str, asked: str) -> str:
     """Bid for a participant whom nobody can log in as, as a clerk will do it, with a token that is made for the test."""
     user = known.participant.user
 

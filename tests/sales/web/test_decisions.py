@@ -17,7 +17,7 @@ pytestmark = pytest.mark.databases("sqlite")
 PATH = "/mine/decisions"
 
 
-class Asked:
+class ConditionalSale:
     """A live sale whose first lot, of a consignor with an account, was sold conditionally for 10."""
 
     def __init__(self, house: House) -> None:
@@ -49,7 +49,7 @@ class Asked:
 @pytest.mark.parametrize(("do", "outcome"), [("accept", "sold"), ("decline", "reserve_not_met")])
 def test_a_consignor_decides(house: House, do: str, outcome: str) -> None:
     """The page names the lot and the price; one button decides, and a form that is sent twice changes nothing."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     visitor = Visitor(house, asked.kay)
     page = visitor.page(PATH)
     assert "The highest bid is €10.00." in page.main
@@ -66,7 +66,7 @@ def test_a_consignor_decides(house: House, do: str, outcome: str) -> None:
 
 def test_a_decision_is_on_the_price_that_was_seen(house: House) -> None:
     """If the lot was reopened and sold conditionally for more, the page says so and asks about the new price."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     visitor = Visitor(house, asked.kay)
     page = visitor.page(PATH)
     asked.sale.staff.json(
@@ -83,7 +83,7 @@ def test_a_decision_is_on_the_price_that_was_seen(house: House) -> None:
 
 def test_nobody_decides_for_another(house: House) -> None:
     """Bidders, others and staff without the right get the answer of an unknown lot, and no lot is listed for them."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     page = Visitor(house, asked.kay).page(PATH)
     seen = page.all("input", name="seen")[0]["value"]
     for user in (asked.bidder, house.newcomer(), house.staff(Role.CLERK), asked.sale.staff):
@@ -109,7 +109,7 @@ def test_who_is_logged_out_comes_back(house: House) -> None:
 
 def test_a_lot_that_is_hidden_waits_for_the_house(house: House) -> None:
     """While staff hide the lot it is not listed, and a form from before changes nothing and says why."""
-    asked = Asked(house)
+    asked = ConditionalSale(house)
     visitor = Visitor(house, asked.kay)
     page = visitor.page(PATH)
     asked.sale.staff.json("PUT", f"/auctions/{asked.gid}/hiding", json={"reason": "Is it a fake?"})

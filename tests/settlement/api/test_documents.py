@@ -35,7 +35,7 @@ def house_settings() -> dict[str, Any]:
     }
 
 
-class Sold:
+class SaleOfThree:
     """A live sale of three lots: Ada (12) bought two for 100 and 40, and nobody the third. All are Kurt's."""
 
     def __init__(self, house: House) -> None:
@@ -70,12 +70,12 @@ class Sold:
 
 
 @pytest.fixture
-def sold(sqlite_house: House) -> Sold:
+def sold(sqlite_house: House) -> SaleOfThree:
     """A sale in a house that says nothing of itself."""
-    return Sold(sqlite_house)
+    return SaleOfThree(sqlite_house)
 
 
-def test_a_buyer_is_invoiced_and_a_consignor_gets_a_statement(sold: Sold) -> None:
+def test_a_buyer_is_invoiced_and_a_consignor_gets_a_statement(sold: SaleOfThree) -> None:
     """By the rate card of the sale, to the last cent: 100 and 40 with 25 % premium and 19 % tax, and without 15 %."""
     key = {"Idempotency-Key": "once"}
     sent = {"documentKind": "invoice", "paddle": 12, "language": "de", **ADA}
@@ -103,7 +103,7 @@ def test_a_buyer_is_invoiced_and_a_consignor_gets_a_statement(sold: Sold) -> Non
     assert ([statement], None) == (following["documents"], following["next"])
 
 
-def test_documents_of_somebody_who_was_erased_stay_as_they_were_issued(sold: Sold) -> None:
+def test_documents_of_somebody_who_was_erased_stay_as_they_were_issued(sold: SaleOfThree) -> None:
     """The law wants the name in them for years; of the consignor the house keeps the code alone besides."""
     sent = {"documentKind": "statement", "consignor": sold.code}
     statement = sold.cashier.json("POST", f"/sales/{sold.gid}/documents", json=sent)
@@ -114,7 +114,7 @@ def test_documents_of_somebody_who_was_erased_stay_as_they_were_issued(sold: Sol
     assert (sold.code, "", None) == (one["name"], one["contact"], one["username"])
 
 
-def test_lines_are_taken_back_by_credit_notes(sold: Sold) -> None:
+def test_lines_are_taken_back_by_credit_notes(sold: SaleOfThree) -> None:
     """First one lot, then the rest; the lot can be invoiced again, and the numbers have no gap."""
     first = sold.invoice().json()
     path = f"/documents/{first['document']}/credit"
@@ -137,7 +137,7 @@ def test_lines_are_taken_back_by_credit_notes(sold: Sold) -> None:
     assert [1, 1] == [places[1] - places[0], int(rest["documentNumber"][-5:]) - int(note["documentNumber"][-5:])]
 
 
-def test_who_sees_a_document(sold: Sold) -> None:
+def test_who_sees_a_document(sold: SaleOfThree) -> None:
     """Those who settle and its party; to all others there is none, and a bidder issues none."""
     first = sold.invoice().json()
     said = {"documentKind": "statement", "consignor": sold.code}
@@ -157,7 +157,7 @@ def test_who_sees_a_document(sold: Sold) -> None:
 
 def test_a_document_is_printed(serve_house: ServeHouse, house_settings: dict[str, Any]) -> None:
     """With the letterhead of the settings, and the electronic form inside as nothing is lacking."""
-    sold = Sold(serve_house(**house_settings))
+    sold = SaleOfThree(serve_house(**house_settings))
     first = sold.invoice(language="de", vatId="").json()
     assert [] == first["lacks"]
     answer = sold.cashier.get(f"/documents/{first['document']}/paper.pdf")
@@ -194,7 +194,7 @@ def test_faults_of_an_order_are_named(sqlite_house: House, said: dict[str, Any],
     assert wrong == faults(sqlite_house.staff(Role.CASHIER).post("/sales/none/documents", json=sent)).keys()
 
 
-def test_an_order_for_nobody(sold: Sold) -> None:
+def test_an_order_for_nobody(sold: SaleOfThree) -> None:
     """A paddle or a code that nobody has, none at all, or two at once; and a sale that is not there."""
     path = f"/sales/{sold.gid}/documents"
     for said, code in (

@@ -19,7 +19,7 @@ def stripe(clock: FakeClock) -> Iterator[Stripe]:
         yield found
 
 
-class Merged(Paying):
+class MergedGuest(Paying):
     """A buyer with an invoice of 14.88 that is payable online, and a guest with one of 29.75, who is the same person."""
 
     def __init__(self, house: House, clock: FakeClock, stripe: Stripe) -> None:
@@ -53,18 +53,20 @@ class Merged(Paying):
 
 
 @pytest.fixture
-def merged(database_url: str, clock: FakeClock, stripe: Stripe, monkeypatch: pytest.MonkeyPatch) -> Iterator[Merged]:
+def merged(
+    database_url: str, clock: FakeClock, stripe: Stripe, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MergedGuest]:
     """A house that takes cards, with both."""
     quickly(monkeypatch)
     house = House(settings_of(database_url, stripe), clock)
     house.start()
-    made = Merged(house, clock, stripe)
+    made = MergedGuest(house, clock, stripe)
     yield made
     assert [] == house.write(lambda tx: list(journal_faults(tx)))
     house.stop()
 
 
-def test_the_account_pays_the_invoice_of_the_guest(merged: Merged) -> None:
+def test_the_account_pays_the_invoice_of_the_guest(merged: MergedGuest) -> None:
     """Merged before: the account pays what the guest owes. All money of the person goes to the oldest invoice first."""
     merged.merge()
     merged.invoice = merged.theirs
@@ -75,7 +77,7 @@ def test_the_account_pays_the_invoice_of_the_guest(merged: Merged) -> None:
 
 
 @pytest.mark.parametrize("when", ["while the page is open", "before the callback", "after the callback"])
-def test_money_is_there_once_whenever_they_are_merged(merged: Merged, when: str) -> None:
+def test_money_is_there_once_whenever_they_are_merged(merged: MergedGuest, when: str) -> None:
     """The account pays its own invoice meanwhile: that is paid, the guest's is open, and the refund goes back to the card."""
     session = merged.sheet()
     if when == "while the page is open":

@@ -17,7 +17,7 @@ from tests.site.visitor import Visitor
 SOON = timedelta(days=7)
 
 
-class Passed(Settling):
+class PassedLots(Settling):
     """A live sale that has ended. Lots 1 to 3 were passed below their reserves, 4 without a bid, and 5 is sold."""
 
     def __init__(self, house: House) -> None:
@@ -57,9 +57,9 @@ class Passed(Settling):
 
 
 @pytest.fixture
-def passed(house: House) -> Passed:
+def passed(house: House) -> PassedLots:
     """A sale after its evening."""
-    return Passed(house)
+    return PassedLots(house)
 
 
 def planned(found: Any) -> list[tuple[str, int, str]]:
@@ -67,7 +67,7 @@ def planned(found: Any) -> list[tuple[str, int, str]]:
     return [(one["label"], one["paddle"], one["offerPrice"]) for one in found["plannedOffers"]]
 
 
-def test_every_passed_lot_is_offered_to_its_underbidder_once(passed: Passed) -> None:
+def test_every_passed_lot_is_offered_to_its_underbidder_once(passed: PassedLots) -> None:
     """At the reserve, as their bids are below it; what is seen is done, however often it is sent."""
     seen = passed.preview()
     expected = [("1", passed.ada, "15.000"), ("2", passed.bob, "12.000"), ("3", passed.ada, "11.000")]
@@ -86,13 +86,13 @@ def test_every_passed_lot_is_offered_to_its_underbidder_once(passed: Passed) -> 
     assert [] == passed.faults()
 
 
-def test_the_lower_estimate_is_the_price_if_staff_choose_it(passed: Passed) -> None:
+def test_the_lower_estimate_is_the_price_if_staff_choose_it(passed: PassedLots) -> None:
     """For lots below their reserve alone, and never less than that."""
     expected = [("1", passed.ada, "18.000"), ("2", passed.bob, "12.000"), ("3", passed.ada, "11.000")]
     assert expected == planned(passed.preview("estimate"))
 
 
-def test_only_what_was_seen_is_offered(passed: Passed) -> None:
+def test_only_what_was_seen_is_offered(passed: PassedLots) -> None:
     """A lot that was offered or put away since then, or another choice of the price: all of it is refused, and nothing done."""
     seen = passed.preview()
     assert (409, "plan_changed") == refusal(passed.offer(seen["planTag"], "estimate"))
@@ -116,7 +116,7 @@ def test_only_what_was_seen_is_offered(passed: Passed) -> None:
 
 
 @pytest.mark.databases("sqlite")
-def test_a_manager_offers_all_on_the_page(passed: Passed) -> None:
+def test_a_manager_offers_all_on_the_page(passed: PassedLots) -> None:
     """The button shows what would be offered and what is left out, and the second one does just that."""
     visitor = Visitor(passed.house, passed.manager)
     path = f"/admin/desk/{passed.gid}/offers"

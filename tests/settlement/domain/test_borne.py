@@ -11,7 +11,7 @@ from msgspec import structs
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out
-from saleroom.settlement.domain.journal import Result, Settled
+from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 
 AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
@@ -21,7 +21,7 @@ CARDS = st.builds(RateCard, entry=FEE, photo=FEE, unsold=FEE)
 
 def settled(
     card: RateCard, gone: tuple[Item, ...] = (), consignor: int | None = 9, price: Decimal | None = None
-) -> Settled:
+) -> BilledResult:
     """Return what a lot has come to by a card, without some fees."""
     result = Result(
         buyer=None if price is None else 7,
@@ -32,12 +32,12 @@ def settled(
         version=1,
         left_out=gone,
     )
-    return Settled(
+    return BilledResult(
         result=result, channel=Channel.ONLINE, bill=bill(card, Hammer(price=price, on=AT.date(), left_out=gone), 2)
     )
 
 
-def fees(some: Settled) -> list[Item]:
+def fees(some: BilledResult) -> list[Item]:
     """Return the fees that a lot costs its consignor."""
     return [line.item for line in some.bill.consignor if line.item in FEES]
 
@@ -50,7 +50,7 @@ def test_a_fee_is_borne_once_in_whatever_order_sales_are_looked_at(
 
     Once all were looked at twice, a fee is there if any card has it.
     """
-    stands: dict[int, Settled] = {}
+    stands: dict[int, BilledResult] = {}
     cards = [*cards]
 
     def look(place: int) -> None:

@@ -12,7 +12,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.crediting import OF_HOUSE, charges, without
 from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
-from saleroom.settlement.domain.journal import Book, Result, Settled, balances, is_balanced, of_credit, of_lot
+from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, is_balanced, of_credit, of_lot
 from saleroom.settlement.domain.rates import Bill, Hammer, Item, Payer, RateCard, bill
 from saleroom.settlement.domain.reporting import taxes
 from saleroom.settlement.domain.scales import Scale, Tier
@@ -26,7 +26,7 @@ def flat(percent: str) -> Scale:
     return Scale((Tier(Decimal("0.000"), Decimal(percent)),))
 
 
-def settled(scheme: TaxScheme, price: str = "100.000", payer: Payer = Payer.BUYER) -> Settled:
+def settled(scheme: TaxScheme, price: str = "100.000", payer: Payer = Payer.BUYER) -> BilledResult:
     """Return what a lot of a consignor came to by a card with every charge."""
     card = RateCard(
         premium=flat("25.000"),
@@ -42,7 +42,7 @@ def settled(scheme: TaxScheme, price: str = "100.000", payer: Payer = Payer.BUYE
     amount = Decimal(price)
     result = Result(buyer=7, price=amount, at=AT, consignor=9, scheme=scheme, version=1)
     hammer = Hammer(price=amount, on=AT.date(), scheme=scheme)
-    return Settled(result=result, channel=Channel.ONLINE, bill=bill(card, hammer, 2))
+    return BilledResult(result=result, channel=Channel.ONLINE, bill=bill(card, hammer, 2))
 
 
 def test_what_a_document_says_must_be_what_is_charged() -> None:
@@ -74,8 +74,8 @@ def test_what_is_given_up_leaves_the_lot_without_it(
     side = made.bill.buyer if buyer else made.bill.consignor
     back = charges(written, [place for place, one in enumerate(side) if one.item in items], side)
     part = Bill(scheme=made.bill.scheme, buyer=back if buyer else (), consignor=() if buyer else back)
-    credited = Settled(result=made.result, channel=made.channel, bill=part)
-    left = Settled(result=made.result, channel=made.channel, bill=without(made.bill, part))
+    credited = BilledResult(result=made.result, channel=made.channel, bill=part)
+    left = BilledResult(result=made.result, channel=made.channel, bill=without(made.bill, part))
     assert is_balanced(of_credit(credited))
     moved = {account: amount for account, amount in balances([*of_lot(made), *of_credit(credited)]).items() if amount}
     assert balances(of_lot(left)) == moved

@@ -12,7 +12,7 @@ from saleroom.settlement.domain.online import (
     THREE_DECIMAL,
     ZERO_DECIMAL,
     OnlineState,
-    Seen,
+    ProviderPayment,
     Sheet,
     back_off,
     booked,
@@ -66,9 +66,9 @@ def test_dinars_are_charged_in_two_decimals(left: str, charged: str) -> None:
     assert Decimal(left) == to_charge(Decimal(left), "EUR")
 
 
-def seen(amount: int, currency: str) -> Seen:
+def seen(amount: int, currency: str) -> ProviderPayment:
     """Return a payment that is paid."""
-    return Seen(session="cs", sheet=Sheet.COMPLETE, paid=True, amount=amount, currency=currency, intent="pi")
+    return ProviderPayment(session="cs", sheet=Sheet.COMPLETE, paid=True, amount=amount, currency=currency, intent="pi")
 
 
 def test_a_rounded_payment_leaves_nothing_and_another_amount_rounds_nothing() -> None:

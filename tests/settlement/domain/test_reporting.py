@@ -9,10 +9,10 @@ from hypothesis import strategies as some
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.journal import Book, Result, Settled, balances, of_lot
+from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, of_lot
 from saleroom.settlement.domain.rates import Hammer, Payer, RateCard, bill
 from saleroom.settlement.domain.reporting import (
-    Estimated,
+    EstimatedLot,
     Place,
     Side,
     State,
@@ -37,7 +37,7 @@ def flat(percent: str) -> Scale:
     return Scale((Tier(D("0.000"), D(percent)),))
 
 
-def settled(price: str | None, scheme: TaxScheme, *, payer: Payer = Payer.BUYER, at: datetime = AT) -> Settled:
+def settled(price: str | None, scheme: TaxScheme, *, payer: Payer = Payer.BUYER, at: datetime = AT) -> BilledResult:
     """Return what a lot of a consignor came to by a card with every charge."""
     card = RateCard(
         premium=flat("25.000"),
@@ -53,7 +53,7 @@ def settled(price: str | None, scheme: TaxScheme, *, payer: Payer = Payer.BUYER,
     )
     amount = None if price is None else D(price)
     result = Result(buyer=None if price is None else 7, price=amount, at=at, consignor=9, scheme=scheme, version=1)
-    return Settled(
+    return BilledResult(
         result=result,
         channel=Channel.ONLINE,
         bill=bill(card, Hammer(price=amount, on=at.date(), scheme=scheme), 2),
@@ -63,14 +63,14 @@ def settled(price: str | None, scheme: TaxScheme, *, payer: Payer = Payer.BUYER,
 def test_prices_are_compared_with_estimates() -> None:
     """A price at either end is within; one without an upper end is that amount; lots without an estimate do not count."""
     lots = [
-        Estimated(state=State.SOLD, price=D("100.000"), low=D("100.000"), high=D("200.000")),
-        Estimated(state=State.SOLD, price=D("200.000"), low=D("100.000"), high=D("200.000")),
-        Estimated(state=State.SOLD, price=D("99.000"), low=D("100.000"), high=None),
-        Estimated(state=State.SOLD, price=D("101.000"), low=D("100.000"), high=None),
-        Estimated(state=State.SOLD, price=D("9.000")),
-        Estimated(state=State.UNSOLD, low=D("100.000")),
-        Estimated(state=State.WITHDRAWN),
-        Estimated(state=State.OPEN),
+        EstimatedLot(state=State.SOLD, price=D("100.000"), low=D("100.000"), high=D("200.000")),
+        EstimatedLot(state=State.SOLD, price=D("200.000"), low=D("100.000"), high=D("200.000")),
+        EstimatedLot(state=State.SOLD, price=D("99.000"), low=D("100.000"), high=None),
+        EstimatedLot(state=State.SOLD, price=D("101.000"), low=D("100.000"), high=None),
+        EstimatedLot(state=State.SOLD, price=D("9.000")),
+        EstimatedLot(state=State.UNSOLD, low=D("100.000")),
+        EstimatedLot(state=State.WITHDRAWN),
+        EstimatedLot(state=State.OPEN),
     ]
     found = performance(lots)
     assert (1, 2, 1) == (found.below, found.within, found.above)

@@ -11,10 +11,10 @@ from saleroom.settlement.domain.status_reports import (
     ACCEPTED,
     REJECTED,
     VERIFIED,
+    BankAnswer,
     Block,
     Doubt,
     Part,
-    Said,
     StatusReport,
     Verdict,
     Whole,
@@ -33,26 +33,26 @@ def said(
     file: str = "", block: str = "", own: str = "", *, amount: Decimal | None = None, count: int | None = None
 ) -> StatusReport:
     """Return a report with a status at each level, and the reason `R` of the same level."""
-    part = Part(known_by=KNOWN_BY, said=Said(own, own and "R3"), amount=amount, currency="EUR")
-    blocks = (Block(Whole(known_by=FILE, said=Said(block, block and "R2")), (part,) if own or amount else ()),)
-    whole = Whole(known_by=FILE, said=Said(file, file and "R1"), count=count)
+    part = Part(known_by=KNOWN_BY, said=BankAnswer(own, own and "R3"), amount=amount, currency="EUR")
+    blocks = (Block(Whole(known_by=FILE, said=BankAnswer(block, block and "R2")), (part,) if own or amount else ()),)
+    whole = Whole(known_by=FILE, said=BankAnswer(file, file and "R1"), count=count)
     return StatusReport(message="B", said_at="2026-11-26T10:00:00", file=whole, blocks=blocks)
 
 
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [
-        (("RJCT", "", ""), Verdict(Said("RJCT", "R1"))),
-        (("", "RJCT", ""), Verdict(Said("RJCT", "R2"))),
-        (("PART", "PART", "RJCT"), Verdict(Said("RJCT", "R3"))),
-        (("ACCP", "", "RJCT"), Verdict(Said("RJCT", "R3"))),
-        (("PART", "ACCP", ""), Verdict(Said("ACCP", "R2"))),
-        (("PART", "", ""), Verdict(Said("PART", "R1"))),
-        (("RJCT", "", "ACCP"), Verdict(Said("ACCP", "R3"), Doubt.CONTRADICTORY)),
-        (("ACCP", "RJCT", "ACSC"), Verdict(Said("ACSC", "R3"), Doubt.CONTRADICTORY)),
-        (("RJCT", "ACCP", ""), Verdict(Said("ACCP", "R2"), Doubt.CONTRADICTORY)),
-        (("", "", "CANC"), Verdict(Said("CANC", "R3"), Doubt.UNKNOWN_STATUS)),
-        (("", "", "RVNM"), Verdict(Said("RVNM", "R3"))),
+        (("RJCT", "", ""), Verdict(BankAnswer("RJCT", "R1"))),
+        (("", "RJCT", ""), Verdict(BankAnswer("RJCT", "R2"))),
+        (("PART", "PART", "RJCT"), Verdict(BankAnswer("RJCT", "R3"))),
+        (("ACCP", "", "RJCT"), Verdict(BankAnswer("RJCT", "R3"))),
+        (("PART", "ACCP", ""), Verdict(BankAnswer("ACCP", "R2"))),
+        (("PART", "", ""), Verdict(BankAnswer("PART", "R1"))),
+        (("RJCT", "", "ACCP"), Verdict(BankAnswer("ACCP", "R3"), Doubt.CONTRADICTORY)),
+        (("ACCP", "RJCT", "ACSC"), Verdict(BankAnswer("ACSC", "R3"), Doubt.CONTRADICTORY)),
+        (("RJCT", "ACCP", ""), Verdict(BankAnswer("ACCP", "R2"), Doubt.CONTRADICTORY)),
+        (("", "", "CANC"), Verdict(BankAnswer("CANC", "R3"), Doubt.UNKNOWN_STATUS)),
+        (("", "", "RVNM"), Verdict(BankAnswer("RVNM", "R3"))),
         (("", "", ""), None),
     ],
 )
@@ -63,18 +63,22 @@ def test_what_is_nearest_to_the_transfer_counts(levels: tuple[str, str, str], ex
 
 def test_another_amount_is_in_doubt() -> None:
     """Of the transfer itself, or of the file if nothing is said of the transfer; each that is not said is not compared."""
-    other = Verdict(Said("RJCT", "R3"), Doubt.OTHER_AMOUNT)
+    other = Verdict(BankAnswer("RJCT", "R3"), Doubt.OTHER_AMOUNT)
     assert other == verdict(said(own="RJCT", amount=Decimal("86.900")), 2, TOTAL, KNOWN_BY, AMOUNT)
-    assert Verdict(Said("RJCT", "R3")) == verdict(said(own="RJCT", amount=AMOUNT, count=9), 2, TOTAL, KNOWN_BY, AMOUNT)
-    assert Verdict(Said("RJCT", "R1"), Doubt.OTHER_AMOUNT) == verdict(said("RJCT", count=3), 2, TOTAL, KNOWN_BY, AMOUNT)
-    assert Verdict(Said("RJCT", "R1")) == verdict(said("RJCT", count=2), 2, TOTAL, KNOWN_BY, AMOUNT)
+    assert Verdict(BankAnswer("RJCT", "R3")) == verdict(
+        said(own="RJCT", amount=AMOUNT, count=9), 2, TOTAL, KNOWN_BY, AMOUNT
+    )
+    assert Verdict(BankAnswer("RJCT", "R1"), Doubt.OTHER_AMOUNT) == verdict(
+        said("RJCT", count=3), 2, TOTAL, KNOWN_BY, AMOUNT
+    )
+    assert Verdict(BankAnswer("RJCT", "R1")) == verdict(said("RJCT", count=2), 2, TOTAL, KNOWN_BY, AMOUNT)
 
 
 def test_one_transfer_twice_with_two_statuses_contradicts_itself() -> None:
     """Nobody can say which of the two holds; twice the same is once."""
     for two, doubt in (("ACCP", Doubt.CONTRADICTORY), ("RJCT", None)):
-        parts = tuple(Part(known_by=KNOWN_BY, said=Said(status)) for status in ("RJCT", two))
-        whole = Whole(known_by=FILE, said=Said())
+        parts = tuple(Part(known_by=KNOWN_BY, said=BankAnswer(status)) for status in ("RJCT", two))
+        whole = Whole(known_by=FILE, said=BankAnswer())
         found = StatusReport(message="B", said_at="", file=whole, blocks=(Block(whole, parts),))
         one = verdict(found, 1, AMOUNT, KNOWN_BY, AMOUNT)
         assert one is not None and doubt == one.doubt
@@ -82,11 +86,11 @@ def test_one_transfer_twice_with_two_statuses_contradicts_itself() -> None:
 
 def test_what_the_file_does_not_have_is_named() -> None:
     """A transfer with another number, and a block with another number that says something without transfers."""
-    one = Block(Whole(known_by="other", said=Said("RJCT")), ())
-    two = Block(Whole(known_by=FILE, said=Said()), (Part(known_by="nobody", said=Said("ACCP")),))
-    whole = Whole(known_by=FILE, said=Said())
+    one = Block(Whole(known_by="other", said=BankAnswer("RJCT")), ())
+    two = Block(Whole(known_by=FILE, said=BankAnswer()), (Part(known_by="nobody", said=BankAnswer("ACCP")),))
+    whole = Whole(known_by=FILE, said=BankAnswer())
     found = StatusReport(message="B", said_at="", file=whole, blocks=(one, two))
-    assert [("nobody", Said("ACCP")), ("other", Said("RJCT"))] == strangers(found, [KNOWN_BY])
+    assert [("nobody", BankAnswer("ACCP")), ("other", BankAnswer("RJCT"))] == strangers(found, [KNOWN_BY])
     assert None is verdict(found, 1, AMOUNT, KNOWN_BY, AMOUNT)
 
 
@@ -110,14 +114,15 @@ def test_each_state_has_its_outcome(
     """For each status that banks give; what has moved money never moves it again by a report."""
     expected = {REJECTED: rejected, **dict.fromkeys(ACCEPTED, accepted), **dict.fromkeys(VERIFIED, verified)}
     found = {
-        status: follows(state, came_back=came_back, overtaken=False, found=Verdict(Said(status))) for status in expected
+        status: follows(state, came_back=came_back, overtaken=False, found=Verdict(BankAnswer(status)))
+        for status in expected
     }
     assert expected == found
 
 
 def test_what_was_overtaken_is_no_doubt() -> None:
     """The acceptance of the morning, imported after the rejection of the afternoon, is only noted."""
-    accepted = Verdict(Said("ACTC"))
+    accepted = Verdict(BankAnswer("ACTC"))
     assert None is follows(FAILED, came_back=False, overtaken=True, found=accepted)
     assert is_before("2026-11-26T09:00:00", "2026-11-26T15:00:00")
     assert not is_before("2026-11-26T09:00:00", "2026-11-26T15:00:00+01:00"), "nobody knows the zone of the first"

@@ -19,7 +19,7 @@ from saleroom.settlement.service.documents import credit, issue
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.document_tables import document_series
 from saleroom.settlement.storage.document_tables import documents as table
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock, OpenDatabase
@@ -40,7 +40,7 @@ async def found_faults(database: Database) -> list[str]:
     return await database.read(lambda tx: list(document_faults(tx)))
 
 
-def attempt(tx: Transaction, made: Draft, sale_id: int, *, fails: bool) -> Issued:
+def attempt(tx: Transaction, made: Draft, sale_id: int, *, fails: bool) -> StoredDocument:
     """Issue a document, or take a number and fail."""
     one = issue(tx, made, Owner(sale_id=sale_id), {})
     if fails:
@@ -48,7 +48,7 @@ def attempt(tx: Transaction, made: Draft, sale_id: int, *, fails: bool) -> Issue
     return one
 
 
-async def about(house: Evening, *gids: str, kind: Kind = Kind.INVOICE) -> Issued:
+async def about(house: Evening, *gids: str, kind: Kind = Kind.INVOICE) -> StoredDocument:
     """Issue a document with two lines for each of these lots."""
     made = draft(*[line(TaxScheme.MARGIN, lot=gid) for gid in gids for _ in range(2)], kind=kind)
     numbers = await lots_of(house)

@@ -18,7 +18,7 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import Draft, Kind, Payment
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.money_mails import MAILS
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person
@@ -63,7 +63,7 @@ class Issuing:
         self.postman, self.person = postman, person
         self.owner = Owner(sale_id=sale_id, user_id=person.account.id)
 
-    async def issue(self, made: Draft) -> Issued:
+    async def issue(self, made: Draft) -> StoredDocument:
         """Issue a document."""
         return await self.postman.database.write(documents.issue, made, self.owner, {})
 

@@ -11,7 +11,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain import rates
-from saleroom.settlement.domain.journal import Account, Book, Posting, Settled
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, Posting
 from saleroom.settlement.domain.memberships import Members
 from saleroom.settlement.service import banking, crediting, desk, payouts, receipts
 from saleroom.settlement.service import journal as following
@@ -30,7 +30,7 @@ async def test_the_money_of_a_sale_is_right_after_every_act(database: Database, 
     assert [] == found, sale.done
 
 
-def _cent_from_tax(settled: Settled) -> tuple[Posting, ...]:
+def _cent_from_tax(settled: BilledResult) -> tuple[Posting, ...]:
     moved = rules.of_lot(settled)
     cent = Decimal("0.010")
     return (*moved, Posting(Account(Book.TAX), cent), Posting(Account(Book.PREMIUM), -cent)) if moved else moved
@@ -53,7 +53,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "a payment has no receipt": (receipts, "issue", lambda *_: None),
     "the key is not looked at": (desk, "once", lambda _tx, _staff, _key, do: do()),
     "a credit note leaves the journal alone": (crediting, "of_credit", lambda _: ()),
-    "own lots are charged what consignors bear": (Settled, "charged", property(lambda self: self.bill)),
+    "own lots are charged what consignors bear": (BilledResult, "charged", property(lambda self: self.bill)),
     "the marks of members are not looked at": (Members, "has_bought", lambda *_: False),
     "a member pays what all pay": (rates, "_scale", lambda for_all, _, is_member: (for_all, is_member)),
     "papers stay with who was merged": (documents, "ROWS", UNMERGED),

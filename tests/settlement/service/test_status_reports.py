@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from saleroom.kernel.errors import Invalid
-from saleroom.settlement.domain.status_reports import Said
+from saleroom.settlement.domain.status_reports import BankAnswer
 from saleroom.settlement.service import status_reports
 from tests.settlement.camt import statement
 from tests.settlement.pain002 import NAMESPACES, block, reasons, report, sums, transfer
@@ -28,11 +28,16 @@ def test_a_report_is_read_in_each_version(version: str) -> None:
     found = status_reports.read(data)
     assert ("BANK-1", "2026-11-26T11:30:00+01:00") == (found.message, found.said_at)
     whole = found.file
-    assert (FILE, Said("PART"), 2, Decimal(100)) == (whole.known_by, whole.said, whole.count, whole.total)
+    assert (FILE, BankAnswer("PART"), 2, Decimal(100)) == (whole.known_by, whole.said, whole.count, whole.total)
     [one] = found.blocks
-    assert (FILE, Said("PART"), None, None) == (one.whole.known_by, one.whole.said, one.whole.count, one.whole.total)
+    assert (FILE, BankAnswer("PART"), None, None) == (
+        one.whole.known_by,
+        one.whole.said,
+        one.whole.count,
+        one.whole.total,
+    )
     [part] = one.parts
-    assert (KNOWN_BY, Said("RJCT", "AC04", "Konto erloschen")) == (part.known_by, part.said)
+    assert (KNOWN_BY, BankAnswer("RJCT", "AC04", "Konto erloschen")) == (part.known_by, part.said)
     assert (Decimal("86.910"), "EUR") == (part.amount, part.currency)
 
 
@@ -42,7 +47,7 @@ def test_reasons_are_one_code_and_one_text() -> None:
     own += reasons("AM04", "c\u202ed", "e")
     data = report(FILE, block(FILE, transfer(KNOWN_BY).replace("</TxSts>", f"</TxSts>{own}")))
     [part] = status_reports.read(data).blocks[0].parts
-    assert Said("RJCT", "X99", "a b AM04 e") == part.said
+    assert BankAnswer("RJCT", "X99", "a b AM04 e") == part.said
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class MailState(Struct, frozen=True, kw_only=True):
     link_expires_at: datetime | None = None
 
 
-class Verified(Struct, frozen=True):
+class VerifiedAddress(Struct, frozen=True):
     """An address that was verified, and whose it is."""
 
     username: str
@@ -64,7 +64,7 @@ def give(tx: Transaction, account: Account, address: str | None, language: str |
 
 
 @ranked(Rank.LOGIN)
-def verify(tx: Transaction, code: str, language: str | None, sign: Sign) -> Verified:
+def verify(tx: Transaction, code: str, language: str | None, sign: Sign) -> VerifiedAddress:
     """Use the address that a link was sent to, and tell the one before. Raises InvalidLink."""
     now, number = tx.now(), link_number(code)
     link = None if number is None else mail_links.find(tx, number)
@@ -79,7 +79,7 @@ def verify(tx: Transaction, code: str, language: str | None, sign: Sign) -> Veri
     mail_addresses.give(tx, link.user_id, link.address, language, now)
     mail_addresses.verify(tx, link.user_id, link.address, now)
     mail_links.end(tx, link.user_id, Purpose.RESET, now)  # those to the old address
-    return Verified(accounts.find(tx, link.user_id).username, link.address)
+    return VerifiedAddress(accounts.find(tx, link.user_id).username, link.address)
 
 
 def _take_away(tx: Transaction, account: Account) -> MailState:

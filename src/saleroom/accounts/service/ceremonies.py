@@ -21,7 +21,7 @@ CREDENTIAL_BYTES_MAX = 1023
 """Of the number of a passkey (section 4, "Credential ID")."""
 
 
-class Made(Struct, frozen=True):
+class NewPasskey(Struct, frozen=True):
     """A new passkey as its device has made it."""
 
     credential_id: bytes
@@ -73,7 +73,7 @@ def request_options(party: Party, challenge: bytes) -> str:
     return webauthn.options_to_json(options)
 
 
-def made(answer: str, party: Party, challenge: bytes) -> Made | None:
+def made(answer: str, party: Party, challenge: bytes) -> NewPasskey | None:
     """Return the new passkey in an answer; None if the answer is wrong.
 
     The house asks for no attestation, so browsers send none, or one that the passkey itself has signed.
@@ -98,7 +98,7 @@ def made(answer: str, party: Party, challenge: bytes) -> Made | None:
         return None
     if not 0 < len(found.credential_id) <= CREDENTIAL_BYTES_MAX or found.credential_id != credential.raw_id:
         return None
-    return Made(found.credential_id, found.credential_public_key, found.sign_count)
+    return NewPasskey(found.credential_id, found.credential_public_key, found.sign_count)
 
 
 def claim(answer: str) -> Claim | None:

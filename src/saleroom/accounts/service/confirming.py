@@ -10,7 +10,7 @@ from saleroom.accounts.service import codes
 from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.kernel.errors import Refusal
-from saleroom.storage.database import Provided, Transaction
+from saleroom.storage.database import SharedPart, Transaction
 
 R = TypeVar("R")
 
@@ -40,7 +40,7 @@ class Confirmations:
         )
 
 
-CONFIRMATIONS: Provided[Confirmations] = Provided()
+CONFIRMATIONS: SharedPart[Confirmations] = SharedPart()
 
 
 def _with_code(

@@ -52,14 +52,16 @@ class Invitations:
         return account
 
 
-class Made(Struct, frozen=True):
+class NewInvitation(Struct, frozen=True):
     """A new invitation with its code, for the inviter who hands the link on; None if a mail brings it."""
 
     invitation: Invitation
     code: str | None
 
 
-def invite(tx: Transaction, token: str, role: Role, address: str | None, language: str | None, sign: Sign) -> Made:
+def invite(
+    tx: Transaction, token: str, role: Role, address: str | None, language: str | None, sign: Sign
+) -> NewInvitation:
     """Invite somebody to a role, by mail if an address is given.
 
     Raises Unauthenticated, MissingRight, Barred, RoleAboveOwn or TooManyInvitations.
@@ -67,9 +69,9 @@ def invite(tx: Transaction, token: str, role: Role, address: str | None, languag
     by = authenticate(tx, token, Right.MANAGE_PEOPLE)
     made = _invite(tx, by, role, address)
     if address is None:
-        return Made(made, made.code(sign))
+        return NewInvitation(made, made.code(sign))
     post_invitation(tx, made, language)
-    return Made(made, None)
+    return NewInvitation(made, None)
 
 
 def invite_by_house(tx: Transaction, role: Role, sign: Sign) -> str:

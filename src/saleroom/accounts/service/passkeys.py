@@ -34,14 +34,14 @@ from saleroom.storage.turns import Rank
 log = structlog.get_logger()
 
 
-class Asked(Struct, frozen=True):
+class CeremonyQuestion(Struct, frozen=True):
     """What a browser is asked for, as JSON, and the sealed challenge that comes back with its answer."""
 
     options: str
     ticket: bytes
 
 
-class _Known(Struct, frozen=True):
+class _PasskeyOwner(Struct, frozen=True):
     """A user who adds a passkey, the number by which devices know them, and the passkeys that are there."""
 
     account: Account
@@ -70,7 +70,7 @@ class Passkeys:
         self._house = house
         self._tells = tells_of_devices
 
-    async def begin(self, token: str, password: str, name: str, party: Party, address: str) -> Asked:
+    async def begin(self, token: str, password: str, name: str, party: Party, address: str) -> CeremonyQuestion:
         """Return what the browser of the token's user is asked for a new passkey called `name`.
 
         Raises Unauthenticated, WrongPassword, TooManyPasskeys, TooManyRequests or Busy.
@@ -79,7 +79,7 @@ class Passkeys:
         adding = Adding(known.account.id, known.handle, name)
         challenge, ticket = self._challenges.make(token, self._database.clock_now(), adding)
         asked = (party, self._house, known.account.username, known.handle, known.credentials, challenge.value)
-        return Asked(await asyncio.to_thread(ceremonies.creation_options, *asked), ticket)
+        return CeremonyQuestion(await asyncio.to_thread(ceremonies.creation_options, *asked), ticket)
 
     async def add(self, token: str, ticket: bytes, answer: str, party: Party, address: str) -> Passkey:
         """Store the passkey that a device has made, and return it.
@@ -99,10 +99,10 @@ class Passkeys:
         log.info("a passkey was added", user=username, address=address)
         return added
 
-    async def ask(self, bound: str, party: Party) -> Asked:
+    async def ask(self, bound: str, party: Party) -> CeremonyQuestion:
         """Return what the browser that has the secret `bound` is asked for a login."""
         challenge, ticket = self._challenges.make(bound, self._database.clock_now())
-        return Asked(await asyncio.to_thread(ceremonies.request_options, party, challenge.value), ticket)
+        return CeremonyQuestion(await asyncio.to_thread(ceremonies.request_options, party, challenge.value), ticket)
 
     async def log_in(
         self, ticket: bytes, bound: str, answer: str, party: Party, address: str, agent: str = ""
@@ -164,16 +164,16 @@ def remove_all(tx: Transaction, username: str) -> int:
     return removed
 
 
-def _known(tx: Transaction, account: Account) -> _Known | Refusal:
+def _known(tx: Transaction, account: Account) -> _PasskeyOwner | Refusal:
     found = passkeys.find_all(tx, account.id)
     if len(found) >= PASSKEYS_MAX:
         return TooManyPasskeys(limit=PASSKEYS_MAX)
     handle = found[0].handle if found else secrets.token_bytes(HANDLE_BYTES)
-    return _Known(account, handle, [one.credential_id for one in found])
+    return _PasskeyOwner(account, handle, [one.credential_id for one in found])
 
 
 @ranked(Rank.LOGIN)
-def _add(tx: Transaction, token: str, challenge: Challenge, made: ceremonies.Made, party: str) -> Passkey:
+def _add(tx: Transaction, token: str, challenge: Challenge, made: ceremonies.NewPasskey, party: str) -> Passkey:
     account, adding = authenticate(tx, token, Right.ACCOUNT), challenge.adding
     accounts.lock_user(tx, account.id)
     if passkeys.count(tx, account.id) >= PASSKEYS_MAX:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import WrongPassword
 from saleroom.accounts.service import addresses
-from saleroom.accounts.service.addresses import MailState, Verified
+from saleroom.accounts.service.addresses import MailState, VerifiedAddress
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
@@ -89,7 +89,7 @@ class MailAddressPages:
         return self._site.page(request, "mail_address.html", viewer, context, refused=refused)
 
     async def _link_page(
-        self, request: Request, *, found: Verified | None = None, refused: Refusal | None = None
+        self, request: Request, *, found: VerifiedAddress | None = None, refused: Refusal | None = None
     ) -> Response:
         viewer = await self._site.viewer(request)
         context = {"found": found, **self._refusal(request, refused)}

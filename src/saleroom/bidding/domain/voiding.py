@@ -26,7 +26,7 @@ UNDONE, RETRACTED = "undone", "retracted"
 """The marks of bids that no longer stand without a reason in words: the clerk undid them, or their bidders took them back."""
 
 
-class _Accepted(Struct, frozen=True):
+class _AcceptedRequest(Struct, frozen=True):
     """A request that was accepted: the bid at `version`, or a later raise of its maximum (`raises`).
 
     `named` is the bidder whom the clerk named for a bid of the floor.
@@ -51,7 +51,7 @@ class _Accepted(Struct, frozen=True):
         return structs.replace(after, leader=self.named) if self.named is not None and leads else after
 
 
-class _Retracted(Struct, frozen=True):
+class _Retraction(Struct, frozen=True):
     """The leader took the bid at `version` back: none stands."""
 
     version: int
@@ -81,7 +81,7 @@ class BidBook:
         self.own_numbers: dict[int, int] = {}
         """The number of the bid at a version itself."""
         self._bids: dict[int, BidPlaced] = {}
-        self._accepted: list[_Accepted | _Retracted] = []
+        self._accepted: list[_AcceptedRequest | _Retraction] = []
         self._named: dict[int, int] = {}
         """The versions of the bids whose bidders the clerk named, by those of the acts."""
         self._version = self._number = 0
@@ -119,7 +119,7 @@ class BidBook:
                 self._leader = event.bidder_id
             case BidRetracted():
                 self.retracted[self._version] = event.retracted
-                self._accepted.append(_Retracted(event.retracted))
+                self._accepted.append(_Retraction(event.retracted))
                 self._leader = None
             case ActUndone():
                 self._undo(event.undone)
@@ -132,13 +132,13 @@ class BidBook:
         self._held_off = None if bid.leading else self._version
         party, asked = Party(bid.bidder_id, bid.bidder), bid.asked
         prices = (None, bid.maximum) if asked is None else (asked.amount, asked.maximum)
-        self._accepted.append(_Accepted(self._version, party, BidRequest(*prices), bid.at))
+        self._accepted.append(_AcceptedRequest(self._version, party, BidRequest(*prices), bid.at))
 
     def _name(self, version: int, party: Party | None) -> None:
         """Note who made the bid at `version`; without them its raises are nobody's."""
-        kept: list[_Accepted | _Retracted] = []
+        kept: list[_AcceptedRequest | _Retraction] = []
         for each in self._accepted:
-            if not isinstance(each, _Accepted) or each.version != version:
+            if not isinstance(each, _AcceptedRequest) or each.version != version:
                 kept.append(each)
             elif not each.raises:
                 kept.append(structs.replace(each, named=party))
@@ -151,7 +151,7 @@ class BidBook:
             self._name(self._named.pop(version), None)
         elif version in self.retracted:
             back = self.retracted.pop(version)
-            self._accepted = [one for one in self._accepted if one != _Retracted(back)]
+            self._accepted = [one for one in self._accepted if one != _Retraction(back)]
 
     def _recorded_with(self, version: int) -> None:
         for number, index in self._early:
@@ -164,13 +164,17 @@ class BidBook:
         bid = self.leading_bid()
         if bid is not None:
             request = BidRequest(None, event.maximum)
-            self._accepted.append(_Accepted(bid.version, bid.holder, request, event.at, raises=True))
+            self._accepted.append(_AcceptedRequest(bid.version, bid.holder, request, event.at, raises=True))
             self.places[bid.version].append(self._index)
 
-    def leading_bid(self) -> _Accepted | None:
+    def leading_bid(self) -> _AcceptedRequest | None:
         """Return the last bid of the leader that stands, or its last raise; None if nobody leads."""
         for each in reversed(self._accepted):
-            if isinstance(each, _Accepted) and each.holder.id == self._leader and each.version not in self.voided:
+            if (
+                isinstance(each, _AcceptedRequest)
+                and each.holder.id == self._leader
+                and each.version not in self.voided
+            ):
                 return each
         return None
 
@@ -178,7 +182,7 @@ class BidBook:
         """Return the requests of a user that stand, raises of the maximum among them: the bid's version, and the limit."""
         found: list[tuple[int, Decimal]] = []
         for each in self._accepted:
-            if isinstance(each, _Retracted):
+            if isinstance(each, _Retraction):
                 found = []  # none of before stands then
             elif each.holder.id == user_id and each.version not in self.voided:
                 found.append((each.version, each.request.limit))
@@ -197,12 +201,12 @@ class BidBook:
             again = each.again(again)
         return again
 
-    def _less(self, version: int) -> list[_Accepted | _Retracted]:
+    def _less(self, version: int) -> list[_AcceptedRequest | _Retraction]:
         """Return what was not voided, in order, without the act at `version`."""
         named, back = self._named.get(version), self.retracted.get(version)
-        found: list[_Accepted | _Retracted] = []
+        found: list[_AcceptedRequest | _Retraction] = []
         for each in self._accepted:
-            if isinstance(each, _Retracted):
+            if isinstance(each, _Retraction):
                 if each.version not in (back, version):
                     found.append(each)
             elif each.version != version and each.version not in self.voided:
@@ -230,7 +234,7 @@ class BidBook:
 
     def refuse_bidder(self, user_id: int) -> None:
         """Raise BidsThere if this user has bid: nobody decides against their rivals."""
-        named = {one.holder.id for one in self._accepted if isinstance(one, _Accepted)}
+        named = {one.holder.id for one in self._accepted if isinstance(one, _AcceptedRequest)}
         if user_id in named or any(bid.bidder_id == user_id for bid in self._bids.values()):
             raise BidsThere
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.storage import bidder_names
 from saleroom.kernel.parties import Party
-from saleroom.storage.database import Provided, Transaction
+from saleroom.storage.database import SharedPart, Transaction
 
 Pair = tuple[Auction, Party]
 """A lot of a sale, and a user who bids on it."""
@@ -38,7 +38,7 @@ class Gate(Protocol):
         """
 
 
-GATE: Provided[Gate] = Provided()
+GATE: SharedPart[Gate] = SharedPart()
 
 
 class Bidders:

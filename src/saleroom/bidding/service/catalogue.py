@@ -18,7 +18,7 @@ from saleroom.bidding.service.lookup import get_one, refuse_unless_seen
 from saleroom.bidding.service.reading import history
 from saleroom.bidding.storage import listing, mine, watches
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.storage.database import Provided, Transaction
+from saleroom.storage.database import SharedPart, Transaction
 
 COUNT_MAX = 1000
 """The highest number of lots that is counted: nobody reads a higher one."""
@@ -81,7 +81,7 @@ class InSale(Struct, frozen=True, kw_only=True):
     beside: list[Neighbour | None]
 
 
-IN_SALE: Provided[Callable[[Transaction, Auction], InSale | None]] = Provided()
+IN_SALE: SharedPart[Callable[[Transaction, Auction], InSale | None]] = SharedPart()
 """Returns the place of a lot of a sale; the area of sales provides it."""
 
 

@@ -17,7 +17,7 @@ from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.figures import Distribution, Figure
 from saleroom.storage import heartbeats
-from saleroom.storage.database import Database, Provided, Transaction
+from saleroom.storage.database import Database, SharedPart, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
 log = structlog.get_logger()
@@ -32,7 +32,7 @@ OUTAGE = timedelta(seconds=10)
 WINDOW_MAX = timedelta(seconds=SOFT_CLOSE_SECONDS_MAX)
 
 
-EARLIEST_ENDS: Provided[Callable[[Transaction, Sequence[Auction]], Mapping[int, datetime]]] = Provided()
+EARLIEST_ENDS: SharedPart[Callable[[Transaction, Sequence[Auction]], Mapping[int, datetime]]] = SharedPart()
 """What the area of sales provides: the instants before which locked auctions of sales may not end, by their numbers."""
 
 

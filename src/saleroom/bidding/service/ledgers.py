@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
 from saleroom.bidding.storage import event_log
-from saleroom.storage.database import Database, Provided, Transaction
+from saleroom.storage.database import Database, SharedPart, Transaction
 from saleroom.storage.patience import read_patiently
 
-OPENS: Provided[Callable[[Transaction, Auction], bool]] = Provided()
+OPENS: SharedPart[Callable[[Transaction, Auction], bool]] = SharedPart()
 """Whether the ledger of a lot of a sale, which is over, may be opened: the area of sales says so."""
 PAGE = 500
 """The most events that are read in one transaction."""

@@ -18,10 +18,10 @@ from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.bidding.storage.tables import bidder_names as names
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
-from saleroom.storage.database import Provided, Transaction
+from saleroom.storage.database import SharedPart, Transaction
 
 STANDS = bids.c.voided.is_(None)
-SALES_OF: Provided[Callable[[int], Select[tuple[int]]]] = Provided()
+SALES_OF: SharedPart[Callable[[int], Select[tuple[int]]]] = SharedPart()
 """Selects the numbers of the live sales in which a user takes part."""
 
 

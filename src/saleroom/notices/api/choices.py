@@ -74,6 +74,11 @@ def _mails(raw: bytes) -> dict[str, bool] | Fault:
     )
 
 
+def _limits(channel: str, kind: str) -> dict[str, Any]:
+    """Return what a schema says of a choice that is none."""
+    return {"enum": [True]} if channel == MAIL and kind in MUST_BE_MAILED else {}
+
+
 def _quiet(raw: bytes) -> QuietHours | Fault | list[Fault]:
     try:
         members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -103,7 +108,7 @@ _CHANGE = Form(
                 parse=parse,
                 schema={
                     "type": "object",
-                    "properties": {name: {"type": "boolean"} for name in KINDS},
+                    "properties": {name: {"type": "boolean", **_limits(channel, name)} for name in KINDS},
                     "additionalProperties": False,
                 },
                 about=about,

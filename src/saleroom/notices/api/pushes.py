@@ -15,7 +15,15 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
 from saleroom.notices.api.choices import LANGUAGE, LANGUAGE_TAG, PRIVATE
 from saleroom.notices.domain.errors import UnknownSubscription
-from saleroom.notices.domain.pushes import AUTH, ENDPOINT_MAX, KEY, KEYS_FAULT, Subscribed, Subscription, parse_endpoint
+from saleroom.notices.domain.pushes import (
+    AUTH,
+    ENDPOINT_MAX,
+    KEY,
+    KEYS_FAULT,
+    NumberedSubscription,
+    Subscription,
+    parse_endpoint,
+)
 from saleroom.notices.service import subscribing
 from saleroom.notices.services import NoticeServices
 from saleroom.outbox import web_push
@@ -139,7 +147,7 @@ async def unsubscribe(call: Call[NoticeServices]) -> Response:
     return Response(status_code=204)
 
 
-def _view(one: Subscribed, current: bool) -> BrowserView:
+def _view(one: NumberedSubscription, current: bool) -> BrowserView:
     return BrowserView(one.id, one.agent, instant(one.created_at), current)
 
 

@@ -40,7 +40,7 @@ class Subscription(Struct, frozen=True, kw_only=True):
     language: str | None = None
 
 
-class Subscribed(Struct, frozen=True, kw_only=True):
+class NumberedSubscription(Struct, frozen=True, kw_only=True):
     """A subscription of a user by its number. `agent` is the name of the device, if known."""
 
     id: int

@@ -18,7 +18,7 @@ from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.service.webhooks_off import DELETED, switch_off
 from saleroom.notices.storage import webhooks
 from saleroom.outbox import store
-from saleroom.outbox.hooks import GONE, HookClient, Posted
+from saleroom.outbox.hooks import GONE, HookClient, PostResult
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import WEBHOOK, Message, State, Word, number_of, pause
 from saleroom.storage.database import Database, Transaction
@@ -50,7 +50,7 @@ class Queue(Struct, frozen=True):
     letters: tuple[Letter, ...]
 
 
-class Found(Struct, frozen=True):
+class DueDeliveries(Struct, frozen=True):
     """What is due: queues, words to drop and why, and messages in place of words for all webhooks of their receivers."""
 
     queues: tuple[Queue, ...] = ()
@@ -114,7 +114,7 @@ class Deliverer:
         if before is not None:
             await self._database.write(step, before, None, 0.0)
 
-    async def _post(self, queue: Queue, letter: Letter, at: datetime) -> Posted:
+    async def _post(self, queue: Queue, letter: Letter, at: datetime) -> PostResult:
         key, timestamp = self._key(), int(at.timestamp())
         secrets = [secret(key, salt) for salt in queue.salts]
         headers = {
@@ -133,7 +133,7 @@ def is_needed(tx: Transaction) -> bool:
 
 def next_queues(
     tx: Transaction, sign: Sign, origin: str, running: Collection[str], kinds: Mapping[str, MailKind]
-) -> Found:
+) -> DueDeliveries:
     """Return what is due, but not for the webhooks that are posted to already."""
     first = [words[0] for words in store.due(tx, WEBHOOK, 2 * AT_ONCE) if words[0].address not in running]
     fanned = tuple((word, tuple(_fan(tx, word, kinds, sign, origin))) for word in first if word.address is None)
@@ -150,7 +150,7 @@ def next_queues(
         letters, gone = _letters(tx, waiting, sign, origin)
         queues.append(Queue(hook, tuple(hook.salts(tx.now())), tuple(letters)))
         dropped += [(word, NO_LONGER_SO) for word in gone]
-    return Found(tuple(queues), tuple(dropped), fanned)
+    return DueDeliveries(tuple(queues), tuple(dropped), fanned)
 
 
 def _fan(tx: Transaction, word: Word, kinds: Mapping[str, MailKind], sign: Sign, origin: str) -> list[Message]:
@@ -220,7 +220,7 @@ def _event_body(payload: bytes) -> dict[str, Any]:
     return {"type": event["type"], "timestamp": event["time"], "data": facts}
 
 
-def set_aside(tx: Transaction, found: Found) -> None:
+def set_aside(tx: Transaction, found: DueDeliveries) -> None:
     """Drop what is not posted, and put words for all webhooks of somebody into the queue of each of them."""
     for reason in sorted({reason for _, reason in found.dropped}):
         store.settle(tx, [word for word, why in found.dropped if why == reason], State.DROPPED, reason)
@@ -240,7 +240,7 @@ def step(tx: Transaction, sent: Word | None, following: Word | None, chance: flo
     return tx.now() if following is not None and store.claim(tx, [following], chance) else None
 
 
-def failed(tx: Transaction, hook: Webhook, word: Word, posted: Posted, chance: float) -> Off | None:
+def failed(tx: Transaction, hook: Webhook, word: Word, posted: PostResult, chance: float) -> Off | None:
     """Note why a try failed; return why the webhook was switched off, if it was: after 410, and after the last try."""
     off: Off | None = None
     if posted.status == GONE:

@@ -50,7 +50,7 @@ class Letter(Struct, frozen=True, kw_only=True):
     context: Mapping[str, Any] = {}
 
 
-class Sorted(Struct, frozen=True, kw_only=True):
+class LetterDecision(Struct, frozen=True, kw_only=True):
     """What becomes of a person's words: a letter, those that are dropped and why, or how long all of them are put off."""
 
     letter: Letter | None = None
@@ -59,18 +59,18 @@ class Sorted(Struct, frozen=True, kw_only=True):
     quiet: timedelta = timedelta()
 
 
-def next_letters(tx: Transaction, kinds: Mapping[str, MailKind], sign: Sign, persons_max: int) -> list[Sorted]:
+def next_letters(tx: Transaction, kinds: Mapping[str, MailKind], sign: Sign, persons_max: int) -> list[LetterDecision]:
     """Return what becomes of the words that are due, of up to so many persons."""
     return [_sorted(tx, words, kinds, sign) for words in store.due(tx, MAIL, persons_max)]
 
 
-def _sorted(tx: Transaction, words: Sequence[Word], kinds: Mapping[str, MailKind], sign: Sign) -> Sorted:
+def _sorted(tx: Transaction, words: Sequence[Word], kinds: Mapping[str, MailKind], sign: Sign) -> LetterDecision:
     first = words[0]
     given = None if first.receiver is None else mail_addresses.find(tx, first.receiver)
     verified = given is not None and given.verified_at is not None
     address = first.address or (given.address if given is not None and verified else None)
     if address is None:
-        return Sorted(dropped=_all(words, NO_ADDRESS))
+        return LetterDecision(dropped=_all(words, NO_ADDRESS))
     language = (given.language if given is not None and verified else None) or first.language
     if first.alone:
         return alone(tx, first, MAIL, kinds, sign, address=address, language=language)
@@ -86,19 +86,19 @@ def alone(
     *,
     address: str,
     language: str | None,
-) -> Sorted:
+) -> LetterDecision:
     """Return what becomes of a word that is a letter of its own, to `address`."""
     if word.kind in KINDS and word.receiver is not None:
         chosen = choices.of_user(tx, word.receiver)
         quiet = timedelta() if chosen.quiet is None else chosen.quiet.left(tx.now())
         if quiet:
-            return Sorted(put_off=(word,), quiet=quiet)
+            return LetterDecision(put_off=(word,), quiet=quiet)
         if not chosen.wants(channel, word.kind):
-            return Sorted(dropped=_all([word], NOT_WANTED))
+            return LetterDecision(dropped=_all([word], NOT_WANTED))
     kind = kinds.get(word.kind)
     context = None if kind is None else kind.context(tx, word, sign)
     if kind is None or context is None:
-        return Sorted(dropped=_all([word], NO_KIND if kind is None else NO_LONGER_SO))
+        return LetterDecision(dropped=_all([word], NO_KIND if kind is None else NO_LONGER_SO))
     letter = Letter(
         number=word.letter or word.id,
         address=address,
@@ -110,28 +110,28 @@ def alone(
         template=kind.template,
         context=context,
     )
-    return Sorted(letter=letter)
+    return LetterDecision(letter=letter)
 
 
-def _shared(tx: Transaction, words: Sequence[Word], address: str, language: str | None) -> Sorted:
+def _shared(tx: Transaction, words: Sequence[Word], address: str, language: str | None) -> LetterDecision:
     first = words[0]
     return sift(tx, words, MAIL, number=first.letter, address=address, language=language)
 
 
 def sift(
     tx: Transaction, words: Sequence[Word], channel: str, *, number: int | None, address: str, language: str | None
-) -> Sorted:
+) -> LetterDecision:
     """Return what becomes of words about lots to one person: those that are wanted and still so are a letter to `address`.
 
     `number` is that of the letter if it was tried before.
     """
     receiver, now = words[0].receiver, tx.now()
     if receiver is None:
-        return Sorted(dropped=_all(words, NO_KIND))
+        return LetterDecision(dropped=_all(words, NO_KIND))
     chosen = choices.of_user(tx, receiver)
     quiet = timedelta() if chosen.quiet is None else chosen.quiet.left(now)
     if quiet:
-        return Sorted(put_off=tuple(words), quiet=quiet)
+        return LetterDecision(put_off=tuple(words), quiet=quiet)
     lots = auctions.get_many(tx, {word.about for word in words if word.about is not None})
     kept: list[Word] = []
     dropped: list[tuple[Word, str]] = []
@@ -146,7 +146,7 @@ def sift(
         else:
             kept.append(word)
     if not kept:
-        return Sorted(dropped=tuple(dropped))
+        return LetterDecision(dropped=tuple(dropped))
     items = {(word.about, word.kind): Item(word.kind, word.facts, lots[word.about or ""]) for word in kept}
     letter = Letter(
         number=number or kept[0].id,
@@ -158,7 +158,7 @@ def sift(
         words=tuple(kept),
         items=tuple(items.values()),
     )
-    return Sorted(letter=letter, dropped=tuple(dropped))
+    return LetterDecision(letter=letter, dropped=tuple(dropped))
 
 
 def _all(words: Sequence[Word], reason: str) -> tuple[tuple[Word, str], ...]:

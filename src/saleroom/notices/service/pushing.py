@@ -10,14 +10,14 @@ from random import SystemRandom
 import structlog
 from msgspec import Struct
 
-from saleroom.notices.domain.pushes import URGENT, Subscribed, kept, topic
+from saleroom.notices.domain.pushes import URGENT, NumberedSubscription, kept, topic
 from saleroom.notices.service import subscribing
-from saleroom.notices.service.letters import Letter, Sorted, alone, sift
+from saleroom.notices.service.letters import Letter, LetterDecision, alone, sift
 from saleroom.notices.service.sending import UNREADABLE, set_aside
 from saleroom.notices.service.under_way import AT_ONCE, UnderWay
 from saleroom.notices.storage import pushes
 from saleroom.outbox import store, web_push
-from saleroom.outbox.hooks import HookClient, Posted
+from saleroom.outbox.hooks import HookClient, PostResult
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import PUSH, Message, State, Word, pause
 from saleroom.outbox.web_push import HouseKey
@@ -38,19 +38,19 @@ Write = Callable[[Letter], bytes]
 class Push(Struct, frozen=True):
     """A message to one browser, for which a push service keeps it for `ttl` seconds while it is away."""
 
-    to: Subscribed
+    to: NumberedSubscription
     letter: Letter
     ttl: int
     topic: str
     urgent: bool
 
 
-class Found(Struct, frozen=True):
+class DuePushes(Struct, frozen=True):
     """What is due: messages, what becomes of other words, and words that go to each browser of their receivers."""
 
     pushes: tuple[Push, ...] = ()
-    sorted: tuple[Sorted, ...] = ()
-    fanned: tuple[tuple[Word, tuple[Subscribed, ...]], ...] = ()
+    sorted: tuple[LetterDecision, ...] = ()
+    fanned: tuple[tuple[Word, tuple[NumberedSubscription, ...]], ...] = ()
 
 
 class Pusher:
@@ -103,7 +103,7 @@ class Pusher:
             posted = await self._send(push, said)
             await self._database.write(note, push, posted, chance)
 
-    async def _send(self, push: Push, said: bytes) -> Posted:
+    async def _send(self, push: Push, said: bytes) -> PostResult:
         to = push.to.subscription
         body = web_push.encrypt(said, web_push.raw(to.p256dh), web_push.raw(to.auth))
         headers = {
@@ -117,18 +117,18 @@ class Pusher:
         return await self._client.post(to.endpoint, headers, body)
 
 
-def next_pushes(tx: Transaction, running: Collection[str], kinds: Mapping[str, MailKind], sign: Sign) -> Found:
+def next_pushes(tx: Transaction, running: Collection[str], kinds: Mapping[str, MailKind], sign: Sign) -> DuePushes:
     """Return what is due, but not for the browsers that a message is under way to."""
     due = [words for words in store.due(tx, PUSH, 2 * AT_ONCE) if words[0].address not in running]
     fanned = tuple((word, tuple(_browsers(tx, word))) for words in due if words[0].address is None for word in words)
     letters = [words for words in due if words[0].address is not None]
     known = pushes.get_many(tx, {int(words[0].address or 0) for words in letters})
     found: list[Push] = []
-    others: list[Sorted] = []
+    others: list[LetterDecision] = []
     for words in letters:
         to = known.get(int(words[0].address or 0))
         if to is None:
-            others.append(Sorted(dropped=tuple((word, subscribing.ENDED) for word in words)))
+            others.append(LetterDecision(dropped=tuple((word, subscribing.ENDED) for word in words)))
             continue
         language = to.subscription.language
         if words[0].alone:
@@ -138,14 +138,14 @@ def next_pushes(tx: Transaction, running: Collection[str], kinds: Mapping[str, M
         others.append(one)
         if one.letter is not None:
             found.append(_push(tx, to, one.letter))
-    return Found(tuple(found), tuple(one for one in others if one.dropped or one.put_off), fanned)
+    return DuePushes(tuple(found), tuple(one for one in others if one.dropped or one.put_off), fanned)
 
 
-def _browsers(tx: Transaction, word: Word) -> Sequence[Subscribed]:
+def _browsers(tx: Transaction, word: Word) -> Sequence[NumberedSubscription]:
     return () if word.receiver is None else pushes.of_user(tx, word.receiver)
 
 
-def _push(tx: Transaction, to: Subscribed, letter: Letter) -> Push:
+def _push(tx: Transaction, to: NumberedSubscription, letter: Letter) -> Push:
     kind = letter.items[-1].kind if letter.items else letter.words[-1].kind
     expires = max(word.expires_at for word in letter.words)
     ends = [item.lot.ends_at for item in letter.items if item.lot.ends_at is not None]
@@ -155,7 +155,7 @@ def _push(tx: Transaction, to: Subscribed, letter: Letter) -> Push:
     return Push(to, letter, kept(kind, ends, expires, tx.now()), topic(about), kind in URGENT)
 
 
-def settle_others(tx: Transaction, found: Found) -> None:
+def settle_others(tx: Transaction, found: DuePushes) -> None:
     """Drop what is not sent, put off what waits for the end of quiet hours, and address words to their receivers' browsers."""
     set_aside(tx, found.sorted)
     store.discard(tx, [word for word, to in found.fanned if not to])
@@ -165,7 +165,7 @@ def settle_others(tx: Transaction, found: Found) -> None:
         store.post_all(tx, [_copy(word, one) for one in to[1:]])
 
 
-def _copy(word: Word, to: Subscribed) -> Message:
+def _copy(word: Word, to: NumberedSubscription) -> Message:
     return Message(
         kind=word.kind,
         key=f"{word.kind}:copy:{word.id}:{to.id}",
@@ -179,7 +179,7 @@ def _copy(word: Word, to: Subscribed) -> Message:
     )
 
 
-def note(tx: Transaction, push: Push, posted: Posted, chance: float) -> None:
+def note(tx: Transaction, push: Push, posted: PostResult, chance: float) -> None:
     """Note what came of a try. A browser that is gone gets nothing more."""
     words = push.letter.words
     if posted.ok:

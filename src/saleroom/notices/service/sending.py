@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from saleroom.notices.service.letters import Letter, Sorted, next_letters
+from saleroom.notices.service.letters import Letter, LetterDecision, next_letters
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import MAIL, State
@@ -179,7 +179,7 @@ class Sender:
         self._away = 0
 
 
-def set_aside(tx: Transaction, found: Sequence[Sorted]) -> None:
+def set_aside(tx: Transaction, found: Sequence[LetterDecision]) -> None:
     """Drop words that are not to be sent, and put off those of people who have quiet hours."""
     for one in found:
         for reason in {reason for _, reason in one.dropped}:

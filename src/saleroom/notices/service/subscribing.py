@@ -7,7 +7,7 @@ from saleroom.accounts.service.accounts import authenticate, token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.notices.domain.errors import UnknownSubscription
-from saleroom.notices.domain.pushes import Subscribed, Subscription
+from saleroom.notices.domain.pushes import NumberedSubscription, Subscription
 from saleroom.notices.storage import pushes
 from saleroom.outbox import store
 from saleroom.outbox.message import PUSH
@@ -16,7 +16,7 @@ from saleroom.storage.database import Transaction
 ENDED = "The browser gets no messages any more."
 
 
-def subscriptions(tx: Transaction, token: str) -> list[tuple[Subscribed, bool]]:
+def subscriptions(tx: Transaction, token: str) -> list[tuple[NumberedSubscription, bool]]:
     """Return the browsers of the holder of `token`, each with whether it is the one of this token.
 
     Raises Unauthenticated or MissingRight.
@@ -25,7 +25,7 @@ def subscriptions(tx: Transaction, token: str) -> list[tuple[Subscribed, bool]]:
     return [(one, one.token == digest) for one in pushes.of_user(tx, user_id)]
 
 
-def subscribe(tx: Transaction, token: str, given: Subscription, fault: Fault | None = None) -> Subscribed:
+def subscribe(tx: Transaction, token: str, given: Subscription, fault: Fault | None = None) -> NumberedSubscription:
     """Let a browser get messages until the login of `token` ends.
 
     Raises Unauthenticated or MissingRight, or Invalid with the `fault` of its address, if there is one.

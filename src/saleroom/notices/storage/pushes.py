@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Row, Select, delete, insert, select
 
 from saleroom.accounts.storage.tables import auth_tokens
-from saleroom.notices.domain.pushes import SUBSCRIPTIONS_MAX, Subscribed, Subscription
+from saleroom.notices.domain.pushes import SUBSCRIPTIONS_MAX, NumberedSubscription, Subscription
 from saleroom.notices.storage.tables import push_subscriptions
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-def add(tx: Transaction, user_id: int, token: str, given: Subscription) -> Subscribed:
+def add(tx: Transaction, user_id: int, token: str, given: Subscription) -> NumberedSubscription:
     """Store the subscription of the browser that is logged in by the token with this digest. The user's row is locked.
 
     A user who had the same browser before has it no longer, and of more than `SUBSCRIPTIONS_MAX` the oldest end.
@@ -38,13 +38,13 @@ def add(tx: Transaction, user_id: int, token: str, given: Subscription) -> Subsc
     return _subscribed(tx.execute(_found(tx).where(push_subscriptions.c.id == number)).one())
 
 
-def of_user(tx: Transaction, user_id: int) -> list[Subscribed]:
+def of_user(tx: Transaction, user_id: int) -> list[NumberedSubscription]:
     """Return a user's subscriptions, the newest first."""
     mine = _found(tx).where(push_subscriptions.c.user_id == user_id)
     return [_subscribed(row) for row in tx.execute(mine.order_by(push_subscriptions.c.id.desc()))]
 
 
-def get_many(tx: Transaction, numbers: Collection[int]) -> dict[int, Subscribed]:
+def get_many(tx: Transaction, numbers: Collection[int]) -> dict[int, NumberedSubscription]:
     """Return those of these subscriptions that have not ended, by number."""
     if not numbers:
         return {}
@@ -72,8 +72,8 @@ def _found(tx: Transaction) -> Select[Any]:
     )
 
 
-def _subscribed(row: Row[Any]) -> Subscribed:
-    return Subscribed(
+def _subscribed(row: Row[Any]) -> NumberedSubscription:
+    return NumberedSubscription(
         id=row.id,
         user_id=row.user_id,
         token=row.token,

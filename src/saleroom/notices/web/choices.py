@@ -17,7 +17,7 @@ from saleroom.notices.api.pushes import given as subscription_of
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.errors import UnknownSubscription
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
-from saleroom.notices.domain.pushes import Subscribed
+from saleroom.notices.domain.pushes import NumberedSubscription
 from saleroom.notices.service import choosing, subscribing, unsubscribing
 from saleroom.notices.service.choosing import Change, Chosen
 from saleroom.notices.services import NoticeServices
@@ -146,7 +146,7 @@ class ChoicePages:
         return self._site.page(request, "notices.html", viewer, context, refused=refused)
 
 
-def _own(tx: Transaction, token: str | None) -> tuple[Chosen, list[tuple[Subscribed, bool]]] | None:
+def _own(tx: Transaction, token: str | None) -> tuple[Chosen, list[tuple[NumberedSubscription, bool]]] | None:
     return None if token is None else (choosing.chosen(tx, token), subscribing.subscriptions(tx, token))
 
 

@@ -40,7 +40,7 @@ from saleroom.sales.domain.participant_views import (
 )
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
 from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Known, Newcomer
+from saleroom.sales.service.participants import Newcomer, ParticipantProfile
 from saleroom.sales.services import SaleServices
 
 PRIVATE = {"Cache-Control": "no-store"}
@@ -220,15 +220,15 @@ def said_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _KINDS[name](value) if name in _KINDS else value for name, value in values.items()}
 
 
-def _view(known: Known) -> ParticipantView:
+def _view(known: ParticipantProfile) -> ParticipantView:
     return participant_view(known.participant, known.exposure, known.strikes, known.same_as)
 
 
-def _staff(known: Known) -> Response:
+def _staff(known: ParticipantProfile) -> Response:
     return json_response(_view(known), 200, PRIVATE)
 
 
-def _own(known: Known) -> Response:
+def _own(known: ParticipantProfile) -> Response:
     return json_response(registration_view(known.participant, known.exposure), 200, PRIVATE)
 
 

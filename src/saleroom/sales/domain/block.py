@@ -82,7 +82,7 @@ A bid rests on the ask, a pledge on the level, an undoing on the row. A pause mu
 """
 
 
-class Called(Protocol):
+class CalledLot(Protocol):
     """A lot that was called: an auction, or a fund-a-need."""
 
     @property
@@ -98,12 +98,12 @@ class Called(Protocol):
         """Its state on the block, None if it is not there."""
 
 
-def tag(last: Called | None) -> str:
+def tag(last: CalledLot | None) -> str:
     """Return the identifier of the state of a block on which `last` was called last."""
     return NOBODY_CALLED if last is None else f"{last.gid}-{last.tag}"
 
 
-def refuse_unless_seen(last: Called | None, seen: str | None) -> None:
+def refuse_unless_seen(last: CalledLot | None, seen: str | None) -> None:
     """Raise BlockChanged unless `seen` is the present state of the block: somebody else has acted, or somebody has bid."""
     if last is None:
         is_present = seen == NOBODY_CALLED
@@ -114,7 +114,7 @@ def refuse_unless_seen(last: Called | None, seen: str | None) -> None:
         raise BlockChanged(tag=tag(last))
 
 
-def is_state(lot: Called, seen: str) -> bool:
+def is_state(lot: CalledLot, seen: str) -> bool:
     """Return whether no act and no bid has come on a lot since it had the tag `seen`.
 
     The third part of an auction's tag counts what is neither: that somebody was merged with another participant, or erased.
@@ -122,7 +122,7 @@ def is_state(lot: Called, seen: str) -> bool:
     return lot.tag.split("-")[:2] == seen.split("-")[:2]
 
 
-def refuse_another_lot(last: Called | None, meant: Lot) -> None:
+def refuse_another_lot(last: CalledLot | None, meant: Lot) -> None:
     """Raise BlockChanged unless the lot that a bid or a pledge is meant for was called last."""
     if last is None or last.gid != meant.gid:
         raise BlockChanged(tag=tag(last))
@@ -150,7 +150,7 @@ def refuse_to_correct(sale: Sale) -> None:
         refuse_unless_live(sale)
 
 
-def called(sale: Sale, last: Called | None, lot: Lot, now: datetime) -> list[SaleEvent]:
+def called(sale: Sale, last: CalledLot | None, lot: Lot, now: datetime) -> list[SaleEvent]:
     """Return what the call of a lot means for the sale: the first one begins it. Raises LotOnBlock."""
     if last is not None and last.block is not None:
         raise LotOnBlock(lot=last.gid)
@@ -175,7 +175,7 @@ def moved(lot: Lot, before: Auction, after: Auction, now: datetime, reason: str 
     return [events.LotSkipped(at=now, **which)]
 
 
-def ended(sale: Sale, last: Called | None, left: Collection[tuple[Lot, Auction]], now: datetime) -> list[SaleEvent]:
+def ended(sale: Sale, last: CalledLot | None, left: Collection[tuple[Lot, Auction]], now: datetime) -> list[SaleEvent]:
     """Return the end of a live sale; `left` are the lots that still run, with their auctions.
 
     Raises SaleNotRunning before the first call, LotOnBlock, or BidsUncalled.

@@ -40,7 +40,7 @@ class BookLine(Struct, frozen=True, kw_only=True):
     reason: str = REASON
 
 
-class Entered(Struct, frozen=True):
+class BookBid(Struct, frozen=True):
     """An absentee bid as the book has it: the bid with this number on the lot has this maximum, or was raised to it."""
 
     number: int
@@ -101,7 +101,7 @@ def refuse_on_block(auction: Auction, now: datetime) -> None:
         raise OnBlock
 
 
-def standing(log: BidBook, user_id: int, entered: Iterable[Entered]) -> Standing:
+def standing(log: BidBook, user_id: int, entered: Iterable[BookBid]) -> Standing:
     """Return what stands of a bidder on a lot; `log` has read the whole log, `entered` is what the book has of the lot."""
     own = log.standing_of(user_id)
     versions = [version for version, _ in own if log.bid_at(version).channel is Channel.ABSENTEE]

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 
 from saleroom.bidding.domain.events import BidPlaced, Channel, Event, MaximumRaised
-from saleroom.sales.domain.book import Entered
+from saleroom.sales.domain.book import BookBid
 
 
-def line_faults(log: Iterable[Event], lines: Collection[Entered]) -> Iterator[str]:
+def line_faults(log: Iterable[Event], lines: Collection[BookBid]) -> Iterator[str]:
     """Yield what is wrong with the lines of a lot: `log` are the events of its auction, `lines` what the book has of it."""
     maxima: dict[int, Decimal] = {}
     entered: set[int] = set()

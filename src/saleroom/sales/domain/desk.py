@@ -20,7 +20,7 @@ PACE_LEAST = 5
 _CLOSED = "lot.closed"
 
 
-class Moved(Struct, frozen=True):
+class BlockMove(Struct, frozen=True):
     """A lot that left the block or came back, as the log of the sale has it: the type of the event, the lot and the time."""
 
     kind: str
@@ -70,9 +70,9 @@ def channels(log: Iterable[Event]) -> list[str]:
     return found
 
 
-def closed(moves: Iterable[Moved]) -> list[Moved]:
+def closed(moves: Iterable[BlockMove]) -> list[BlockMove]:
     """Return the lots that were closed and did not come back, in the order in which they were closed."""
-    kept: dict[str, Moved] = {}
+    kept: dict[str, BlockMove] = {}
     for move in moves:
         kept.pop(move.lot, None)
         if move.kind == _CLOSED:
@@ -80,7 +80,7 @@ def closed(moves: Iterable[Moved]) -> list[Moved]:
     return list(kept.values())
 
 
-def per_hour(moves: Sequence[Moved]) -> int | None:
+def per_hour(moves: Sequence[BlockMove]) -> int | None:
     """Return how many lots an hour the last ones of `moves` make; None if there are fewer than PACE_LEAST."""
     last = moves[-PACE_LOTS:]
     if len(last) < PACE_LEAST:

@@ -158,7 +158,7 @@ def lot_view(
     consignor: str | None = None,
     staff: bool = False,
     shown: Callable[[Auction], AuctionView] = auction_view,
-    given: Given | None = None,
+    given: NeedProgress | None = None,
 ) -> LotView:
     """Return a lot with its auction, if it has one, as `shown` shows that; `consignor` is the code, for staff.
 
@@ -181,13 +181,13 @@ def lot_view(
         tax_scheme=entry.tax_scheme,
         withdrawn_for=lot.withdrawn_for,
         auction=view,
-        need=None if lot.need is None else need_view(lot.need, given or Given(Tally())),
+        need=None if lot.need is None else need_view(lot.need, given or NeedProgress(Tally())),
         consignor=consignor if staff else UNSET,
         reserve_price=_money(reserve) if staff else UNSET,
     )
 
 
-class Given(Struct, frozen=True):
+class NeedProgress(Struct, frozen=True):
     """What a fund-a-need has come to: its tally, and its last pledges with the names of the givers, by number of the user."""
 
     tally: Tally
@@ -195,7 +195,7 @@ class Given(Struct, frozen=True):
     names: Mapping[int, str] = {}
 
 
-def need_view(need: Need, given: Given) -> NeedView:
+def need_view(need: Need, given: NeedProgress) -> NeedView:
     """Return what a fund-a-need asks for, and what it has come to."""
     return NeedView(
         levels=[str(level) for level in need.levels],

@@ -27,7 +27,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import block
-from saleroom.sales.domain.block import Act, BlockAct, Called
+from saleroom.sales.domain.block import Act, BlockAct, CalledLot
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, OfAuctions, OfNeeds
 from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
@@ -221,7 +221,7 @@ def _book(tx: Transaction, auction: Auction) -> BidBook:
     return BidBook(event_log.read(tx, auction.id))
 
 
-def _last(tx: Transaction, sale: Sale) -> Called | None:
+def _last(tx: Transaction, sale: Sale) -> CalledLot | None:
     """Return what was called last, not locked: only acts on the locked sale take it off the block."""
     return None if sale.block is None else auctions.get(tx, sale.block) or lots.by_gid(tx, sale.id, sale.block)
 
@@ -243,7 +243,7 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     waiting = lots.to_be_called(tx, sale.id, 0 if last is None else last.rank, NEXT_LOTS + 1) if sale.is_public else []
     # The lot and its tag are read together: the hammer may fall between two statements.
     at_head, rest = [] if last is None else lots.with_auctions(tx, [last]), lots.with_auctions(tx, waiting)
-    called: Called | None = last if last is None or last.need is not None else at_head[0].auction
+    called: CalledLot | None = last if last is None or last.need is not None else at_head[0].auction
     on_block = called is not None and called.block is not None
     following = [one for one in rest if not (on_block and last is not None and one.lot.gid == last.gid)][:NEXT_LOTS]
     shown_lots = shown_as(tx, viewer, [*at_head, *following])

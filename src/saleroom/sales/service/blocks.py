@@ -38,7 +38,7 @@ class State(Struct, eq=False):
     made: dict[Hashable, bytes]
 
 
-class Told(Protocol):
+class BlockFollower(Protocol):
     """A follower of a block."""
 
     def push(self, state: State) -> None:
@@ -50,7 +50,7 @@ class Told(Protocol):
 
 class _Watch:
     def __init__(self) -> None:
-        self.followers: set[Told] = set()
+        self.followers: set[BlockFollower] = set()
         self.state: State | None = None
         self.is_due = True
         self.ready = asyncio.Event()
@@ -66,12 +66,12 @@ class Blocks:
         self.reads = 0
         """How often a block was read."""
 
-    def join(self, gid: str, follower: Told) -> None:
+    def join(self, gid: str, follower: BlockFollower) -> None:
         """Tell a follower each state from now on."""
         self._watches.setdefault(gid, _Watch()).followers.add(follower)
         self._woken.set()
 
-    def leave(self, gid: str, follower: Told) -> None:
+    def leave(self, gid: str, follower: BlockFollower) -> None:
         """Tell a follower nothing more."""
         watch = self._watches.get(gid)
         if watch is not None:

@@ -21,7 +21,7 @@ from saleroom.bidding.storage import bids, event_log
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import book as rules
-from saleroom.sales.domain.book import BookLine, Entered, Line
+from saleroom.sales.domain.book import BookBid, BookLine, Line
 from saleroom.sales.domain.book_views import line_view
 from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
@@ -106,4 +106,4 @@ def _place(tx: Transaction, staff: Account, auction: Auction, paddle: int, maxim
     advance(tx, auction, made)
     log = BidBook(event_log.read(tx, auction.id))
     version, _ = log.standing_of(party.id)[-1]
-    book.add(tx, auction.id, Entered(log.own_numbers[version], maximum), staff.id, now)
+    book.add(tx, auction.id, BookBid(log.own_numbers[version], maximum), staff.id, now)

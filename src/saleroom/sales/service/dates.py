@@ -14,23 +14,23 @@ from saleroom.sales.storage import sales
 from saleroom.storage.database import Transaction
 
 
-class Dated(Struct, frozen=True):
+class SaleRevision(Struct, frozen=True):
     """A sale, and the instant of the last thing that happened to it."""
 
     sale: Sale
     updated: datetime
 
 
-def of_house(tx: Transaction) -> list[Dated]:
+def of_house(tx: Transaction) -> list[SaleRevision]:
     """Return the newest sales that anyone may see."""
     return _dated(tx, sales.newest(tx, public_only=True, limit=SALES_SHOWN))
 
 
-def of_sale(tx: Transaction, gid: str) -> list[Dated]:
+def of_sale(tx: Transaction, gid: str) -> list[SaleRevision]:
     """Return one sale, as anyone may see it. Raises UnknownSale."""
     return _dated(tx, [get_one(tx, gid, staff=False)])
 
 
-def _dated(tx: Transaction, found: Sequence[Sale]) -> list[Dated]:
+def _dated(tx: Transaction, found: Sequence[Sale]) -> list[SaleRevision]:
     changed = sales.changed_at(tx, [sale.id for sale in found])
-    return [Dated(sale, changed[sale.id]) for sale in found]
+    return [SaleRevision(sale, changed[sale.id]) for sale in found]

@@ -50,7 +50,7 @@ class Catalogue(Struct, frozen=True):
     pictures: Mapping[str, list[tuple[OwnPhoto, str | None]]]
 
 
-class Decided(Protocol):
+class ImportPlan(Protocol):
     """What is to be written: the rows without faults, and the photos by lot."""
 
     @property
@@ -63,7 +63,7 @@ class Decided(Protocol):
 
 
 def write(
-    tx: Transaction, staff: Holder, found: Catalogue, decided: Decided, files: Mapping[PhotoName, SentPhoto]
+    tx: Transaction, staff: Holder, found: Catalogue, decided: ImportPlan, files: Mapping[PhotoName, SentPhoto]
 ) -> None:
     """Write what is decided about the lots of a locked sale.
 

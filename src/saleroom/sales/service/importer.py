@@ -18,7 +18,7 @@ from saleroom.bidding.service.renditions import FIELD
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.sales.domain.photo_files import SentPhoto
 from saleroom.sales.service import archives, importing, sheets
-from saleroom.sales.service.importing import HouseRules, Report, Sent, wanted
+from saleroom.sales.service.importing import CatalogueUpload, HouseRules, Report, wanted
 from saleroom.storage.database import Database
 
 ARCHIVE_BYTES_MAX = 512 * 2**20
@@ -81,10 +81,10 @@ class Importer:
 
     def _read(
         self, stack: ExitStack, sheet: bytes | None, photos: BinaryIO | None
-    ) -> tuple[Sent, zipfile.ZipFile | None]:
+    ) -> tuple[CatalogueUpload, zipfile.ZipFile | None]:
         """Return what the files say; the archive stays open as long as `stack`. Raises Invalid with the faults of both."""
         faults: dict[str, list[Fault]] = {}
-        sent, archive = Sent(), None
+        sent, archive = CatalogueUpload(), None
         if sheet is None and photos is None:
             raise Invalid.one(sheets.CATALOGUE, "required", "is required, or photos are")
         try:

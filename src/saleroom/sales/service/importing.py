@@ -53,7 +53,7 @@ _COLUMNS = {
 """The columns by the names of terms in refusals."""
 
 
-class Sent(Struct, frozen=True):
+class CatalogueUpload(Struct, frozen=True):
     """What somebody imports: a sheet with its headings, photos by their places, or both."""
 
     rows: Sequence[Sequence[Cell]] = ()
@@ -119,13 +119,13 @@ def sale_to_read(tx: Transaction, token: str | None, gid: str) -> Sale:
     return found
 
 
-def look(tx: Transaction, token: str | None, gid: str, sent: Sent, rules: HouseRules) -> Report:
+def look(tx: Transaction, token: str | None, gid: str, sent: CatalogueUpload, rules: HouseRules) -> Report:
     """Return what the import would do. Raises as `refuse_to_import`, or TooManyLots."""
     sale = refuse_to_import(tx, token, gid)
     return _report(tx, _catalogue(tx, sale), sent, rules)
 
 
-def missing(tx: Transaction, token: str, gid: str, sent: Sent, rules: HouseRules) -> tuple[Report, set[str]]:
+def missing(tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: HouseRules) -> tuple[Report, set[str]]:
     """Return what the import would do, and the digests of the files of which the house has no photo yet."""
     report = look(tx, token, gid, sent, rules)
     digests = {one.digest for one in wanted(report, sent).values()}
@@ -143,7 +143,7 @@ def keep(tx: Transaction, token: str, gid: str, made: Renditions, digest: str) -
         raise TryAgain("the photo's id was taken") from error
 
 
-def run(tx: Transaction, token: str, gid: str, sent: Sent, rules: HouseRules) -> Report:
+def run(tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: HouseRules) -> Report:
     """Do what the import says, all or nothing, and return what it did. Its photos are in the house already.
 
     Raises as `refuse_to_import`, TooManyLots, or Invalid with the faults of all rows and files.
@@ -167,7 +167,7 @@ def run(tx: Transaction, token: str, gid: str, sent: Sent, rules: HouseRules) ->
     return report
 
 
-def wanted(report: Report, sent: Sent) -> dict[PhotoName, SentPhoto]:
+def wanted(report: Report, sent: CatalogueUpload) -> dict[PhotoName, SentPhoto]:
     """Return the files that become photos, by their places."""
     changes = {
         PhotoName(plan.label, number)
@@ -185,7 +185,7 @@ def _open_sale(sale: Sale | None) -> Sale:
     return sale
 
 
-def _decided(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) -> Report:
+def _decided(tx: Transaction, found: Catalogue, sent: CatalogueUpload, rules: HouseRules) -> Report:
     """Return what the import does. Raises Invalid if it has a fault."""
     report = _report(tx, found, sent, rules)
     if report.refusal is not None:
@@ -219,7 +219,7 @@ def _catalogue(tx: Transaction, sale: Sale) -> Catalogue:
     return Catalogue(sale, by_label, importing.consignor_numbers(tx), importing.photos_of(tx, found))
 
 
-def _report(tx: Transaction, found: Catalogue, sent: Sent, rules: HouseRules) -> Report:
+def _report(tx: Transaction, found: Catalogue, sent: CatalogueUpload, rules: HouseRules) -> Report:
     codes = {number: code for code, number in found.consignors.items()}
     now = tx.now()
     standing = tallies(tx, [one.lot.id for one in found.by_label.values() if one.lot.need is not None])

@@ -20,7 +20,7 @@ from saleroom.kernel.errors import Contradiction
 from saleroom.sales.domain.errors import MergedAlready, UnknownParticipant
 from saleroom.sales.domain.participants import Participant, merged, second_name
 from saleroom.sales.domain.sale import Sale, refuse_if_cancelled
-from saleroom.sales.service.participants import Known, facts_of, has_bid, known_of, locked_sale, sale_of
+from saleroom.sales.service.participants import ParticipantProfile, facts_of, has_bid, known_of, locked_sale, sale_of
 from saleroom.sales.storage import consignors, mergers, participants, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain
@@ -40,7 +40,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
         return [self.lots[gid] for gid in self.bid_on]
 
 
-def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) -> Known:
+def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) -> ParticipantProfile:
     """Make one of two participants who are the same person; what a guest has bid goes on as the other one's.
 
     What the first one owes, has paid and has papers about is the other one's from then on. Once the sale is closed, a guest
@@ -72,7 +72,7 @@ def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) ->
     return known_of(tx, one)
 
 
-def merge_found(tx: Transaction, token: str, gid: str, participant: str, text: str) -> Known:
+def merge_found(tx: Transaction, token: str, gid: str, participant: str, text: str) -> ParticipantProfile:
     """Do the same with the one other participant whom the `text` finds, as a page asks for it. Raises UnknownParticipant."""
     authenticate(tx, token, Right.ADMIT_BIDDERS)
     sale = sale_of(tx, gid)

@@ -29,7 +29,7 @@ from saleroom.sales.domain.needs import PLEDGES_MAX, Need, Pledge, Stage
 from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond, refuse_to_bid
 from saleroom.sales.domain.sale import Names, Sale
-from saleroom.sales.domain.views import Given, PledgeView, pledge_view
+from saleroom.sales.domain.views import NeedProgress, PledgeView, pledge_view
 from saleroom.sales.service.access import get_lot, get_one, lock_one
 from saleroom.sales.service.paddles import of_a_paddle
 from saleroom.sales.storage import lots, participants, pledges, sales
@@ -42,7 +42,7 @@ ON_NEED = frozenset({Act.LEVEL, Act.PLEDGE, Act.UNDO_PLEDGE})
 """The acts that only a fund-a-need takes."""
 
 
-def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, Given]:
+def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, NeedProgress]:
     """Return what each fund-a-need among lots of one sale has come to, by number; the givers as far as they are shown."""
     asked = [lot for lot in some if lot.need is not None]
     if not asked:
@@ -57,7 +57,7 @@ def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, Giv
             else []
         )
         newest = newest if staff else [one for one in newest if one.stands]
-        found[lot.id] = Given(tallies[lot.id], newest, _names(tx, sale, newest, staff=staff))
+        found[lot.id] = NeedProgress(tallies[lot.id], newest, _names(tx, sale, newest, staff=staff))
     return found
 
 

@@ -56,7 +56,7 @@ GUEST_BYTES = 6
 _encode = msgspec.json.Encoder().encode
 
 
-class Known(Struct, frozen=True):
+class ParticipantProfile(Struct, frozen=True):
     """A participant with what they owe and may come to owe in the sale, and their strikes for unpaid invoices.
 
     `same_as` is the participant with whom they were merged while the bids of both stayed.
@@ -85,7 +85,7 @@ class Newcomer(Struct, frozen=True, kw_only=True):
     limit: Decimal | None = None
 
 
-def register(tx: Transaction, token: str, gid: str) -> Known:
+def register(tx: Transaction, token: str, gid: str) -> ParticipantProfile:
     """Register the caller for a sale, and return what they are there; who is a participant already stays as they are.
 
     Raises Unauthenticated, MissingRight, MailRequired, UnknownSale, SaleOver, NoRegistration, RegistrationDeclined,
@@ -108,7 +108,7 @@ def register(tx: Transaction, token: str, gid: str) -> Known:
     return known_of(tx, _add(tx, sale, one))
 
 
-def own(tx: Transaction, token: str | None, gid: str) -> Known | None:
+def own(tx: Transaction, token: str | None, gid: str) -> ParticipantProfile | None:
     """Return what the caller is in a sale; None if they are no participant. Raises Unauthenticated or UnknownSale."""
     account = authenticate(tx, token, Right.READ)
     found = participants.find(tx, _public(tx, gid).id, account.id)
@@ -117,7 +117,7 @@ def own(tx: Transaction, token: str | None, gid: str) -> Known | None:
 
 def listed(
     tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
-) -> tuple[list[Known], int | None]:
+) -> tuple[list[ParticipantProfile], int | None]:
     """Return a page of the participants of a sale, the newest first, and the number before which the next one begins.
 
     Raises Unauthenticated, MissingRight or UnknownSale.
@@ -129,7 +129,7 @@ def listed(
     struck = sanctions.strikes(tx, [one.user.id for one in found])
     same = _same_as(tx, sale.id, found)
     rows = [
-        Known(
+        ParticipantProfile(
             one,
             Exposure(owed.get((sale.id, one.user.id), {})),
             struck.get(one.user.id, 0),
@@ -142,13 +142,13 @@ def listed(
 
 def overview(
     tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
-) -> tuple[Sale, list[Known], int | None]:
+) -> tuple[Sale, list[ParticipantProfile], int | None]:
     """Return the sale with such a page. Raises as `listed`."""
     rows, following = listed(tx, token, gid, text, limit, before)
     return sale_of(tx, gid), rows, following
 
 
-def own_overview(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
+def own_overview(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, ParticipantProfile | None]:
     """Return the sale with what the caller is in it. Raises as `own`."""
     known = own(tx, token, gid)
     return _public(tx, gid), known
@@ -161,7 +161,7 @@ def sale_gid(text: str) -> str:
     return text
 
 
-def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> Known:
+def admit(tx: Transaction, token: str, gid: str, newcomer: Newcomer) -> ParticipantProfile:
     """Make somebody a participant as staff, with a paddle; who is in the hall is checked in.
 
     Also after the end of the sale: a guest who has got an account is merged into it, and an unsold lot is offered to somebody.
@@ -206,7 +206,7 @@ def admit_once(tx: Transaction, token: str, gid: str, newcomer: Newcomer, asked:
     return once(tx, by, asked, act)
 
 
-def change(tx: Transaction, token: str, gid: str, participant: str, changes: Mapping[str, Any]) -> Known:
+def change(tx: Transaction, token: str, gid: str, participant: str, changes: Mapping[str, Any]) -> ParticipantProfile:
     """Change what staff decide about a participant: `standing`, `reason`, `limit`, `paddle`, `channel`, `name`, `contact`.
 
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownParticipant, SaleOver, PaddleTaken, PaddleFixed, or Contradiction
@@ -221,7 +221,7 @@ def change(tx: Transaction, token: str, gid: str, participant: str, changes: Map
     return _saved(tx, by, sale, was, one, Act.BIDDER_CHANGED)
 
 
-def check_in(tx: Transaction, token: str, gid: str, participant: str, paddle: int | None) -> Known:
+def check_in(tx: Transaction, token: str, gid: str, participant: str, paddle: int | None) -> ParticipantProfile:
     """Check a participant in at the door, with a paddle; who waited for approval is approved by it.
 
     Raises as `change`, and RegistrationDeclined.
@@ -337,7 +337,9 @@ def _decided(one: Participant, standing: Standing) -> Participant:
     return structs.replace(one, standing=standing, reason="")
 
 
-def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Participant, act: Act) -> Known:
+def _saved(
+    tx: Transaction, by: Account, sale: Sale, was: Participant, one: Participant, act: Act
+) -> ParticipantProfile:
     if one != was:
         try:
             participants.save(tx, one)
@@ -350,12 +352,12 @@ def _saved(tx: Transaction, by: Account, sale: Sale, was: Participant, one: Part
     return known_of(tx, one)
 
 
-def known_of(tx: Transaction, one: Participant) -> Known:
+def known_of(tx: Transaction, one: Participant) -> ParticipantProfile:
     """Return a participant with what they owe and their strikes."""
     owed = participants.commitments(tx, [one.sale_id], [one.user.id])
     struck = sanctions.strikes(tx, [one.user.id]).get(one.user.id, 0)
     same = _same_as(tx, one.sale_id, [one]).get(one.user.id)
-    return Known(one, Exposure(owed.get((one.sale_id, one.user.id), {})), struck, same)
+    return ParticipantProfile(one, Exposure(owed.get((one.sale_id, one.user.id), {})), struck, same)
 
 
 def _same_as(tx: Transaction, sale_id: int, found: Collection[Participant]) -> dict[int, Participant]:

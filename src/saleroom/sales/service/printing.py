@@ -32,7 +32,7 @@ class Printer:
         self._house = house
         self._currency = currency
         self._staff, self._public = Turns(), Turns()
-        self._kept = _Kept()
+        self._kept = _LastPapers()
         self._press = Press(PROGRAM)
 
     async def make(self, token: str | None, gid: str, order: PaperOrder, origin: str) -> bytes:
@@ -70,7 +70,7 @@ class Printer:
             await asyncio.to_thread(_write, folder, {names[one]: data for one, data in some.items()})
 
 
-class _Kept:
+class _LastPapers:
     """The last papers that anyone may have, by the digest of what they show."""
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ class Line(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Typed(Struct, frozen=True, kw_only=True):
+class QueuedLine(Struct, frozen=True, kw_only=True):
     """A line that a page kept until it could be sent: who typed it, and whether it enters results or takes them back."""
 
     user: str
@@ -70,7 +70,7 @@ class Typed(Struct, frozen=True, kw_only=True):
     line: Line
 
 
-def send(tx: Transaction, token: str, gid: str, typed: Typed, key: IdempotencyKey | None) -> bytes:
+def send(tx: Transaction, token: str, gid: str, typed: QueuedLine, key: IdempotencyKey | None) -> bytes:
     """Enter a line or take one back. Raises Unauthenticated if somebody else is logged in by now, and as these two do."""
     if authenticate(tx, token, Right.RUN_SALE).username != typed.user:
         raise Unauthenticated

@@ -9,21 +9,21 @@ from sqlalchemy import Row, Select, and_, insert, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.storage.tables import auctions, bids
-from saleroom.sales.domain.book import Entered, Line
+from saleroom.sales.domain.book import BookBid, Line
 from saleroom.sales.storage.tables import book_lines, lots, participants
 from saleroom.storage.database import Transaction
 
 
-def add(tx: Transaction, auction_id: int, one: Entered, clerk_id: int, at: datetime) -> None:
+def add(tx: Transaction, auction_id: int, one: BookBid, clerk_id: int, at: datetime) -> None:
     """Enter a line."""
     row = {"auction_id": auction_id, "number": one.number, "maximum": one.maximum, "clerk_id": clerk_id}
     tx.execute(insert(book_lines), row | {"entered_at": at})
 
 
-def of_lot(tx: Transaction, auction_id: int) -> list[Entered]:
+def of_lot(tx: Transaction, auction_id: int) -> list[BookBid]:
     """Return what the book has of a lot, taken back or not."""
     rows = tx.execute(select(book_lines.c.number, book_lines.c.maximum).where(book_lines.c.auction_id == auction_id))
-    return [Entered(row.number, row.maximum) for row in rows]
+    return [BookBid(row.number, row.maximum) for row in rows]
 
 
 def has(tx: Transaction, auction_id: int, number: int) -> bool:

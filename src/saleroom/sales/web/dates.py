@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.sales.domain.sale import Kind, SaleStatus
 from saleroom.sales.service import dates
-from saleroom.sales.service.dates import Dated
+from saleroom.sales.service.dates import SaleRevision
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import CATALOGUES, sale_gid
 from saleroom.site.calendars import Date, answer, calendar
@@ -34,13 +34,13 @@ class SaleDates:
         """GET /catalogues/{gid}/dates.ics: when one sale is. Raises UnknownSale."""
         return self._calendar(request, await self._services.database.read(dates.of_sale, sale_gid(request)))
 
-    def _calendar(self, request: Request, found: Sequence[Dated]) -> Response:
+    def _calendar(self, request: Request, found: Sequence[SaleRevision]) -> Response:
         language, origin = self._site.language(request), self._site.origin(request)
         shown = [date for one in found for date in _dates(one, language, origin)]
         return answer(request, language, calendar(self._site.profile.name, shown), "text/calendar")
 
 
-def _dates(one: Dated, language: Language, origin: str) -> Iterator[Date]:
+def _dates(one: SaleRevision, language: Language, origin: str) -> Iterator[Date]:
     sale, terms = one.sale, one.sale.terms
     start = terms.title if terms.kind is Kind.LIVE else language.gettext(_FIRST_END, sale=terms.title)
     opening = language.gettext(_OPENS, sale=terms.title)

@@ -18,7 +18,7 @@ from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.sales.api.fields import REASON_MAX
 from saleroom.sales.api.results import RESULT, TAKEN_BACK, read
 from saleroom.sales.service import results
-from saleroom.sales.service.results import Typed
+from saleroom.sales.service.results import QueuedLine
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.sales.web.console import NOT_KEPT, key_of, refusal
@@ -69,7 +69,7 @@ class EntryPages:
             is_undo = sent.get("act") == "undo"
             values, key = (TAKEN_BACK if is_undo else RESULT).read(sent.get("line", "").encode()), key_of(request)
             once = None if key is None else IdempotencyKey(key, digest("POST", ENTRY, gid, {**values, "undo": is_undo}))
-            typed = Typed(user=sent.get("user", ""), is_undo=is_undo, line=read(values))
+            typed = QueuedLine(user=sent.get("user", ""), is_undo=is_undo, line=read(values))
             return json_response(
                 await self._services.tokens.write(results.send, token, gid, typed, once), 200, NOT_KEPT
             )

@@ -21,7 +21,7 @@ from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Known
+from saleroom.sales.service.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.words import ADMISSIONS, CHANNELS
 from saleroom.site.language import Language
@@ -38,7 +38,7 @@ class People(Struct, frozen=True):
     """What the page shows."""
 
     sale: Sale
-    rows: list[Known]
+    rows: list[ParticipantProfile]
     following: int | None
 
 
@@ -56,7 +56,7 @@ class PeoplePages:
     async def admit(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/people: admit somebody at the door."""
 
-        async def act(token: str, sent: Sent) -> Known:
+        async def act(token: str, sent: Sent) -> ParticipantProfile:
             said = self._read(
                 request, sent, ADMIT, ("username", "personName", "contact", "bidsBy", "paddle", "bidLimit")
             )
@@ -68,7 +68,7 @@ class PeoplePages:
     async def check_in(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/people/{participant}/check-in: check somebody in at the door."""
 
-        async def act(token: str, sent: Sent) -> Known:
+        async def act(token: str, sent: Sent) -> ParticipantProfile:
             said = self._read(request, sent, CHECK_IN, ("paddle",))
             write, one = self._services.tokens.write, _participant(request)
             return await write(participants.check_in, token, _gid(request), one, said.get("paddle"))
@@ -78,7 +78,7 @@ class PeoplePages:
     async def decide(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/people/{participant}/decision: approve up to a limit, or decline."""
 
-        async def act(token: str, sent: Sent) -> Known:
+        async def act(token: str, sent: Sent) -> ParticipantProfile:
             said = self._read(request, sent, CHANGE, ("admission", "reason", "bidLimit"))
             if "bidLimit" in sent and not sent["bidLimit"].strip():
                 said["limit"] = None
@@ -90,13 +90,15 @@ class PeoplePages:
     async def merge(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/people/{participant}/merger: this one and another are the same person."""
 
-        async def act(token: str, sent: Sent) -> Known:
+        async def act(token: str, sent: Sent) -> ParticipantProfile:
             write, one = self._services.tokens.write, _participant(request)
             return await write(merging.merge_found, token, _gid(request), one, _searched(sent.get("into", "")))
 
         return await self._do(request, act, f"merger-{_participant(request)}")
 
-    async def _do(self, request: Request, act: Callable[[str, Sent], Awaitable[Known]], form: str) -> Response:
+    async def _do(
+        self, request: Request, act: Callable[[str, Sent], Awaitable[ParticipantProfile]], form: str
+    ) -> Response:
         sent, back = await fields(request), f"/admin/sales/{_gid(request)}/people"
         try:
             known = await act(session_token(request) or "", sent)

@@ -11,7 +11,7 @@ from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.participants import Standing, needs_registration
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import participants
-from saleroom.sales.service.participants import Known
+from saleroom.sales.service.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.site.site import Site, go_to
 from saleroom.storage.database import Transaction
@@ -62,12 +62,12 @@ class RegistrationPages:
         return self._site.page(request, "sale_registration.html", viewer, context, refused=refused, headers=headers)
 
 
-def _other_paddle(request: Request, known: Known | None) -> str:
+def _other_paddle(request: Request, known: ParticipantProfile | None) -> str:
     """Return the paddle of the bid card that led here, if it is not the reader's own."""
     asked = request.query_params.get("paddle", "")
     own = None if known is None else known.participant.paddle
     return asked if asked.isascii() and asked.isdigit() and len(asked) <= 5 and asked != str(own) else ""
 
 
-def _own(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, Known | None]:
+def _own(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, ParticipantProfile | None]:
     return participants.own_overview(tx, token, gid)

@@ -30,7 +30,7 @@ from saleroom.settlement.domain.errors import (
     Overpaid,
     SameBuyer,
 )
-from saleroom.settlement.domain.journal import BY_HAND, Method, Paid
+from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
@@ -51,7 +51,7 @@ _PAID = (
 )
 
 
-def _payments(raw: bytes) -> list[Paid] | Fault | list[Fault]:
+def _payments(raw: bytes) -> list[HandPayment] | Fault | list[Fault]:
     try:
         rows = _decode_rows(raw)
     except (msgspec.ValidationError, ValueError, RecursionError):
@@ -59,7 +59,7 @@ def _payments(raw: bytes) -> list[Paid] | Fault | list[Fault]:
     if not 1 <= len(rows) <= PAYMENTS_MAX:
         return Fault("payments_length", f"must have 1 to {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
     try:
-        return [Paid(**read_fields(_PAID, {k: bytes(v) for k, v in row.items()}, strict=True)) for row in rows]
+        return [HandPayment(**read_fields(_PAID, {k: bytes(v) for k, v in row.items()}, strict=True)) for row in rows]
     except Invalid as invalid:
         return [fault for faults in invalid.faults.values() for fault in faults]
 
@@ -141,8 +141,8 @@ def _paper(call: Call[SettlementServices]) -> Paper:
     return call.services.paper(call.values.get("language", LANGUAGES[0]))
 
 
-def _paid(call: Call[SettlementServices]) -> Paid:
-    return Paid(call.values["method"], call.values["amount"])
+def _paid(call: Call[SettlementServices]) -> HandPayment:
+    return HandPayment(call.values["method"], call.values["amount"])
 
 
 async def show(call: Call[SettlementServices]) -> Response:

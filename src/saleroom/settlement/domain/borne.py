@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from saleroom.settlement.domain.journal import Result, Settled
+from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.rates import Item
 
 FEES = (Item.ENTRY, Item.PHOTO, Item.UNSOLD)
@@ -19,7 +19,7 @@ FEES = (Item.ENTRY, Item.PHOTO, Item.UNSOLD)
 
 
 def left_out(
-    due: Iterable[Item], was: Settled | None, others: Iterable[Settled], consignor: int | None
+    due: Iterable[Item], was: BilledResult | None, others: Iterable[BilledResult], consignor: int | None
 ) -> tuple[Item, ...]:
     """Return the fees that a lot does not cost its consignor, as the same lot of another sale has done so.
 
@@ -32,13 +32,13 @@ def left_out(
     return tuple(one for one in FEES if one in gone)
 
 
-def _charged(some: Iterable[Settled], consignor: int | None) -> set[Item]:
+def _charged(some: Iterable[BilledResult], consignor: int | None) -> set[Item]:
     """Return the fees that a consignor was charged."""
     theirs = [one for one in some if consignor is not None and one.result.consignor == consignor]
     return {line.item for one in theirs for line in one.bill.consignor if line.item in FEES}
 
 
-def bears_fees(settled: Settled) -> bool:
+def bears_fees(settled: BilledResult) -> bool:
     """Return whether the consignor of a lot bears fees of those that are borne once."""
     return any(line.item in FEES for line in settled.bill.consignor)
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from saleroom.settlement.domain.documents import Line as Written
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
-from saleroom.settlement.domain.journal import Settled
+from saleroom.settlement.domain.journal import BilledResult
 from saleroom.settlement.domain.rates import Bill, Item, Line
 
 OF_HOUSE = frozenset(
@@ -41,7 +41,7 @@ def without(bill: Bill, credited: Bill) -> Bill:
     )
 
 
-def still_given_up(credited: Bill, before: Settled, after: Settled) -> Bill:
+def still_given_up(credited: Bill, before: BilledResult, after: BilledResult) -> Bill:
     """Return the charges that stay given up when a lot has come to something else: the same ones of the same person."""
     same_buyer = before.result.buyer == after.result.buyer
     same_consignor = before.result.consignor == after.result.consignor

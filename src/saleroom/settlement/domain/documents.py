@@ -135,7 +135,7 @@ class Payment(Struct, frozen=True, kw_only=True):
     method: str
 
 
-class Credited(Struct, frozen=True, kw_only=True):
+class CreditedDocument(Struct, frozen=True, kw_only=True):
     """The document that a credit note takes back, all of it or some lines."""
 
     number: str
@@ -157,7 +157,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     bank: Bank | None = None
     lines: tuple[Line, ...] = ()
     payments: tuple[Payment, ...] = ()
-    credits: Credited | None = None
+    credits: CreditedDocument | None = None
 
     @property
     def net(self) -> Decimal:
@@ -266,7 +266,7 @@ def credit_note(document: Document, credited: Collection[int], places: Sequence[
         "payments": (),
         "due_on": None,
         "bank": None,
-        "credits": Credited(number=document.number, issued_on=document.issued_on),
+        "credits": CreditedDocument(number=document.number, issued_on=document.issued_on),
     }
     return Draft(**fields)
 

@@ -112,7 +112,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return self.buyer_member or self.seller_member
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class BilledResult(Struct, frozen=True, kw_only=True):
     """A result with the bill that it made. `channel` is that of the winning bid."""
 
     result: Result
@@ -139,7 +139,7 @@ _BOOKS: Mapping[Item, Book] = {
 """The account that earns a line; the hammer price is no income of the house."""
 
 
-def of_lot(settled: Settled) -> tuple[Posting, ...]:
+def of_lot(settled: BilledResult) -> tuple[Posting, ...]:
     """Return the postings of a lot: the buyer owes, the consignor gets, the house and the tax office keep the rest.
 
     A lot without a consignor is the house's own: the hammer price is the house's, and nothing is charged for it.
@@ -157,7 +157,7 @@ def of_lot(settled: Settled) -> tuple[Posting, ...]:
     return tuple(Posting(account, amount) for account, amount in moved.items() if amount)
 
 
-def of_credit(credited: Settled) -> tuple[Posting, ...]:
+def of_credit(credited: BilledResult) -> tuple[Posting, ...]:
     """Return the postings that take charges of a lot back: the bill has these charges alone, none of which is a price."""
     return reversed_(of_lot(credited))
 
@@ -174,14 +174,14 @@ def of_money(account: Account, method: Method, amount: Decimal) -> tuple[Posting
     return Posting(Account(Book(method.value)), amount), Posting(account, -amount)
 
 
-class Paid(Struct, frozen=True):
+class HandPayment(Struct, frozen=True):
     """One payment of several at once."""
 
     method: Method
     amount: Decimal
 
 
-def by_method(payments: Iterable[Paid]) -> dict[Method, Decimal]:
+def by_method(payments: Iterable[HandPayment]) -> dict[Method, Decimal]:
     """Return how much is paid in each way."""
     found: dict[Method, Decimal] = defaultdict(lambda: ZERO)
     for one in payments:
@@ -233,23 +233,31 @@ def in_cash(amount: Decimal, currency: str) -> Decimal:
     return ((amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step).quantize(STEP)
 
 
-def rest(owed: Decimal, others: Iterable[Paid], method: Method, currency: str) -> Decimal:
+def rest(owed: Decimal, others: Iterable[HandPayment], method: Method, currency: str) -> Decimal:
     """Return what is left of `owed` after other payments, as one by `method` can pay it; 0 if nothing is left."""
-    left = max(owed - sum((one.amount for one in others), ZERO), ZERO)
-    return in_cash(left, currency) if method is Method.CASH else left
+    cash, other = _by_cash(others)
+    if method is Method.CASH:
+        return max(in_cash(owed - other, currency) - cash, ZERO)
+    return max(owed - other - cash, ZERO)
 
 
-def rounding(owed: Decimal, payments: Iterable[Paid], currency: str) -> Decimal:
+def rounding(owed: Decimal, payments: Iterable[HandPayment], currency: str) -> Decimal:
     """Return by how much cash that pays all the rest is rounded: what is owed more, or less if it is negative."""
-    cash, others = ZERO, ZERO
+    cash, other = _by_cash(payments)
+    left = owed - other
+    due = in_cash(left, currency)
+    return due - left if cash > ZERO and left > ZERO and cash >= due else ZERO
+
+
+def _by_cash(payments: Iterable[HandPayment]) -> tuple[Decimal, Decimal]:
+    """Return what is paid in cash, and what in other ways."""
+    cash, other = ZERO, ZERO
     for one in payments:
         if one.method is Method.CASH:
             cash += one.amount
         else:
-            others += one.amount
-    rest = owed - others
-    due = in_cash(rest, currency)
-    return due - rest if cash > ZERO and rest > ZERO and cash >= due else ZERO
+            other += one.amount
+    return cash, other
 
 
 def reversed_(postings: Iterable[Posting]) -> tuple[Posting, ...]:
@@ -275,13 +283,13 @@ def balances(postings: Iterable[Posting]) -> dict[Account, Decimal]:
     return dict(found)
 
 
-def split(owed: Decimal, payments: Iterable[Paid]) -> tuple[list[Paid], Decimal] | None:
+def split(owed: Decimal, payments: Iterable[HandPayment]) -> tuple[list[HandPayment], Decimal] | None:
     """Return the payments without the change, and the change; None if more is paid than owed by something else than cash."""
     paid = list(payments)
     change = max(sum((one.amount for one in paid), ZERO) - max(owed, ZERO), ZERO)
-    left, kept = change, list[Paid]()
+    left, kept = change, list[HandPayment]()
     for one in reversed(paid):
         back = min(left, one.amount) if one.method is Method.CASH else ZERO
         left -= back
-        kept.insert(0, Paid(one.method, one.amount - back))
+        kept.insert(0, HandPayment(one.method, one.amount - back))
     return None if left else ([one for one in kept if one.amount], change)

@@ -73,7 +73,7 @@ class SeenDispute(Struct, frozen=True):
     amount: int
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ProviderPayment(Struct, frozen=True, kw_only=True):
     """A payment as the provider has it. `amount` is in minor units of `currency`, `intent` the provider's name of the money."""
 
     session: str
@@ -164,15 +164,15 @@ def back_off(failures: int, wanted: float) -> float:
     return max(min(2.0 ** min(failures, 10), 600.0), min(wanted, 3600.0))
 
 
-class Booked(Struct, frozen=True):
+class OnlineBooking(Struct, frozen=True):
     """What is posted of a payment: the money that came, and by how much more or less is owed as it was rounded."""
 
     received: Decimal
     rounded: Decimal
 
 
-def booked(seen: Seen, charged: Decimal, left: Decimal) -> Booked:
+def booked(seen: ProviderPayment, charged: Decimal, left: Decimal) -> OnlineBooking:
     """Return what to post of a payment of which `charged` was asked and `left` is open now, in its own currency."""
     received = from_minor(seen.amount, seen.currency)
     exact = received == charged == to_charge(left, seen.currency)
-    return Booked(received, received - left if exact else ZERO)
+    return OnlineBooking(received, received - left if exact else ZERO)

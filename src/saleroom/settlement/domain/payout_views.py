@@ -45,7 +45,7 @@ class DuePayoutsView(Struct, frozen=True, kw_only=True, rename="camel"):
     next: str | None
 
 
-class BankSaidView(Struct, frozen=True, kw_only=True, rename="camel"):
+class BankAnswerView(Struct, frozen=True, kw_only=True, rename="camel"):
     """What a bank has said of a payout. A person has to look at one with a `doubt` that `is_checked` by nobody."""
 
     said_at: str
@@ -70,7 +70,7 @@ class PayoutView(Struct, frozen=True, kw_only=True, rename="camel"):
     payout_state: str
     reason: str | None
     is_in_doubt: bool
-    bank_said: list[BankSaidView]
+    bank_said: list[BankAnswerView]
 
 
 class PaymentFileView(Struct, frozen=True, kw_only=True, rename="camel"):

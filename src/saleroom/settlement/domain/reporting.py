@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.journal import Settled
+from saleroom.settlement.domain.journal import BilledResult
 from saleroom.settlement.domain.rates import Bill, Item, Line
 
 _TENTH = Decimal("0.1")
@@ -32,7 +32,7 @@ class LotFigures(Struct, frozen=True, kw_only=True):
     proceeds: Decimal
 
 
-def figures_of(settled: Settled) -> LotFigures:
+def figures_of(settled: BilledResult) -> LotFigures:
     """Return what a lot came to; nobody gets the proceeds of a lot without a consignor."""
     bill = settled.bill
     hammer = sum((line.amount for line in bill.buyer if line.item is Item.HAMMER), ZERO)
@@ -57,7 +57,7 @@ class State(StrEnum):
     OPEN = "open"
 
 
-class Estimated(Struct, frozen=True, kw_only=True):
+class EstimatedLot(Struct, frozen=True, kw_only=True):
     """A lot as a report counts it: its state, its hammer price, and its estimate from and to."""
 
     state: State
@@ -82,7 +82,7 @@ class Performance(Struct, frozen=True, kw_only=True):
     above: int
 
 
-def performance(lots: Iterable[Estimated]) -> Performance:
+def performance(lots: Iterable[EstimatedLot]) -> Performance:
     """Return how a sale went. An estimate without an upper end is that one amount."""
     every = list(lots)
     counts = Counter(one.state for one in every)
@@ -178,7 +178,7 @@ class Supply(Struct, frozen=True, kw_only=True):
     takes_back: bool
     at: datetime
     taken_back_at: datetime | None
-    settled: Settled
+    settled: BilledResult
 
     @property
     def on(self) -> date:

@@ -37,7 +37,7 @@ class Doubt(StrEnum):
     BOOKED_AFTER_FAILED = "booked_after_failed"
 
 
-class Said(Struct, frozen=True):
+class BankAnswer(Struct, frozen=True):
     """What a bank says: a status, the code of the reason, and its own words. All of it may be empty."""
 
     status: str = ""
@@ -49,7 +49,7 @@ class Part(Struct, frozen=True, kw_only=True):
     """A transfer as a report has it. `amount` is None if the report does not say it."""
 
     known_by: str
-    said: Said
+    said: BankAnswer
     amount: Decimal | None = None
     currency: str = ""
 
@@ -58,7 +58,7 @@ class Whole(Struct, frozen=True, kw_only=True):
     """A file, or a block of it. `count` and `total` are None if the report does not say them."""
 
     known_by: str
-    said: Said
+    said: BankAnswer
     count: int | None = None
     total: Decimal | None = None
 
@@ -82,7 +82,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True):
     """What a report says of one transfer."""
 
-    said: Said
+    said: BankAnswer
     doubt: Doubt | None = None
 
 
@@ -98,8 +98,8 @@ def verdict(report: StatusReport, count: int, total: Decimal, known_by: str, amo
     if not said:
         return None
     own, nearest, status = levels[0], next(level for level in levels if level), said[0].status
-    reason = next((one for one in said if one.status == status and (one.code or one.text)), Said())
-    found = Said(status, reason.code, reason.text)
+    reason = next((one for one in said if one.status == status and (one.code or one.text)), BankAnswer())
+    found = BankAnswer(status, reason.code, reason.text)
     rejected_above = any(one.status == REJECTED for level in levels[1:] for one in level)
     if len({one.status for one in nearest}) > 1 or (rejected_above and status != REJECTED):
         return Verdict(found, Doubt.CONTRADICTORY)
@@ -132,7 +132,7 @@ def follows(state: PayoutState, *, came_back: bool, overtaken: bool, found: Verd
     return PayoutState.SENT if state is PayoutState.MADE else None
 
 
-def strangers(report: StatusReport, known: Collection[str]) -> list[tuple[str, Said]]:
+def strangers(report: StatusReport, known: Collection[str]) -> list[tuple[str, BankAnswer]]:
     """Return what a report says of transfers, or of blocks without any, that the file does not have."""
     parts = [(one.known_by, one.said) for block in report.blocks for one in block.parts if one.known_by not in known]
     blocks = [
@@ -147,7 +147,7 @@ def says_nothing(report: StatusReport) -> bool:
     return not any(one.status for one in every)
 
 
-def _of_block(block: Block) -> list[Said]:
+def _of_block(block: Block) -> list[BankAnswer]:
     return [block.whole.said, *(one.said for one in block.parts)]
 
 
@@ -157,7 +157,7 @@ def is_before(said_at: str, other: str) -> bool:
     return (one.tzinfo is None) == (two.tzinfo is None) and one < two
 
 
-def digest_of_said(known_by: str, message: str, said_at: str, said: Said) -> str:
+def digest_of_said(known_by: str, message: str, said_at: str, said: BankAnswer) -> str:
     """Return what one thing that a bank says is known by, in whatever file it comes."""
     facts = (known_by, message, said_at, said.status, said.code, said.text)
     return sha256("\x1f".join(facts).encode()).hexdigest()

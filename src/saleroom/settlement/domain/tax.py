@@ -90,12 +90,12 @@ MARGIN = (TaxScheme.MARGIN, TaxScheme.RESALE_RIGHT)
 """The schemes that tax only what the house earns. A lot with resale right is of the margin scheme otherwise."""
 
 
-class _Dated(Protocol):
+class _DatedRule(Protocol):
     @property
     def since(self) -> date: ...
 
 
-_Of = TypeVar("_Of", bound=_Dated)
+_Of = TypeVar("_Of", bound=_DatedRule)
 
 
 def _holding(dated: Sequence[_Of], on: date) -> _Of | None:

@@ -22,7 +22,7 @@ MALFORMED = (expat.ExpatError, ValueError, LookupError)
 """What the parser raises for what is no XML, or in an encoding that nobody knows."""
 
 
-class Refused(Exception):
+class UnusableFile(Exception):
     """The file is refused for a fault; without one it is none of its kind."""
 
     def __init__(self, fault: Fault | None = None) -> None:
@@ -41,7 +41,7 @@ class _Builder:
         """An element begins."""
         self._depth += 1
         if self._depth > _DEPTH_MAX:
-            raise Refused
+            raise UnusableFile
         self._tree.start(_qualified(name), attributes)
 
     def end(self, name: str) -> None:
@@ -88,16 +88,16 @@ def is_statement(space: str) -> bool:
 
 
 def _refuse_type(*_: object) -> None:
-    raise Refused(_TYPED)
+    raise UnusableFile(_TYPED)
 
 
 def money_in(found: ET.Element | None) -> tuple[Decimal, str]:
     """Return the amount and the currency of an element. Raises Refused."""
     if found is None:
-        raise Refused
+        raise UnusableFile
     currency = found.get("Ccy", "")
     if _CURRENCY.fullmatch(currency) is None:
-        raise Refused
+        raise UnusableFile
     return amount_of((found.text or "").strip()), currency
 
 
@@ -106,7 +106,7 @@ def amount_of(text: str) -> Decimal:
     whole, _dot, cents = text.partition(".")
     amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
     if isinstance(amount, Fault):
-        raise Refused
+        raise UnusableFile
     return amount
 
 

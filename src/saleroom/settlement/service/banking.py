@@ -41,8 +41,8 @@ from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import bank, documents, journal
-from saleroom.settlement.storage.bank import Received
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.bank import StoredPayment
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
 PROPOSALS_MAX = 3
@@ -124,11 +124,13 @@ def _debit_view(one: Debit) -> PayoutDebitView:
     )
 
 
-def _by_sale(tx: Transaction, new: Sequence[tuple[int, Payment]]) -> dict[int, list[tuple[int, Payment, list[Issued]]]]:
+def _by_sale(
+    tx: Transaction, new: Sequence[tuple[int, Payment]]
+) -> dict[int, list[tuple[int, Payment, list[StoredDocument]]]]:
     """Return the payments that name one invoice, with it, by the number of its sale."""
     named = {number: numbers_in(one.texts) for number, one in new}
     invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
-    by_sale: dict[int, list[tuple[int, Payment, list[Issued]]]] = {}
+    by_sale: dict[int, list[tuple[int, Payment, list[StoredDocument]]]] = {}
     for number, one in new:
         known = [invoices[name] for name in named[number] if name in invoices]
         if len(known) == 1:
@@ -139,7 +141,7 @@ def _by_sale(tx: Transaction, new: Sequence[tuple[int, Payment]]) -> dict[int, l
 def _take_sure(
     tx: Transaction,
     begun: Mapping[int, tuple[Staff, Sale]],
-    by_sale: Mapping[int, list[tuple[int, Payment, list[Issued]]]],
+    by_sale: Mapping[int, list[tuple[int, Payment, list[StoredDocument]]]],
 ) -> int:
     """Take the payments that are surely for an invoice, and return how many."""
     taken = 0
@@ -157,7 +159,7 @@ def _take_sure(
     return taken
 
 
-def _open(tx: Transaction, sale: Sale, invoice: Issued, buyer: int) -> Open:
+def _open(tx: Transaction, sale: Sale, invoice: StoredDocument, buyer: int) -> Open:
     """Return an invoice as a payment may be for it: without the lines that credit notes have taken back."""
     document, credited = invoice.document, documents.credited(tx, invoice.id)
     gone = sum((line.total for place, line in enumerate(document.lines) if place in credited), ZERO)
@@ -237,7 +239,7 @@ def set_aside(tx: Transaction, token: str, gid: str, reason: str, key: Idempoten
     return once(tx, staff, key, do)
 
 
-def _waiting(tx: Transaction, gid: str) -> Received:
+def _waiting(tx: Transaction, gid: str) -> StoredPayment:
     found = bank.find(tx, gid, locked=True)
     if found is None:
         raise UnknownBankPayment
@@ -254,13 +256,13 @@ class _Buyer(Struct, frozen=True):
     left: Decimal
 
 
-def _proposals(tx: Transaction, waiting: Sequence[Received]) -> dict[int, list[ProposalView]]:
+def _proposals(tx: Transaction, waiting: Sequence[StoredPayment]) -> dict[int, list[ProposalView]]:
     """Return for each payment the invoices that it names, otherwise those of its amount."""
     named = {one.id: numbers_in([one.said]) for one in waiting}
     invoices = bank.invoices(tx, {number for numbers in named.values() for number in numbers})
     chosen = {one.id: [invoices[name] for name in named[one.id] if name in invoices] for one in waiting}
     if not all(chosen.values()):
-        by_amount: dict[tuple[Decimal, str], list[Issued]] = {}
+        by_amount: dict[tuple[Decimal, str], list[StoredDocument]] = {}
         for issued in bank.newest_invoices(tx, INVOICES_SEARCHED_MAX):
             by_amount.setdefault((issued.document.due, issued.document.currency), []).append(issued)
         for one in waiting:
@@ -286,12 +288,14 @@ def _buyers(
     return found
 
 
-def _owner(invoice: Issued) -> tuple[int, int]:
+def _owner(invoice: StoredDocument) -> tuple[int, int]:
     assert invoice.owner.user_id is not None, "an invoice is for a user"
     return invoice.owner.sale_id, invoice.owner.user_id
 
 
-def _proposal(invoice: Issued, of_sales: Mapping[int, Sale], buyers: Mapping[tuple[int, int], _Buyer]) -> ProposalView:
+def _proposal(
+    invoice: StoredDocument, of_sales: Mapping[int, Sale], buyers: Mapping[tuple[int, int], _Buyer]
+) -> ProposalView:
     sale, buyer = of_sales[invoice.owner.sale_id], buyers[_owner(invoice)]
     return ProposalView(
         document_number=invoice.document.number,
@@ -304,7 +308,7 @@ def _proposal(invoice: Issued, of_sales: Mapping[int, Sale], buyers: Mapping[tup
     )
 
 
-def _view(one: Received, proposals: list[ProposalView]) -> BankPaymentView:
+def _view(one: StoredPayment, proposals: list[ProposalView]) -> BankPaymentView:
     return BankPaymentView(
         bank_payment=one.gid,
         booked_on=one.on,

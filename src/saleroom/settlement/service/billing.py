@@ -16,7 +16,7 @@ from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.journal import Result, Settled
+from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
@@ -63,7 +63,7 @@ class Billing:
         )
         return self._with_papers(one, self._without_fees(one, self._with_members(found, version)))
 
-    def settled(self, one: OfferedLot, result: Result) -> Settled:
+    def settled(self, one: OfferedLot, result: Result) -> BilledResult:
         """Return what a lot has come to with its bill."""
         assert one.auction is not None, "it is over"
         version = self._rates.held(one)
@@ -77,7 +77,7 @@ class Billing:
             seller_member=result.seller_member,
             left_out=FEES if result.again else result.left_out,
         )
-        return Settled(result=result, channel=channel, bill=bill(card, hammer, self._places))
+        return BilledResult(result=result, channel=channel, bill=bill(card, hammer, self._places))
 
     def _with_members(self, result: Result, version: Version | None) -> Result:
         """Say who is a member, where that makes a difference."""

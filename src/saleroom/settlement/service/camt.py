@@ -12,7 +12,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.banking import Payment, Statement, compact
 from saleroom.settlement.domain.payouts import Debit, is_end_to_end
-from saleroom.settlement.service.bank_xml import MALFORMED, Refused, is_report, money_in, one_line, root_of
+from saleroom.settlement.service.bank_xml import MALFORMED, UnusableFile, is_report, money_in, one_line, root_of
 
 FILE = "statement"
 BYTES_MAX = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ def read(data: bytes) -> Statement:
         raise Invalid({FILE: [_TOO_LARGE]})
     try:
         return _statement(*root_of(data))
-    except Refused as refused:
+    except UnusableFile as refused:
         raise Invalid({FILE: [refused.fault or _NO_XML]}) from None
     except MALFORMED:
         raise Invalid({FILE: [_NO_XML]}) from None
@@ -46,9 +46,9 @@ def read(data: bytes) -> Statement:
 
 def _statement(root: ET.Element, space: str) -> Statement:
     if is_report(space):
-        raise Refused(_REPORT)
+        raise UnusableFile(_REPORT)
     if _NAMESPACE.fullmatch(space) is None:
-        raise Refused
+        raise UnusableFile
     names = {"": space}
     payments, debits, others = list[Payment](), list[Debit](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
@@ -59,7 +59,7 @@ def _statement(root: ET.Element, space: str) -> Statement:
             others += not found
             debits += _debits(entry, account, names)
             if len(payments) + len(debits) > PAYMENTS_MAX:
-                raise Refused(_TOO_MANY)
+                raise UnusableFile(_TOO_MANY)
     return Statement(tuple(payments), others, tuple(debits))
 
 
@@ -137,7 +137,7 @@ def _day(entry: ET.Element, names: dict[str, str]) -> date:
         text = entry.findtext(path, "", names).strip()
         if text:
             return _read_day(text)
-    raise Refused
+    raise UnusableFile
 
 
 def _read_day(text: str) -> date:
@@ -145,5 +145,5 @@ def _read_day(text: str) -> date:
     if day is not None:
         return date.fromisoformat(day[1])
     if _MOMENT.fullmatch(text) is None:
-        raise Refused
+        raise UnusableFile
     return datetime.fromisoformat(text).date()

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.online import Seen, SeenRefund
+from saleroom.settlement.domain.online import ProviderPayment, SeenRefund
 
 
 class ProviderAway(Exception):
@@ -26,7 +26,7 @@ class ProviderRefused(Exception):
     """The provider answered no; asking again would get the same answer. The text is its own code, and never a secret."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PageOrder(Struct, frozen=True, kw_only=True):
     """A payment for which the provider makes a page. `payment` names it, so that asking twice makes one page."""
 
     payment: str
@@ -38,7 +38,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
 
-class Sheeted(Struct, frozen=True):
+class CardPage(Struct, frozen=True):
     """The provider's page: its name for it, and the address."""
 
     session: str
@@ -68,13 +68,13 @@ class CardProvider(Protocol):
     def origin(self) -> str:
         """The origin of its pages, to which forms of the house may lead."""
 
-    async def open(self, asked: Asked) -> Sheeted:
+    async def open(self, asked: PageOrder) -> CardPage:
         """Make the page of a payment, or find the one that was made before."""
 
-    async def look(self, session: str) -> Seen:
+    async def look(self, session: str) -> ProviderPayment:
         """Return how a payment stands, with its refunds and a dispute."""
 
-    async def close_sheet(self, session: str) -> Seen:
+    async def close_sheet(self, session: str) -> ProviderPayment:
         """End a page that nobody has paid, and return how the payment stands."""
 
     async def refund(self, refund: str, intent: str, amount: Decimal, currency: str) -> SeenRefund:

@@ -17,7 +17,7 @@ from saleroom.sales.service.access import lock_one
 from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents import Kind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
-from saleroom.settlement.domain.journal import Paid
+from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.service.receipts import Paper
@@ -32,7 +32,7 @@ def pay(
     token: str,
     gid: str,
     who: str,
-    payments: Sequence[Paid],
+    payments: Sequence[HandPayment],
     paper: Paper,
     key: IdempotencyKey | None = None,
 ) -> bytes:

@@ -24,7 +24,7 @@ from saleroom.sales.service.access import get_lot
 from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
-from saleroom.settlement.domain.journal import Account, Book, Method, Paid, in_cash
+from saleroom.settlement.domain.journal import Account, Book, HandPayment, Method, in_cash
 from saleroom.settlement.service import crediting
 from saleroom.settlement.service.buyers import Buyer, buyer_of
 from saleroom.settlement.service.desk import begin, desk_view, owed_by_house, pay_back
@@ -100,7 +100,7 @@ def _credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, lot: Lot,
 
 def _paid_back(
     tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Method | None, due: Decimal, paper: Paper
-) -> rows.Issued | None:
+) -> rows.StoredDocument | None:
     """Pay a buyer back what the lot cost, as far as the house owes it to them; return the receipt."""
     owed = owed_by_house(tx, sale, Account(Book.BUYERS, buyer.id))
     amount = min(due, owed)
@@ -108,4 +108,4 @@ def _paid_back(
         amount = in_cash(amount, paper.currency)
     if back is None or amount <= ZERO:
         return None
-    return pay_back(tx, staff, sale, buyer, Paid(back, amount), paper)
+    return pay_back(tx, staff, sale, buyer, HandPayment(back, amount), paper)

@@ -16,17 +16,19 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.crediting import charges
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
-from saleroom.settlement.domain.journal import Kind, Settled, of_credit
+from saleroom.settlement.domain.journal import BilledResult, Kind, of_credit
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage import journal
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.journal import Standing
 from saleroom.storage.database import Transaction
 
 
-def credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, found: Issued, places: Sequence[int]) -> Issued:
+def credit(
+    tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, found: StoredDocument, places: Sequence[int]
+) -> StoredDocument:
     """Issue the credit note for lines of a document of a locked sale, all that are left if none are named, and post it.
 
     Raises NotToCredit, CreditedAlready, NotOfHouse or LotChanged.
@@ -48,14 +50,16 @@ def credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, found: Iss
     return made
 
 
-def _forget(tx: Transaction, staff: Staff, sale: Sale, lot_id: int, was: Standing | None, found: Issued) -> None:
+def _forget(
+    tx: Transaction, staff: Staff, sale: Sale, lot_id: int, was: Standing | None, found: StoredDocument
+) -> None:
     """Take back what was given up of a lot on this document: all of it stands on the next one."""
     for number, credited in () if was is None else was.given_up:
         if credited.buyer if found.document.kind is DocumentKind.INVOICE else credited.consignor:
             take_entry_back(tx, sale, lot_id, number, staff.id)
 
 
-def _given_up(was: Standing | None, found: Issued, lines: Sequence[int], new: Sequence[int]) -> Settled:
+def _given_up(was: Standing | None, found: StoredDocument, lines: Sequence[int], new: Sequence[int]) -> BilledResult:
     """Return a lot with the charges alone that are given up: those of some of its lines on a document."""
     result = None if was is None else was.whole.result
     is_invoice = found.document.kind is DocumentKind.INVOICE
@@ -68,5 +72,5 @@ def _given_up(was: Standing | None, found: Issued, lines: Sequence[int], new: Se
     return structs.replace(was.whole, bill=part)
 
 
-def _party(found: Issued) -> int | None:
+def _party(found: StoredDocument) -> int | None:
     return found.owner.user_id if found.document.kind is DocumentKind.INVOICE else found.owner.consignor_id

@@ -39,9 +39,9 @@ from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Over
 from saleroom.settlement.domain.journal import (
     Account,
     Book,
+    HandPayment,
     Kind,
     Method,
-    Paid,
     Result,
     by_method,
     in_cash,
@@ -65,7 +65,7 @@ from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
 from saleroom.settlement.storage import documents, journal, online
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
 SALES_SHOWN = 50
@@ -109,7 +109,7 @@ def pay(
     token: str,
     gid: str,
     who: str,
-    payments: Sequence[Paid],
+    payments: Sequence[HandPayment],
     paper: Paper,
     key: IdempotencyKey | None = None,
 ) -> bytes:
@@ -143,7 +143,7 @@ def pay(
 
 
 def refund(
-    tx: Transaction, token: str, gid: str, who: str, back: Paid, paper: Paper, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, who: str, back: HandPayment, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a buyer back what the house owes them, and return the JSON of the desk.
 
@@ -167,7 +167,7 @@ def statement(tx: Transaction, token: str, gid: str, code: str, places: int) -> 
 
 
 def pay_out(
-    tx: Transaction, token: str, gid: str, code: str, out: Paid, paper: Paper, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, code: str, out: HandPayment, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
 
@@ -181,7 +181,7 @@ def pay_out(
         account = Account(Book.CONSIGNORS, consignor.id)
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
         payer = Payer(account, consignor.name, consignor.code, consignor.user_id)
-        receipt = receipts.issue(tx, sale, payer, [Paid(out.method, -out.amount)], paper)
+        receipt = receipts.issue(tx, sale, payer, [HandPayment(out.method, -out.amount)], paper)
         facts = {"sale": gid, out.method.value: str(out.amount)}
         audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
         return _encode(_statement(tx, sale, consignor, book, receipt))
@@ -189,7 +189,9 @@ def pay_out(
     return once(tx, staff, key, do)
 
 
-def pay_back(tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Paid, paper: Paper) -> Issued | None:
+def pay_back(
+    tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: HandPayment, paper: Paper
+) -> StoredDocument | None:
     """Pay a buyer back within the transaction of the caller, and return the receipt.
 
     What goes back to a card that was used online is posted, with its receipt, once the provider has paid it. Raises
@@ -205,7 +207,7 @@ def pay_back(tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Paid
     audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, buyer.id, {}, facts)
     if back.method is Method.ONLINE:
         return None
-    return receipts.issue(tx, sale, payer_of(buyer), [Paid(back.method, -back.amount)], paper)
+    return receipts.issue(tx, sale, payer_of(buyer), [HandPayment(back.method, -back.amount)], paper)
 
 
 def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: IdempotencyKey | None = None) -> bytes:
@@ -247,7 +249,7 @@ def _own_lots(tx: Transaction, sale: Sale, buyer: Buyer) -> OwnLotsView | None:
     return OwnLotsView(consignor=found[0].code, to_pay_out=f"{owed:.3f}")
 
 
-def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: int, currency: str) -> None:
+def _pay_out(tx: Transaction, sale: Sale, account: Account, out: HandPayment, by_id: int, currency: str) -> None:
     owed = owed_by_house(tx, sale, account)
     if out.method is Method.CASH and out.amount == in_cash(owed, currency) != owed:
         journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, owed - out.amount), by_id)
@@ -256,7 +258,7 @@ def _pay_out(tx: Transaction, sale: Sale, account: Account, out: Paid, by_id: in
     journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
 
 
-def _refuse_more(out: Paid, owed: Decimal) -> None:
+def _refuse_more(out: HandPayment, owed: Decimal) -> None:
     if out.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
 
@@ -269,7 +271,7 @@ def owed_by_house(tx: Transaction, sale: Sale, account: Account) -> Decimal:
     return owed - online.under_way(tx, sale.id, account.party)
 
 
-def _refuse_finer(field: str, paid: Sequence[Paid], places: int) -> None:
+def _refuse_finer(field: str, paid: Sequence[HandPayment], places: int) -> None:
     """Raise Contradiction for amounts that the currency of the house cannot pay."""
     fault = finer_fault((one.amount for one in paid), places)
     if fault is not None:
@@ -295,7 +297,7 @@ def desk_view(
     book: SaleBook,
     currency: str,
     change: Decimal = ZERO,
-    receipt: Issued | None = None,
+    receipt: StoredDocument | None = None,
 ) -> DeskView:
     """Return the desk of a buyer as JSON has it, after money moved with the change and the receipt."""
     account = Account(Book.BUYERS, buyer.id)
@@ -333,7 +335,7 @@ def _is_to_invoice(tx: Transaction, sale: Sale, buyer: Buyer, book: SaleBook) ->
 
 
 def _statement(
-    tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook, receipt: Issued | None = None
+    tx: Transaction, sale: Sale, consignor: Consignor, book: SaleBook, receipt: StoredDocument | None = None
 ) -> StatementView:
     account = Account(Book.CONSIGNORS, consignor.id)
     return StatementView(

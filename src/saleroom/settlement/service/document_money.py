@@ -13,19 +13,19 @@ from saleroom.settlement.domain.documents import CREDITABLE, Kind, Payment
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.paying import Progress, progress
 from saleroom.settlement.storage import documents, journal
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
 Key = tuple[int, Account]
 """An account in a sale, which is named by its number."""
 
 
-def view_of(tx: Transaction, one: Issued) -> DocumentView:
+def view_of(tx: Transaction, one: StoredDocument) -> DocumentView:
     """Return a document as JSON has it, with what is paid of it by now."""
     return views_of(tx, [one])[0]
 
 
-def views_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentView]:
+def views_of(tx: Transaction, some: Sequence[StoredDocument]) -> list[DocumentView]:
     """Return documents as JSON has them, with what is paid of them by now."""
     return [
         document_view(one.gid, one.document, instant(one.issued_at), one.digest, decimals(one.document.currency), paid)
@@ -33,17 +33,17 @@ def views_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentView]:
     ]
 
 
-def rows_of(tx: Transaction, some: Sequence[Issued]) -> list[DocumentRowView]:
+def rows_of(tx: Transaction, some: Sequence[StoredDocument]) -> list[DocumentRowView]:
     """Return documents as lists have them, with what is paid of them by now."""
     return [row_view(one.gid, one.document, paid) for one, paid in _with_progress(tx, some)]
 
 
-def row_of(tx: Transaction, one: Issued) -> DocumentRowView:
+def row_of(tx: Transaction, one: StoredDocument) -> DocumentRowView:
     """Return a document as lists have it, with what is paid of it by now."""
     return rows_of(tx, [one])[0]
 
 
-def account_of(one: Issued) -> Account | None:
+def account_of(one: StoredDocument) -> Account | None:
     """Return the account of the journal that a document is about; None of nobody's."""
     owner = one.owner
     if owner.consignor_id is not None:
@@ -87,13 +87,13 @@ def of_account(tx: Transaction, sale_id: int, account: Account) -> list[Document
     return rows_of(tx, _all(tx, [(sale_id, account)])[::-1])
 
 
-def _with_progress(tx: Transaction, some: Sequence[Issued]) -> list[tuple[Issued, Progress | None]]:
+def _with_progress(tx: Transaction, some: Sequence[StoredDocument]) -> list[tuple[StoredDocument, Progress | None]]:
     keys = [_key(one) if one.document.kind in CREDITABLE else None for one in some]
     known = progress_of(tx, {key for key in keys if key is not None})
     return [(one, None if key is None else known[key].get(one.id)) for one, key in zip(some, keys, strict=True)]
 
 
-def _all(tx: Transaction, accounts: Collection[Key]) -> list[Issued]:
+def _all(tx: Transaction, accounts: Collection[Key]) -> list[StoredDocument]:
     parties = {
         book: [(sale_id, account.party) for sale_id, account in accounts if account.book is book and account.party]
         for book in (Book.BUYERS, Book.CONSIGNORS)
@@ -101,7 +101,7 @@ def _all(tx: Transaction, accounts: Collection[Key]) -> list[Issued]:
     return documents.of_parties(tx, parties[Book.BUYERS], parties[Book.CONSIGNORS])
 
 
-def _key(one: Issued) -> Key | None:
+def _key(one: StoredDocument) -> Key | None:
     account = account_of(one)
     return None if account is None else (one.owner.sale_id, account)
 

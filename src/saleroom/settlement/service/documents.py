@@ -21,11 +21,11 @@ from saleroom.settlement.domain.documents import (
 from saleroom.settlement.domain.errors import LotOnDocument, UnknownDocument
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.storage import documents
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Transaction
 
 
-def issue(tx: Transaction, draft: Draft, owner: Owner, lots: Mapping[str, int]) -> Issued:
+def issue(tx: Transaction, draft: Draft, owner: Owner, lots: Mapping[str, int]) -> StoredDocument:
     """Issue a document within the transaction of what it is about; `lots` are the numbers of its lots by gid.
 
     A fund-a-need is not among them: many are invoiced for it.
@@ -40,7 +40,7 @@ def issue(tx: Transaction, draft: Draft, owner: Owner, lots: Mapping[str, int]) 
     return made
 
 
-def credit(tx: Transaction, gid: str, places: Sequence[int]) -> Issued:
+def credit(tx: Transaction, gid: str, places: Sequence[int]) -> StoredDocument:
     """Issue the credit note for lines of a document, all that are left if none are named.
 
     A lot of which no line is left can be on a document again. Raises UnknownDocument, NotToCredit or CreditedAlready.
@@ -59,7 +59,7 @@ def credit(tx: Transaction, gid: str, places: Sequence[int]) -> Issued:
     return made
 
 
-def _issue(tx: Transaction, draft: Draft, owner: Owner, credits_id: int | None = None) -> Issued:
+def _issue(tx: Transaction, draft: Draft, owner: Owner, credits_id: int | None = None) -> StoredDocument:
     refuse_faulty(draft, decimals(draft.currency))
     now = tx.now()
     place = documents.take_place(tx, draft.kind, now.year)
@@ -67,7 +67,7 @@ def _issue(tx: Transaction, draft: Draft, owner: Owner, credits_id: int | None =
     content = encoded(document)
     gid = secrets.token_urlsafe(GID_BYTES)
     facts = documents.facts_of(gid, owner, credits_id, now)
-    made = Issued(
+    made = StoredDocument(
         id=0,
         gid=gid,
         owner=owner,

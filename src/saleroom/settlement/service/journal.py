@@ -17,8 +17,8 @@ from saleroom.sales.storage import lots, mergers, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.crediting import still_given_up
 from saleroom.settlement.domain.journal import (
+    BilledResult,
     Kind,
-    Settled,
     is_balanced,
     of_credit,
     of_lot,
@@ -105,7 +105,9 @@ def take_entry_back(tx: Transaction, sale: Sale, lot_id: int, number: int, by_id
     journal.add(tx, sale.id, Kind.REVERSAL, back, by_id, lot_id=lot_id, reverses=number)
 
 
-def _post_lot(tx: Transaction, sale: Sale, lot_id: int, settled: Settled, was: Standing | None, by_id: int) -> None:
+def _post_lot(
+    tx: Transaction, sale: Sale, lot_id: int, settled: BilledResult, was: Standing | None, by_id: int
+) -> None:
     """Post what a lot has come to, and what of it was given up before and still is."""
     postings = of_lot(settled)
     assert is_balanced(postings), "an entry balances"

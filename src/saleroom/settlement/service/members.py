@@ -44,7 +44,7 @@ class Whom(Struct, frozen=True, kw_only=True):
     consignor: str | None = None
 
 
-class _Known(Struct, frozen=True):
+class _Subject(Struct, frozen=True):
     """Somebody as the marks name them."""
 
     of: Column[Any]
@@ -106,7 +106,7 @@ def overview(
 def of_buyer(tx: Transaction, sale: Sale, user_id: int) -> MembershipView:
     """Return whether a buyer of a sale is a member now, also by the mark of somebody who was merged into them."""
     same = people_of([user_id], mergers.of_sale(tx, sale.id))
-    views = [_membership(tx, _Known(rows.c.user_id, one, one)) for one in sorted(same)]
+    views = [_membership(tx, _Subject(rows.c.user_id, one, one)) for one in sorted(same)]
     return next((one for one in views if one.is_member), views[0])
 
 
@@ -128,32 +128,32 @@ def _right(whom: Whom) -> Right:
     return Right.ADMIT_BIDDERS if whom.consignor is None else Right.SET_RATES
 
 
-def _known(tx: Transaction, whom: Whom) -> _Known:
+def _known(tx: Transaction, whom: Whom) -> _Subject:
     if whom.consignor is not None:
         consignor = consignors.find(tx, whom.consignor)
         if consignor is None:
             raise UnknownConsignor
-        return _Known(rows.c.consignor_id, consignor.id, f"consignor {consignor.code}")
+        return _Subject(rows.c.consignor_id, consignor.id, f"consignor {consignor.code}")
     if whom.sale is not None:
         buyer = find_buyer(tx, get_one(tx, whom.sale, staff=True), whom.username)
-        return _Known(rows.c.user_id, buyer.id, buyer.id)
+        return _Subject(rows.c.user_id, buyer.id, buyer.id)
     user = people.find(tx, whom.username)
     if user is None:
         raise UnknownUser
-    return _Known(rows.c.user_id, user.id, user.id)
+    return _Subject(rows.c.user_id, user.id, user.id)
 
 
-def _last(tx: Transaction, known: _Known) -> Mark | None:
+def _last(tx: Transaction, known: _Subject) -> Mark | None:
     marks = memberships.marks_of(tx, known.of, [known.number]).get(known.number, [])
     return marks[-1] if marks else None
 
 
-def _membership(tx: Transaction, known: _Known) -> MembershipView:
+def _membership(tx: Transaction, known: _Subject) -> MembershipView:
     last = _last(tx, known)
     return membership_view(last, last is not None and is_member([last], tx.now()))
 
 
-def _note(tx: Transaction, staff: Staff, known: _Known, number: int, was: MembershipView, new: Mark) -> None:
+def _note(tx: Transaction, staff: Staff, known: _Subject, number: int, was: MembershipView, new: Mark) -> None:
     """Note a mark with its number, so that a check can compare both."""
     act = Act.MEMBER_MARKED if new.is_member else Act.MEMBER_UNMARKED
     before = {"member": was.is_member, "until": was.member_until}

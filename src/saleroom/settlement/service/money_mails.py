@@ -17,7 +17,7 @@ from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.payouts import Payout
 from saleroom.storage.database import Transaction
 
@@ -33,7 +33,7 @@ _ISSUED: Mapping[Kind, str] = {
 }
 
 
-def tell_of_document(tx: Transaction, one: Issued) -> None:
+def tell_of_document(tx: Transaction, one: StoredDocument) -> None:
     """Post the word that a document was issued: that there is an invoice, or by a receipt that money has moved."""
     if one.owner.user_id is None:
         return
@@ -85,14 +85,14 @@ def post(
     )
 
 
-def document_of(tx: Transaction, word: Word) -> Issued | None:
+def document_of(tx: Transaction, word: Word) -> StoredDocument | None:
     """Return the document that a word is about, if it is still its receiver's."""
     gid = str(word.facts.get("document"))
     found = documents.find(tx, gid) if GID.fullmatch(gid) is not None else None
     return found if found is not None and found.owner.user_id == word.receiver else None
 
 
-def said_of(tx: Transaction, one: Issued) -> dict[str, Any]:
+def said_of(tx: Transaction, one: StoredDocument) -> dict[str, Any]:
     """Return what is said of a document."""
     row, due_on = row_of(tx, one), one.document.due_on
     due = None if due_on is None else due_on.isoformat()

@@ -44,7 +44,7 @@ from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.storage import after_sale, offers
-from saleroom.settlement.storage.after_sale import Gone
+from saleroom.settlement.storage.after_sale import Departure
 from saleroom.storage.database import Transaction
 
 MINE = "/mine/offers"
@@ -257,7 +257,7 @@ def _next(tx: Transaction, sale: Sale) -> list[NextSaleView]:
     ]
 
 
-def _gone_view(lot: OfferedLot, one: Gone) -> GoneLotView:
+def _gone_view(lot: OfferedLot, one: Departure) -> GoneLotView:
     return GoneLotView(
         label=lot.lot.label,
         lot_name="" if lot.auction is None else lot.auction.name,

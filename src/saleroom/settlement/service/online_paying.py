@@ -21,7 +21,7 @@ from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import mergers, sales
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.errors import NotPayableOnline, NotRefundableOnline, UnknownDocument
-from saleroom.settlement.domain.journal import Account, Book, Kind, Method, Paid, Posting, of_money, of_rounding
+from saleroom.settlement.domain.journal import Account, Book, HandPayment, Kind, Method, Posting, of_money, of_rounding
 from saleroom.settlement.domain.online import (
     OPEN_FOR,
     RETRY,
@@ -30,8 +30,8 @@ from saleroom.settlement.domain.online import (
     UNDER_WAY,
     Dispute,
     OnlineState,
+    ProviderPayment,
     RefundState,
-    Seen,
     SeenRefund,
     Sheet,
     booked,
@@ -42,11 +42,11 @@ from saleroom.settlement.domain.online import (
 )
 from saleroom.settlement.service import overdue, receipts
 from saleroom.settlement.service.buyers import buyer_of, payer_of
-from saleroom.settlement.service.card_provider import Asked, Callback
+from saleroom.settlement.service.card_provider import Callback, PageOrder
 from saleroom.settlement.service.document_money import progress_of
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents, journal, online
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.online import OnlinePayment, OnlineRefund
 from saleroom.storage.database import Transaction
 
@@ -56,7 +56,7 @@ Papers = Callable[[str], Paper]
 """Returns how receipts are written in a language."""
 
 
-def ask(tx: Transaction, token: str, gid: str, currency: str) -> Asked:
+def ask(tx: Transaction, token: str, gid: str, currency: str) -> PageOrder:
     """Note that the buyer of an invoice pays what is open of it by card, and return what to ask the provider for.
 
     Asking again while the amount is the same asks for the same page. Raises Unauthenticated, MissingRight, UnknownDocument or
@@ -72,7 +72,7 @@ def ask(tx: Transaction, token: str, gid: str, currency: str) -> Asked:
     known = next(iter(online.of_document(tx, invoice.id)), None)
     if known is None or not _can_be_shown_again(known, amount, now):
         known = online.add(tx, invoice, viewer.id, amount, now + OPEN_FOR)
-    return Asked(
+    return PageOrder(
         payment=known.gid,
         amount=known.amount,
         currency=known.currency,
@@ -88,7 +88,7 @@ def _can_be_shown_again(one: OnlinePayment, amount: Decimal, now: datetime) -> b
     return is_open and one.amount == amount and one.expires_at - now > REUSED_FOR
 
 
-def own_document(tx: Transaction, user_id: int, gid: str) -> Issued:
+def own_document(tx: Transaction, user_id: int, gid: str) -> StoredDocument:
     """Return one of a user's own documents. Raises UnknownDocument."""
     found = documents.find(tx, gid)
     if found is None or found.owner.user_id != user_id:
@@ -96,7 +96,7 @@ def own_document(tx: Transaction, user_id: int, gid: str) -> Issued:
     return found
 
 
-def payable(tx: Transaction, invoice: Issued, currency: str) -> Decimal | None:
+def payable(tx: Transaction, invoice: StoredDocument, currency: str) -> Decimal | None:
     """Return what would be charged for what is open of a document; None if it cannot be paid by card online."""
     if invoice.document.kind is not DocumentKind.INVOICE or invoice.document.currency != currency:
         return None
@@ -104,7 +104,7 @@ def payable(tx: Transaction, invoice: Issued, currency: str) -> Decimal | None:
     return None if to_minor(amount, currency) is None else amount
 
 
-def _open(tx: Transaction, invoice: Issued) -> Decimal:
+def _open(tx: Transaction, invoice: StoredDocument) -> Decimal:
     assert invoice.owner.user_id is not None, "an invoice is for a user"
     key = (invoice.owner.sale_id, Account(Book.BUYERS, invoice.owner.user_id))
     return progress_of(tx, [key])[key][invoice.id].open
@@ -168,7 +168,7 @@ def _is_stale(tx: Transaction, one: OnlinePayment, currency: str) -> bool:
 
 
 def post_seen(
-    tx: Transaction, number: int, seen: Seen, refused: Mapping[str, str], papers: Papers, currency: str
+    tx: Transaction, number: int, seen: ProviderPayment, refused: Mapping[str, str], papers: Papers, currency: str
 ) -> OnlineState:
     """Post what the provider says of a payment, as far as it is not posted; return what is known of it then.
 
@@ -207,7 +207,7 @@ class _Posting:
     def is_paid(self) -> bool:
         return self._state is OnlineState.PAID
 
-    def payment(self, seen: Seen) -> None:
+    def payment(self, seen: ProviderPayment) -> None:
         """Post a payment that is paid, whatever was asked: what came is what is posted."""
         if seen.paid and seen.intent is not None:
             if seen.currency != self._one.currency or seen.currency != self._currency:
@@ -257,7 +257,7 @@ class _Posting:
         online.change_refund(self._tx, row.id, **values)
         self._changed = True
 
-    def dispute(self, seen: Seen) -> None:
+    def dispute(self, seen: ProviderPayment) -> None:
         """Note a dispute. One that is lost takes the money back, so that the buyer owes it again."""
         if seen.dispute is None or seen.dispute.state is self._one.dispute:
             return
@@ -294,7 +294,7 @@ class _Posting:
 
     def _receipt(self, amount: Decimal) -> None:
         buyer = buyer_of(self._tx, self._sale, self._person)
-        receipts.issue(self._tx, self._sale, payer_of(buyer), [Paid(Method.ONLINE, amount)], self._paper)
+        receipts.issue(self._tx, self._sale, payer_of(buyer), [HandPayment(Method.ONLINE, amount)], self._paper)
 
 
 def unknown(tx: Transaction, number: int, reason: str) -> None:

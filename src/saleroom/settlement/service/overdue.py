@@ -17,7 +17,7 @@ from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
 from saleroom.settlement.storage import documents, reminders
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
 Pair = tuple[int, int]
@@ -29,7 +29,7 @@ ALL_PAID = "All is paid. (Alles ist bezahlt.)"
 class Overdue(Struct, frozen=True, kw_only=True):
     """An invoice whose day has passed, with what is open of it, and what was done about it."""
 
-    issued: Issued
+    issued: StoredDocument
     user_id: int
     open: Decimal
     due: date

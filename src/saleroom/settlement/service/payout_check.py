@@ -10,10 +10,10 @@ from sqlalchemy import Row
 from saleroom.settlement.domain.journal import Account, Book, Kind
 from saleroom.settlement.domain.payouts import FIRST, PayoutState, content_digest, file_number, of_end, of_payout
 from saleroom.settlement.domain.retention import is_early
-from saleroom.settlement.domain.status_reports import ACCEPTED, REJECTED, Said, digest_of_said
+from saleroom.settlement.domain.status_reports import ACCEPTED, REJECTED, BankAnswer, digest_of_said
 from saleroom.settlement.service import sepa
 from saleroom.settlement.storage import journal, payout_reports, payouts
-from saleroom.settlement.storage.journal import Stored
+from saleroom.settlement.storage.journal import StoredEntry
 from saleroom.storage.database import Transaction
 
 
@@ -58,7 +58,7 @@ def _content_faults(file: Row[Any], rows: Sequence[Row[Any]]) -> Iterator[str]:
         yield "its transfers are not those of its rows"
 
 
-def _entry_faults(row: Row[Any], known: Mapping[int, Stored]) -> Iterator[str]:
+def _entry_faults(row: Row[Any], known: Mapping[int, StoredEntry]) -> Iterator[str]:
     """Yield what of a payout the journal does not have."""
     account, state = Account(Book.CONSIGNORS, row.consignor_id), row.state
     if state not in set(PayoutState):
@@ -76,14 +76,14 @@ def _entry_faults(row: Row[Any], known: Mapping[int, Stored]) -> Iterator[str]:
         yield "its state is not that of its entries"
     for number, moves in expected.items():
         due = {(one.account.book.value, one.account.party): one.amount for one in moves}
-        if known.get(number) != Stored(row.sale_id, due):
+        if known.get(number) != StoredEntry(row.sale_id, due):
             yield f"journal entry {number} is not the one of it"
 
 
 def _said_faults(file: Row[Any], row: Row[Any], said: Sequence[Row[Any]]) -> Iterator[str]:
     """Yield what banks have said of a payout that was changed, or that its state does not follow."""
     for one in said:
-        told = Said(one.status, one.code, one.said)
+        told = BankAnswer(one.status, one.code, one.said)
         is_whole = one.digest == digest_of_said(row.end_to_end, one.message, one.said_at, told)
         forgotten = file.forgotten_at is not None and not one.said
         if one.seal != payout_reports.seal_of_row(one) or not (is_whole or forgotten):

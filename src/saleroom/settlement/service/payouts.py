@@ -43,7 +43,7 @@ from saleroom.settlement.domain.errors import (
     UnknownPaymentFile,
 )
 from saleroom.settlement.domain.journal import Account, Book, Kind
-from saleroom.settlement.domain.payout_views import BankSaidView, DuePayoutView, PaymentFileView, PayoutView
+from saleroom.settlement.domain.payout_views import BankAnswerView, DuePayoutView, PaymentFileView, PayoutView
 from saleroom.settlement.domain.payouts import (
     BEFORE,
     UNDER_WAY,
@@ -55,7 +55,7 @@ from saleroom.settlement.domain.payouts import (
     of_end,
     of_payout,
 )
-from saleroom.settlement.domain.status_reports import BOOKED, Doubt, Said, digest_of_said
+from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said
 from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
 from saleroom.settlement.service import money_mails, sepa
 from saleroom.settlement.service.desk import balance, begin
@@ -325,7 +325,7 @@ def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> tuple[int, l
 
 def _doubt(tx: Transaction, staff: Staff, payout: Payout, one: Debit, doubt: Doubt) -> None:
     """Keep once that a bank has booked what does not fit a payout."""
-    said, on = Said(BOOKED, "", f"{one.amount:f} {one.currency}"), one.on.isoformat()
+    said, on = BankAnswer(BOOKED, "", f"{one.amount:f} {one.currency}"), one.on.isoformat()
     if not payout_reports.known(tx, [digest_of_said(one.end_to_end, "", on, said)]):
         made = Statement(payout_id=payout.id, message="", said_at=on, said=said, doubt=doubt, imported_at=tx.now())
         payout_reports.add(tx, made, one.end_to_end, staff.id)
@@ -381,8 +381,8 @@ def _payout_view(place: int, one: Payout, said: Sequence[Statement]) -> PayoutVi
     )
 
 
-def _said_view(one: Statement) -> BankSaidView:
-    return BankSaidView(
+def _said_view(one: Statement) -> BankAnswerView:
+    return BankAnswerView(
         said_at=one.said_at,
         bank_status=one.said.status,
         bank_reason=one.said.code or None,

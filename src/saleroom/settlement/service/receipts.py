@@ -10,9 +10,9 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.document_words import method_words
 from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
-from saleroom.settlement.domain.journal import Account, Book, Paid
+from saleroom.settlement.domain.journal import Account, Book, HandPayment
 from saleroom.settlement.service import documents
-from saleroom.settlement.storage.documents import Issued, Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Transaction
 
 
@@ -40,7 +40,9 @@ class Payer(Struct, frozen=True):
     user_id: int | None
 
 
-def issue(tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[Paid], paper: Paper) -> Issued | None:
+def issue(
+    tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[HandPayment], paper: Paper
+) -> StoredDocument | None:
     """Issue the receipt for money that moved at once, negative if the house paid it; None if nothing moved."""
     now, language = tx.now().date(), paper.language
     if not any(one.amount != ZERO for one in paid):

@@ -173,14 +173,14 @@ def _sale_of(tx: Transaction, token: str, gid: str) -> str:
     return sales.by_id(tx, found.owner.sale_id).gid
 
 
-class Made(Struct, frozen=True):
+class StepResult(Struct, frozen=True):
     """A step that was done, and whether it banned somebody."""
 
     kind: StepKind
     banned: bool = False
 
 
-def do_step(tx: Transaction, one: Overdue, step: Step, calendar: Calendar, staff: Staff | None) -> Made:
+def do_step(tx: Transaction, one: Overdue, step: Step, calendar: Calendar, staff: Staff | None) -> StepResult:
     """Do a step in the transaction of the caller: it is stored, noted, and told to the buyer. `staff` is None for the house."""
     by_id, number = None if staff is None else staff.id, one.issued.document.number
     reminders.add(tx, one.issued.id, step.level, by_id)
@@ -188,12 +188,14 @@ def do_step(tx: Transaction, one: Overdue, step: Step, calendar: Calendar, staff
     money_mails.post(tx, "overdue", f"{one.issued.gid}:{step.level}", one.user_id, facts)
     if step.kind is StepKind.STRIKE:
         reason = _NOT_PAID.format(number)
-        return Made(step.kind, sanctions.strike(tx, one.user_id, one.issued.gid, reason, calendar.strikes_max, staff))
+        return StepResult(
+            step.kind, sanctions.strike(tx, one.user_id, one.issued.gid, reason, calendar.strikes_max, staff)
+        )
     audit.note(tx, staff, Act.REMINDER_SENT, one.user_id, {}, {"number": number, "level": step.level})
-    return Made(step.kind)
+    return StepResult(step.kind)
 
 
-def _done(made: Collection[Made]) -> RemindedView:
+def _done(made: Collection[StepResult]) -> RemindedView:
     struck = [one for one in made if one.kind is StepKind.STRIKE]
     return RemindedView(reminded=len(made) - len(struck), struck=len(struck), banned=sum(one.banned for one in struck))
 

@@ -29,7 +29,7 @@ from saleroom.settlement.domain.report_views import (
     tax_rows,
 )
 from saleroom.settlement.domain.reporting import (
-    Estimated,
+    EstimatedLot,
     LotFigures,
     State,
     figures_of,
@@ -41,7 +41,7 @@ from saleroom.settlement.domain.reporting import (
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.journal import SaleBook
 from saleroom.settlement.storage import journal
-from saleroom.settlement.storage.journal import Moved, Standing
+from saleroom.settlement.storage.journal import Standing, StoredPosting
 from saleroom.storage.database import Transaction
 
 
@@ -100,7 +100,7 @@ def of_days(tx: Transaction, token: str, first: date | None, last: date | None) 
     return TaxReportView(first_day=first, last_day=last, tax_rows=tax_rows(found), tax_total=_text(total))
 
 
-class _Moved(Struct, frozen=True):
+class _Movement(Struct, frozen=True):
     """What the lots of a sale have moved on an account, and what all else has: payments, refunds."""
 
     of_lots: Decimal = ZERO
@@ -112,29 +112,29 @@ class _Moved(Struct, frozen=True):
         return self.of_lots + self.settled
 
 
-def _by_party(moved: Iterable[Moved], book: Book) -> dict[int, _Moved]:
-    found: dict[int, _Moved] = defaultdict(_Moved)
+def _by_party(moved: Iterable[StoredPosting], book: Book) -> dict[int, _Movement]:
+    found: dict[int, _Movement] = defaultdict(_Movement)
     for one in moved:
         account, amount = one.posting.account, one.posting.amount
         if account.book is book and account.party is not None:
             before = found[account.party]
             found[account.party] = (
-                _Moved(before.of_lots, before.settled + amount)
+                _Movement(before.of_lots, before.settled + amount)
                 if one.lot_id is None
-                else _Moved(before.of_lots + amount, before.settled)
+                else _Movement(before.of_lots + amount, before.settled)
             )
     return dict(found)
 
 
-def _sum(some: Iterable[_Moved]) -> _Moved:
+def _sum(some: Iterable[_Movement]) -> _Movement:
     every = list(some)
-    return _Moved(sum((one.of_lots for one in every), ZERO), sum((one.settled for one in every), ZERO))
+    return _Movement(sum((one.of_lots for one in every), ZERO), sum((one.settled for one in every), ZERO))
 
 
 class _People:
     """The buyers and consignors of a sale with what its lots came to; `figures` are by the number of the lot."""
 
-    def __init__(self, tx: Transaction, sale: Sale, book: SaleBook, buyers: Mapping[int, _Moved]) -> None:
+    def __init__(self, tx: Transaction, sale: Sale, book: SaleBook, buyers: Mapping[int, _Movement]) -> None:
         self._posted = book.posted
         self.figures = {number: figures_of(one.settled) for number, one in book.posted.items()}
         self._participants = participants.of_pairs(tx, [(sale.id, one) for one in buyers], locked=False)
@@ -167,7 +167,7 @@ class _People:
             proceeds=_text(found.proceeds) if found is not None else None,
         )
 
-    def buyers(self, moved: Mapping[int, _Moved]) -> list[ReportBuyerView]:
+    def buyers(self, moved: Mapping[int, _Movement]) -> list[ReportBuyerView]:
         """Return the buyers, by paddle and name."""
         bought: dict[int, list[LotFigures]] = defaultdict(list)
         for number, one in self._posted.items():
@@ -192,7 +192,7 @@ class _People:
             rows.append(row)
         return sorted(rows, key=lambda row: (row.paddle or 0, row.username))
 
-    def consignors(self, moved: Mapping[int, _Moved]) -> list[ReportConsignorView]:
+    def consignors(self, moved: Mapping[int, _Movement]) -> list[ReportConsignorView]:
         """Return the consignors, by code."""
         sold, unsold = Counter[int | None](), Counter[int | None]()
         figures: dict[int | None, list[LotFigures]] = defaultdict(list)
@@ -202,7 +202,7 @@ class _People:
             figures[result.consignor].append(self.figures[number])
         rows = []
         for number in {*moved, *self._consignors}:
-            known, sums = self._consignors.get(number), moved.get(number, _Moved())
+            known, sums = self._consignors.get(number), moved.get(number, _Movement())
             row = ReportConsignorView(
                 consignor="" if known is None else known.code,
                 person_name="" if known is None else known.name,
@@ -224,10 +224,10 @@ def _state(one: OfferedLot, posted: Standing | None) -> State:
     return State.WITHDRAWN if one.lot.is_withdrawn else State.OPEN
 
 
-def _estimated(one: OfferedLot, posted: Standing | None) -> Estimated:
+def _estimated(one: OfferedLot, posted: Standing | None) -> EstimatedLot:
     entry = one.lot.entry
     price = None if posted is None else posted.settled.result.price
-    return Estimated(state=_state(one, posted), price=price, low=entry.estimate_from, high=entry.estimate_to)
+    return EstimatedLot(state=_state(one, posted), price=price, low=entry.estimate_from, high=entry.estimate_to)
 
 
 def _name(one: OfferedLot) -> str:

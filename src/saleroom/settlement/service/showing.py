@@ -13,14 +13,14 @@ from saleroom.settlement.domain.document_views import DocumentRowView, DocumentV
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service.document_money import rows_of, view_of, views_of
 from saleroom.settlement.storage import documents
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
 Rows = tuple[list[DocumentRowView], int | None]
 """A page of a list, and the number at which the next one begins; None for the last page."""
 
 
-class Shown(Struct, frozen=True):
+class StaffDocument(Struct, frozen=True):
     """A document for those who settle: of which sale, and the places of its lines that are taken back."""
 
     view: DocumentView
@@ -28,7 +28,7 @@ class Shown(Struct, frozen=True):
     credited: frozenset[int]
 
 
-def shown(tx: Transaction, token: str | None, gid: str) -> Issued:
+def shown(tx: Transaction, token: str | None, gid: str) -> StoredDocument:
     """Return a document. Raises Unauthenticated, or UnknownDocument for those who are neither its party nor settle."""
     viewer = authenticate(tx, token, Right.READ)
     found = _found(tx, gid)
@@ -53,12 +53,12 @@ def view_of_own(tx: Transaction, token: str | None, gid: str) -> DocumentView:
     return view_of(tx, found)
 
 
-def view_for_staff(tx: Transaction, token: str | None, gid: str) -> Shown:
+def view_for_staff(tx: Transaction, token: str | None, gid: str) -> StaffDocument:
     """Return any document. Raises Unauthenticated, MissingRight or UnknownDocument."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = _found(tx, gid)
     sale = sales.by_id(tx, found.owner.sale_id)
-    return Shown(view_of(tx, found), sale.gid, documents.credited(tx, found.id))
+    return StaffDocument(view_of(tx, found), sale.gid, documents.credited(tx, found.id))
 
 
 def mine(tx: Transaction, token: str | None, limit: int, before: int | None) -> Rows:
@@ -87,12 +87,12 @@ def listed(
     return views_of(tx, found[:limit]), last
 
 
-def _found(tx: Transaction, gid: str) -> Issued:
+def _found(tx: Transaction, gid: str) -> StoredDocument:
     found = documents.find(tx, gid)
     if found is None:
         raise UnknownDocument
     return found
 
 
-def _rows(tx: Transaction, found: list[Issued], limit: int) -> Rows:
+def _rows(tx: Transaction, found: list[StoredDocument], limit: int) -> Rows:
     return rows_of(tx, found[:limit]), found[limit - 1].id if len(found) > limit else None

@@ -7,10 +7,18 @@ from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.settlement.domain.status_reports import TEXT_MAX, Block, Part, Said, StatusReport, Whole, says_nothing
+from saleroom.settlement.domain.status_reports import (
+    TEXT_MAX,
+    BankAnswer,
+    Block,
+    Part,
+    StatusReport,
+    Whole,
+    says_nothing,
+)
 from saleroom.settlement.service.bank_xml import (
     MALFORMED,
-    Refused,
+    UnusableFile,
     amount_of,
     is_statement,
     money_in,
@@ -50,7 +58,7 @@ def read(data: bytes) -> StatusReport:
         raise Invalid({FILE: [_ZIPPED]})
     try:
         return _report(*root_of(data))
-    except Refused as refused:
+    except UnusableFile as refused:
         raise Invalid({FILE: [refused.fault or _NO_REPORT]}) from None
     except MALFORMED:
         raise Invalid({FILE: [_NO_REPORT]}) from None
@@ -58,19 +66,19 @@ def read(data: bytes) -> StatusReport:
 
 def _report(root: ET.Element, space: str) -> StatusReport:
     if is_statement(space):
-        raise Refused(_STATEMENT)
+        raise UnusableFile(_STATEMENT)
     if ":pain.001." in space:
-        raise Refused(_INITIATION)
+        raise UnusableFile(_INITIATION)
     if _NAMESPACE.fullmatch(space) is None:
-        raise Refused
+        raise UnusableFile
     names = {"": space}
     found = root.find("CstmrPmtStsRpt", names)
     group = None if found is None else found.find("OrgnlGrpInfAndSts", names)
     if found is None or group is None:
-        raise Refused
+        raise UnusableFile
     blocks = found.findall("OrgnlPmtInfAndSts", names)
     if sum(len(one.findall("TxInfAndSts", names)) for one in blocks) > PARTS_MAX:
-        raise Refused(_TOO_MANY)
+        raise UnusableFile(_TOO_MANY)
     report = StatusReport(
         message=_id(found, "GrpHdr/MsgId", names),
         said_at=_moment(text_at(found, "GrpHdr/CreDtTm", names)),
@@ -78,7 +86,7 @@ def _report(root: ET.Element, space: str) -> StatusReport:
         blocks=tuple(_block(one, names) for one in blocks),
     )
     if says_nothing(report):
-        raise Refused(_SAYS_NOTHING)
+        raise UnusableFile(_SAYS_NOTHING)
     return report
 
 
@@ -90,7 +98,7 @@ def _block(block: ET.Element, names: dict[str, str]) -> Block:
 def _whole(found: ET.Element, known_by: str, status: str, names: dict[str, str]) -> Whole:
     count, total = text_at(found, "OrgnlNbOfTxs", names), text_at(found, "OrgnlCtrlSum", names)
     if count and _COUNT.fullmatch(count) is None:
-        raise Refused
+        raise UnusableFile
     return Whole(
         known_by=_id(found, known_by, names),
         said=_said(found, status, names),
@@ -110,11 +118,11 @@ def _part(part: ET.Element, names: dict[str, str]) -> Part:
     )
 
 
-def _said(found: ET.Element, status: str, names: dict[str, str]) -> Said:
+def _said(found: ET.Element, status: str, names: dict[str, str]) -> BankAnswer:
     """Return a status with the first of its reasons, and all that the bank writes about them."""
     of = text_at(found, status, names)
     if of and _STATUS.fullmatch(of) is None:
-        raise Refused
+        raise UnusableFile
     codes, texts = list[str](), list[str]()
     for reason in found.iterfind("StsRsnInf", names):
         code = text_at(reason, "Rsn/Cd", names) or text_at(reason, "Rsn/Prtry", names)
@@ -124,18 +132,18 @@ def _said(found: ET.Element, status: str, names: dict[str, str]) -> Said:
             texts.append(code)
         texts += [one.text or "" for one in reason.iterfind("AddtlInf", names)]
     text = " ".join(line for one in texts if (line := one_line(one)))
-    return Said(of, codes[0] if codes else "", text[:TEXT_MAX])
+    return BankAnswer(of, codes[0] if codes else "", text[:TEXT_MAX])
 
 
 def _id(found: ET.Element, path: str, names: dict[str, str]) -> str:
     text = text_at(found, path, names)
     if not 1 <= len(text) <= _ID_MAX:
-        raise Refused
+        raise UnusableFile
     return text
 
 
 def _moment(text: str) -> str:
     if _MOMENT.fullmatch(text) is None:
-        raise Refused
+        raise UnusableFile
     datetime.fromisoformat(text)  # raises ValueError for the 30th of February
     return text

@@ -17,13 +17,21 @@ from stripe import RequestOptions
 from stripe.params.checkout import SessionCreateParams
 
 from saleroom.settlement.domain.errors import ForgedCallback
-from saleroom.settlement.domain.online import Dispute, RefundState, Seen, SeenDispute, SeenRefund, Sheet, to_minor
+from saleroom.settlement.domain.online import (
+    Dispute,
+    ProviderPayment,
+    RefundState,
+    SeenDispute,
+    SeenRefund,
+    Sheet,
+    to_minor,
+)
 from saleroom.settlement.service.card_provider import (
-    Asked,
     Callback,
+    CardPage,
+    PageOrder,
     ProviderAway,
     ProviderRefused,
-    Sheeted,
 )
 
 ANSWER_SECONDS_MAX = 15.0
@@ -72,7 +80,7 @@ class StripeProvider:
         """The origin of the pages to pay on."""
         return self._origin
 
-    async def open(self, asked: Asked) -> Sheeted:
+    async def open(self, asked: PageOrder) -> CardPage:
         """Create a Checkout Session; the idempotency key gives the same one again."""
         minor = to_minor(asked.amount, asked.currency)
         assert minor is not None, "only what can be charged is asked for"
@@ -102,13 +110,13 @@ class StripeProvider:
         once: RequestOptions = {"idempotency_key": f"saleroom-payment-{asked.payment}"}
         return await _answered(self._client.v1.checkout.sessions.create_async(page, once), self._sheeted)
 
-    def _sheeted(self, found: stripe.checkout.Session) -> Sheeted:
+    def _sheeted(self, found: stripe.checkout.Session) -> CardPage:
         url = found.url or ""
         if not url.startswith(f"{self._origin}/"):
             raise ProviderRefused("its page has another address than stripe_checkout_url")
-        return Sheeted(found.id, url)
+        return CardPage(found.id, url)
 
-    async def look(self, session: str) -> Seen:
+    async def look(self, session: str) -> ProviderPayment:
         """Retrieve a session; of a paid one its refunds and disputes too."""
         found = await _answered(self._client.v1.checkout.sessions.retrieve_async(session), _seen)
         if found.intent is None or not found.paid:
@@ -124,7 +132,7 @@ class StripeProvider:
         )
         return msgspec.structs.replace(found, refunds=refunds, dispute=dispute)
 
-    async def close_sheet(self, session: str) -> Seen:
+    async def close_sheet(self, session: str) -> ProviderPayment:
         """Expire a session that is open."""
         return await _answered(self._client.v1.checkout.sessions.expire_async(session), _seen)
 
@@ -211,9 +219,9 @@ def _seconds(headers: Any) -> float:
     return int(text[:6]) if text.isascii() and text.isdigit() else 0
 
 
-def _seen(found: stripe.checkout.Session) -> Seen:
+def _seen(found: stripe.checkout.Session) -> ProviderPayment:
     intent = found.payment_intent
-    return Seen(
+    return ProviderPayment(
         session=found.id,
         sheet=Sheet(found.status or Sheet.OPEN),
         paid=found.payment_status == "paid",

@@ -36,7 +36,7 @@ from saleroom.storage.database import Transaction
 _encode = msgspec.json.Encoder().encode
 
 
-class Planned(Struct, frozen=True):
+class PlannedOffer(Struct, frozen=True):
     """A lot that is offered to somebody at a price."""
 
     lot: OfferedLot
@@ -48,7 +48,7 @@ class Planned(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """What is offered, and which lots are left out, each with the reason: a refusal, or one of `LeftOut`."""
 
-    offers: list[Planned]
+    offers: list[PlannedOffer]
     left_out: list[tuple[OfferedLot, Refusal | LeftOut]]
 
     @property
@@ -98,7 +98,7 @@ def offer_all(
     return once(tx, staff, key, do)
 
 
-def _make(tx: Transaction, staff: Staff, sale: Sale, one: Planned, until: datetime) -> None:
+def _make(tx: Transaction, staff: Staff, sale: Sale, one: PlannedOffer, until: datetime) -> None:
     made = Offer(
         id=0,
         gid=secrets.token_urlsafe(GID_BYTES),
@@ -142,7 +142,7 @@ def _plan(tx: Transaction, sale: Sale, otherwise: Otherwise) -> Plan:
         except Refusal as refused:
             plan.left_out.append((one, refused))
             continue
-        plan.offers.append(Planned(one, to, to.paddle, price))
+        plan.offers.append(PlannedOffer(one, to, to.paddle, price))
     return plan
 
 

@@ -14,7 +14,7 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-class Gone(Struct, frozen=True, kw_only=True):
+class Departure(Struct, frozen=True, kw_only=True):
     """What became of a lot that was not sold: the lot `label` of another sale, or None if it went to the consignor."""
 
     lot_id: int
@@ -30,7 +30,7 @@ def add(tx: Transaction, lot_id: int, new_lot_id: int | None, by_id: int) -> Non
     tx.execute(insert(after_sale), row)
 
 
-def of_sale(tx: Transaction, sale_id: int) -> dict[int, Gone]:
+def of_sale(tx: Transaction, sale_id: int) -> dict[int, Departure]:
     """Return what became of the lots of a sale that were not sold, by number."""
     found = (
         select(after_sale.c.lot_id, after_sale.c.at, NEXT.c.gid, NEXT.c.title, NEW.c.label)
@@ -40,7 +40,7 @@ def of_sale(tx: Transaction, sale_id: int) -> dict[int, Gone]:
         .where(lots.c.sale_id == sale_id, stands())
     )
     return {
-        row.lot_id: Gone(lot_id=row.lot_id, at=row.at, sale=row.gid, title=row.title, label=row.label)
+        row.lot_id: Departure(lot_id=row.lot_id, at=row.at, sale=row.gid, title=row.title, label=row.label)
         for row in tx.execute(found)
     }
 

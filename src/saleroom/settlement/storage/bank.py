@@ -18,13 +18,13 @@ from saleroom.settlement.domain.banking import Payment
 from saleroom.settlement.domain.documents import Kind
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
-from saleroom.settlement.storage.documents import ROWS, Issued, issued_of
+from saleroom.settlement.storage.documents import ROWS, StoredDocument, issued_of
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-class Received(Struct, frozen=True, kw_only=True):
+class StoredPayment(Struct, frozen=True, kw_only=True):
     """A payment as the store keeps it. `sale` is the gid of the sale that it was taken for."""
 
     id: int
@@ -62,14 +62,14 @@ def add(tx: Transaction, payments: Sequence[tuple[str, Payment]], by_id: int) ->
     return found
 
 
-def find(tx: Transaction, gid: str, *, locked: bool = False) -> Received | None:
+def find(tx: Transaction, gid: str, *, locked: bool = False) -> StoredPayment | None:
     """Return a payment, perhaps locked until the transaction ends."""
     found = _ROWS.where(bank_payments.c.gid == gid)
     row = tx.execute(found.with_for_update(of=bank_payments) if locked else found).first()
     return None if row is None else _received(row)
 
 
-def newest(tx: Transaction, *, waiting: bool, before: int | None, limit: int) -> list[Received]:
+def newest(tx: Transaction, *, waiting: bool, before: int | None, limit: int) -> list[StoredPayment]:
     """Return payments, the newest first, before this number; only those that wait for a person, or only the others."""
     waits = bank_payments.c.entry_id.is_(None) & bank_payments.c.reason.is_(None)
     found = _ROWS.where(waits if waiting else ~waits)
@@ -82,7 +82,7 @@ def settle(tx: Transaction, number: int, *, entry_id: int | None = None, reason:
     tx.execute(update(bank_payments).where(bank_payments.c.id == number).values(entry_id=entry_id, reason=reason))
 
 
-def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, Issued]:
+def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, StoredDocument]:
     """Return the invoices with these numbers, such as INV-2026-00012."""
     places = [(int(year), int(place)) for _, year, place in (one.split("-") for one in numbers)]
     if not places:
@@ -94,7 +94,7 @@ def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, Issued]:
     return {(one := issued_of(row)).document.number: one for row in tx.execute(ROWS.where(*which))}
 
 
-def newest_invoices(tx: Transaction, limit: int) -> list[Issued]:
+def newest_invoices(tx: Transaction, limit: int) -> list[StoredDocument]:
     """Return the invoices that were issued last, the newest first."""
     found = ROWS.where(documents.c.kind == Kind.INVOICE.value).order_by(documents.c.id.desc())
     return [issued_of(row) for row in tx.execute(found.limit(limit))]
@@ -107,8 +107,8 @@ _ROWS = (
 )
 
 
-def _received(row: Row[Any]) -> Received:
-    return Received(
+def _received(row: Row[Any]) -> StoredPayment:
+    return StoredPayment(
         id=row.id,
         gid=row.gid,
         on=date.fromisoformat(row.booked_on),

@@ -38,7 +38,7 @@ class Owner(Struct, frozen=True, kw_only=True):
     consignor_id: int | None = None
 
 
-class Issued(Struct, frozen=True, kw_only=True):
+class StoredDocument(Struct, frozen=True, kw_only=True):
     """A document as the store keeps it. `credits_id` is the number of the document that it credits."""
 
     id: int
@@ -75,7 +75,7 @@ def take_place(tx: Transaction, kind: Kind, year: int) -> Place:
     return Place(kind, year, row.last, row.digest)
 
 
-def add(tx: Transaction, place: Place, one: Issued, content: str) -> Issued:
+def add(tx: Transaction, place: Place, one: StoredDocument, content: str) -> StoredDocument:
     """Store a document at the place that it took, and return it with its number."""
     row = {
         "gid": one.gid,
@@ -96,20 +96,20 @@ def add(tx: Transaction, place: Place, one: Issued, content: str) -> Issued:
     return issued_of(tx.execute(ROWS.where(documents.c.id == found)).one())
 
 
-def find(tx: Transaction, gid: str, *, locked: bool = False) -> Issued | None:
+def find(tx: Transaction, gid: str, *, locked: bool = False) -> StoredDocument | None:
     """Return a document, perhaps locked until the transaction ends."""
     which = ROWS.where(documents.c.gid == gid)
     row = tx.execute(which.with_for_update(of=documents) if locked else which).first()
     return None if row is None else issued_of(row)
 
 
-def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[Issued]:
+def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[StoredDocument]:
     """Return documents of a sale in the order in which they were issued, from the one after this number on."""
     which = ROWS.where(documents.c.sale_id == sale_id, documents.c.id > after)
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id).limit(most))]
 
 
-def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None) -> list[Issued]:
+def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None) -> list[StoredDocument]:
     """Return documents for a user of the house, the latest first, from the one before this number on."""
     which = ROWS.where(mergers.is_theirs(user_id, documents.c.user_id, documents.c.sale_id))
     if before is not None:
@@ -117,7 +117,7 @@ def of_user(tx: Transaction, user_id: int, most: int, before: int | None = None)
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
 
 
-def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) -> list[Issued]:
+def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) -> list[StoredDocument]:
     """Return documents of a sale, the latest first, from the one before this number on."""
     which = ROWS.where(documents.c.sale_id == sale_id)
     if before is not None:
@@ -125,7 +125,7 @@ def newest(tx: Transaction, sale_id: int, most: int, before: int | None = None) 
     return [issued_of(row) for row in tx.execute(which.order_by(documents.c.id.desc()).limit(most))]
 
 
-def of_parties(tx: Transaction, buyers: Collection[Pair], consignors: Collection[Pair]) -> list[Issued]:
+def of_parties(tx: Transaction, buyers: Collection[Pair], consignors: Collection[Pair]) -> list[StoredDocument]:
     """Return all documents of these buyers and consignors, in the order in which they were issued.
 
     Each is named by the number of a sale, and by that of the user or the consignor.
@@ -148,7 +148,7 @@ def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> froze
     return frozenset(tx.execute(select(document_lots.c.lot_id).where(*which)).scalars())
 
 
-def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> Issued | None:
+def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> StoredDocument | None:
     """Return the document of a kind that a lot is on."""
     which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
     on_it = select(document_lots.c.document_id).where(*which)
@@ -181,7 +181,7 @@ def note_credits(tx: Transaction, document_id: int, places: Iterable[int], credi
     bulk.insert(tx, document_credits, rows)
 
 
-def readable(tx: Transaction) -> Iterator[Issued]:
+def readable(tx: Transaction) -> Iterator[StoredDocument]:
     """Yield all documents that can be read, in the order of their numbers."""
     for row in tx.execute(ROWS.order_by(documents.c.id)):
         with suppress(msgspec.MsgspecError):
@@ -230,9 +230,9 @@ ROWS = select(documents, mergers.whose(documents.c.user_id)).outerjoin_from(
 """Documents with whose they are now, for `issued_of`."""
 
 
-def issued_of(row: Row[Any]) -> Issued:
+def issued_of(row: Row[Any]) -> StoredDocument:
     """Return a document from a row of `ROWS`."""
-    return Issued(
+    return StoredDocument(
         id=row.id,
         gid=row.gid,
         owner=Owner(sale_id=row.sale_id, user_id=row.party_id, consignor_id=row.consignor_id),

@@ -21,7 +21,7 @@ from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.crediting import without
-from saleroom.settlement.domain.journal import Account, Book, Kind, Posting, Settled, digest_of
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, Kind, Posting, digest_of
 from saleroom.settlement.domain.rates import Bill
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
@@ -29,7 +29,7 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder(order="sorted").encode
-decode_settled = msgspec.json.Decoder(Settled).decode
+decode_settled = msgspec.json.Decoder(BilledResult).decode
 """Return what an entry of a lot rests on from its JSON. Raises msgspec.MsgspecError."""
 
 
@@ -40,8 +40,8 @@ class Standing(Struct, frozen=True):
     """
 
     entry_id: int
-    settled: Settled
-    whole: Settled
+    settled: BilledResult
+    whole: BilledResult
     given_up: tuple[tuple[int, Bill], ...] = ()
 
 
@@ -52,11 +52,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     kind: Kind
     lot_id: int | None
     reverses: int | None
-    settled: Settled | None
+    settled: BilledResult | None
     postings: tuple[Posting, ...]
 
 
-class Moved(Struct, frozen=True, kw_only=True):
+class StoredPosting(Struct, frozen=True, kw_only=True):
     """A posting with the entry that it is of. `lot_id` is the number of the lot that the entry is about, if it is about one."""
 
     entry_id: int
@@ -75,7 +75,7 @@ def add(
     *,
     lot_id: int | None = None,
     reverses: int | None = None,
-    settled: Settled | None = None,
+    settled: BilledResult | None = None,
 ) -> int:
     """Store an entry with its digest, and return its number. The sale is locked."""
     row = {
@@ -157,17 +157,17 @@ def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
     ]
 
 
-class Stored(Struct, frozen=True):
+class StoredEntry(Struct, frozen=True):
     """What the rows of an entry say, also if they were changed: the sale, and what each account moves by book and consignor."""
 
     sale_id: int
     moves: dict[tuple[str, int | None], Decimal]
 
 
-def stored(tx: Transaction, kind: Kind) -> dict[int, Stored]:
+def stored(tx: Transaction, kind: Kind) -> dict[int, StoredEntry]:
     """Return the entries of a kind as they are stored, by number."""
     which = select(journal_entries.c.id, journal_entries.c.sale_id).where(journal_entries.c.kind == kind.value)
-    found = {row.id: Stored(row.sale_id, {}) for row in tx.execute(which)}
+    found = {row.id: StoredEntry(row.sale_id, {}) for row in tx.execute(which)}
     moves = select(journal_postings).join(journal_entries, journal_entries.c.id == journal_postings.c.entry_id)
     for row in tx.execute(moves.where(journal_entries.c.kind == kind.value)):
         key, moved = (row.book, row.consignor_id), found[row.entry_id].moves
@@ -183,7 +183,7 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
         journal_entries.c.settled.is_not(None),
         ~exists().where(back.c.reverses == journal_entries.c.id),
     )
-    stands, given_up = dict[int, tuple[int, Settled]](), dict[int, list[tuple[int, Bill]]]()
+    stands, given_up = dict[int, tuple[int, BilledResult]](), dict[int, list[tuple[int, Bill]]]()
     who = mergers.of_sale(tx, sale_id)
     for row in tx.execute(found.order_by(journal_entries.c.id)):
         settled = _with_buyer(decode_settled(row.settled), who)
@@ -194,7 +194,7 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     return {lot: _standing(*one, given_up.get(lot, [])) for lot, one in stands.items()}
 
 
-def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, Settled]:
+def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, BilledResult]:
     """Return what stands of lots of any sales, with the charges that were given up, by the number of the lot."""
     if not lot_ids:
         return {}
@@ -207,7 +207,7 @@ def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, Settled]:
     return {row.lot_id: decode_settled(row.settled) for row in tx.execute(found)}
 
 
-def _standing(entry_id: int, whole: Settled, given_up: Sequence[tuple[int, Bill]]) -> Standing:
+def _standing(entry_id: int, whole: BilledResult, given_up: Sequence[tuple[int, Bill]]) -> Standing:
     left = whole.bill
     for _, credited in given_up:
         left = without(left, credited)
@@ -220,13 +220,13 @@ def postings(tx: Transaction, entry_id: int) -> list[Posting]:
     return [_posting(row) for row in tx.execute(found)]
 
 
-def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list[Moved]:
+def moved(tx: Transaction, sale_id: int, account: Account | None = None) -> list[StoredPosting]:
     """Return what the entries of a sale move, the oldest first; only on one account if it is given."""
     found, who = _MOVED.where(journal_entries.c.sale_id == sale_id), mergers.of_sale(tx, sale_id)
     return _moved(tx, found if account is None else found.where(*_is(tx, account, who)), who)
 
 
-def money(tx: Transaction, sale_id: int, account: Account) -> list[Moved]:
+def money(tx: Transaction, sale_id: int, account: Account) -> list[StoredPosting]:
     """Return the other sides of what moved on an account beside its lots, the oldest first: how money moved."""
     who = mergers.of_sale(tx, sale_id)
     paid = select(journal_postings.c.entry_id).where(*_is(tx, account, who))
@@ -315,9 +315,11 @@ _MOVED = (
 )
 
 
-def _moved(tx: Transaction, statement: Select[Any], who: Mapping[int, int]) -> list[Moved]:
+def _moved(tx: Transaction, statement: Select[Any], who: Mapping[int, int]) -> list[StoredPosting]:
     return [
-        Moved(entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row, who))
+        StoredPosting(
+            entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row, who)
+        )
         for row in tx.execute(statement)
     ]
 
@@ -331,7 +333,7 @@ def _is(tx: Transaction, account: Account, who: Mapping[int, int]) -> tuple[Colu
     return of_book, bulk.among(tx, party, [account.party, *same])
 
 
-def _with_buyer(settled: Settled, who: Mapping[int, int]) -> Settled:
+def _with_buyer(settled: BilledResult, who: Mapping[int, int]) -> BilledResult:
     """Return what an entry rests on with the person who its buyer is now."""
     result = settled.result
     buyer = None if result.buyer is None else who.get(result.buyer)

@@ -17,7 +17,7 @@ from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.journal import Account, Book, Method, Posting, of_money
 from saleroom.settlement.domain.online import UNDER_WAY, Dispute, OnlineState, RefundState
 from saleroom.settlement.storage.document_tables import documents
-from saleroom.settlement.storage.documents import Issued
+from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.storage import bulk
 from saleroom.storage.database import Note, Transaction
@@ -67,7 +67,7 @@ class OnlineRefund(Struct, frozen=True, kw_only=True):
     reason: str | None
 
 
-def add(tx: Transaction, invoice: Issued, user_id: int, amount: Decimal, expires_at: datetime) -> OnlinePayment:
+def add(tx: Transaction, invoice: StoredDocument, user_id: int, amount: Decimal, expires_at: datetime) -> OnlinePayment:
     """Store a payment that the provider is asked for next, and return it."""
     now = tx.now()
     row = {

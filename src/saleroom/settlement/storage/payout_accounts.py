@@ -16,20 +16,20 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-class Kept(Struct, frozen=True):
+class StoredAccount(Struct, frozen=True):
     """The account of a consignor, and since when it is theirs."""
 
     account: BankAccount
     changed_at: datetime
 
 
-def of_consignors(tx: Transaction, numbers: Collection[int]) -> dict[int, Kept]:
+def of_consignors(tx: Transaction, numbers: Collection[int]) -> dict[int, StoredAccount]:
     """Return the accounts of consignors, by their numbers."""
     if not numbers:
         return {}
     found = tx.execute(select(payout_accounts).where(bulk.among(tx, payout_accounts.c.consignor_id, numbers)))
     return {
-        row.consignor_id: Kept(BankAccount(holder=row.holder, iban=row.iban, bic=row.bic), row.changed_at)
+        row.consignor_id: StoredAccount(BankAccount(holder=row.holder, iban=row.iban, bic=row.bic), row.changed_at)
         for row in found
     }
 

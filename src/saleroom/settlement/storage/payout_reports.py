@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Row, insert, select, update
 
 from saleroom.kernel.instants import instant
-from saleroom.settlement.domain.status_reports import Doubt, Said, digest_of_said, seal_of
+from saleroom.settlement.domain.status_reports import BankAnswer, Doubt, digest_of_said, seal_of
 from saleroom.settlement.storage.payout_tables import payout_reports, payouts
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -22,7 +22,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     payout_id: int
     message: str
     said_at: str
-    said: Said
+    said: BankAnswer
     doubt: Doubt | None
     imported_at: datetime
     checked_at: datetime | None = None
@@ -115,7 +115,7 @@ def _statement(row: Row[Any]) -> Statement:
         payout_id=row.payout_id,
         message=row.message,
         said_at=row.said_at,
-        said=Said(row.status, row.code, row.said),
+        said=BankAnswer(row.status, row.code, row.said),
         doubt=None if row.doubt is None else Doubt(row.doubt),
         imported_at=row.imported_at,
         checked_at=row.checked_at,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saleroom.settlement.domain.payout_views import BankSaidView
+from saleroom.settlement.domain.payout_views import BankAnswerView
 from saleroom.settlement.domain.status_reports import Doubt
 from saleroom.site.language import N_, Language
 
@@ -91,7 +91,7 @@ DOUBTS: Mapping[Doubt, str] = {
 }
 
 
-def said_of(language: Language, one: BankSaidView) -> str:
+def said_of(language: Language, one: BankAnswerView) -> str:
     """Return in words what a bank has said of a payout: the status, and the reason with its code."""
     said = language.gettext(STATUSES[one.bank_status]) if one.bank_status in STATUSES else one.bank_status
     if one.bank_reason is None:

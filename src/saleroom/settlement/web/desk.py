@@ -22,7 +22,7 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownPa
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
 from saleroom.settlement.domain.documents import finer_fault
-from saleroom.settlement.domain.journal import BY_HAND, Method, Paid, rest
+from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method, rest
 from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.receipts import Paper
@@ -168,12 +168,12 @@ class DeskPages:
     async def _write(self, request: Request, use_case: Callable[..., Any], *args: Any) -> Any:
         return await self._services.tokens.write(use_case, session_token(request) or "", *args)
 
-    def _amounts(self, request: Request, sent: Sent) -> list[Paid]:
+    def _amounts(self, request: Request, sent: Sent) -> list[HandPayment]:
         """Return the payments by the amounts that are filled in; `*` is what they leave of the sum that the page showed.
 
         Raises Invalid.
         """
-        found, faults, star = list[Paid](), dict[str, list[Fault]](), sent.get("all", "")
+        found, faults, star = list[HandPayment](), dict[str, list[Fault]](), sent.get("all", "")
         for method in BY_HAND:
             text = sent.get(method.value, "").strip()
             if method.value == star or not text:
@@ -189,12 +189,12 @@ class DeskPages:
             elif fault := finer_fault([amount], self._services.places):
                 faults[method.value] = [fault]
             elif amount:
-                found.append(Paid(method, amount))
+                found.append(HandPayment(method, amount))
         if star in {one.value for one in BY_HAND} and not faults:
             shown = Decimal(sent["owed"]) if _AMOUNT.fullmatch(sent.get("owed", "")) else ZERO
             left = rest(shown, found, Method(star), self._services.letterhead.currency)
             if left:
-                found.append(Paid(Method(star), left))
+                found.append(HandPayment(Method(star), left))
             else:
                 faults[star] = [Fault("not_positive", "must be above 0")]
         if not found and not faults:
@@ -203,7 +203,7 @@ class DeskPages:
             raise Invalid(faults)
         return found
 
-    def _one_amount(self, request: Request, sent: Sent, methods: Iterable[Method]) -> Paid:
+    def _one_amount(self, request: Request, sent: Sent, methods: Iterable[Method]) -> HandPayment:
         """Return what is paid out, in one of some ways. Raises Invalid."""
         amount = self._site.language(request).parse_money(sent.get("amount", ""))
         if isinstance(amount, Decimal) and not amount:
@@ -212,7 +212,7 @@ class DeskPages:
             raise Invalid({"amount": [amount]})
         if sent.get("method") not in [one.value for one in methods]:
             raise Invalid({"method": [Fault("not_a_choice", "must be one of the ways to pay")]})
-        return Paid(Method(sent["method"]), amount)
+        return HandPayment(Method(sent["method"]), amount)
 
     async def _desk(
         self, request: Request, buyer: str, refused: Refusal | None = None, sent: Sent | None = None
