@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+import uvicorn
 
 from saleroom import serving, supervision
 from tests.fixtures_database import Template, _postgresql_database
@@ -23,6 +24,7 @@ from tests.process import ServeProcess, saleroom, wait_until
 
 CONNECTIONS = 128
 TWO = ("--workers", "2", "--mqtt", "off")
+HANGING_SECONDS = uvicorn.Config("").timeout_worker_healthcheck
 SPAWNED = {"test_spawns": "yes"}
 
 
@@ -38,13 +40,11 @@ def shared(
     postgresql_template: Template, manager: Manager, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServeProcess]:
     """A house of two processes for tests that leave it with two, as a start costs more than they do."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.contextmanager(_postgresql_database)(*postgresql_template) as url,
-    ):
-        patch.setenv(supervision.SOCKET_VARIABLE, manager.address)
-        patch.setenv(supervision.WATCHDOG_VARIABLE, "300000")
-        house = ServeProcess(tmp_path_factory.mktemp("shared"), *TWO, database=url, **SPAWNED)
+    with contextlib.contextmanager(_postgresql_database)(*postgresql_template) as url:
+        with pytest.MonkeyPatch.context() as patch:  # for this house alone
+            patch.setenv(supervision.SOCKET_VARIABLE, manager.address)
+            patch.setenv(supervision.WATCHDOG_VARIABLE, "300000")
+            house = ServeProcess(tmp_path_factory.mktemp("shared"), *TWO, database=url, **SPAWNED)
         try:
             yield house
             assert 0 == house.terminate()
@@ -92,6 +92,20 @@ def test_a_worker_that_dies_is_replaced(shared: ServeProcess) -> None:
     assert {200} == {httpx.get(f"{shared.url}/healthz").status_code for _ in range(20)}
     wait_until(lambda: len(_listening(shared)) == 2 and killed not in _listening(shared))
     assert {200} == {httpx.get(f"{shared.url}/healthz").status_code for _ in range(20)}
+
+
+def test_a_worker_that_takes_long_to_start_is_not_replaced(shared: ServeProcess) -> None:
+    """The process in place of one that was killed stands still for longer than one that serves may. It serves in the end."""
+    killed, other = _workers(shared)
+    killed.kill()
+    psutil.wait_procs([killed], timeout=SECONDS_MAX)
+    wait_until(lambda: len(_workers(shared)) == 2)
+    [new] = {*_workers(shared)} - {other}
+    new.suspend()
+    time.sleep(HANGING_SECONDS + 2)
+    new.resume()
+    wait_until(lambda: len(_listening(shared)) == 2)
+    assert {new, other} == {*_listening(shared)}
 
 
 class HurtHouse(ServeProcess):

@@ -80,14 +80,17 @@ def test_a_house_says_that_it_serves_and_lives_until_it_hangs(tmp_path: Path, mo
 def test_a_manager_that_does_not_read_or_is_away_holds_up_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sign of life that cannot be sent is left out with a line in the log, as bids must not wait for it."""
+    """A notice that cannot be sent is left out with a line in the log: bids must not wait for it, nor the start for long."""
+    monkeypatch.setattr(supervision, "READY_SECONDS_MAX", 0.05)
     with Manager(f"{tmp_path}/notify") as manager, capture_logs() as logs:
         monkeypatch.setenv(supervision.SOCKET_VARIABLE, manager.address)
         for _ in range(2000):  # more than the kernel keeps
             supervision.say_alive()
+        supervision.say_ready("it serves")
         kept = manager.waiting()
-    assert {"the service manager cannot be told that the house is alive"} == {each["event"] for each in logs}
-    assert (2000, True) == (kept + len(logs), kept > 0)
+    assert {"the service manager cannot be told how the house is"} == {each["event"] for each in logs}
+    assert (2001, True) == (kept + len(logs), kept > 0)
+    assert ("READY=1\nSTATUS=it serves", "timed out") == (logs[-1]["notice"], logs[-1]["reason"])
     with capture_logs() as logs:
         supervision.say_alive()
-    assert ["Connection refused"] == [each["reason"] for each in logs]
+    assert ["[Errno 111] Connection refused"] == [each["reason"] for each in logs]

@@ -16,11 +16,13 @@ from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import cast
+from weakref import WeakSet
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 from saleroom import cycles, supervision
 from saleroom.http.event_loop import EventLoop
@@ -186,24 +188,30 @@ def _made_by(factory: str) -> ASGIApp:
 
 
 class _Supervisor(Multiprocess):
-    """Uvicorn's supervisor. It prints its lines once all its processes serve, however long that takes."""
+    """Uvicorn's supervisor. It prints its lines once all its processes serve, however long that takes.
+
+    A process that takes long to start does not hang, at the start or in place of one that died: on a busy machine it was
+    killed over and over, as it had not answered within the seconds that one which serves has for that.
+    """
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], lines: Sequence[str]) -> None:
         super().__init__(config, sockets)
         self._lines = lines
+        self._started: WeakSet[Process] = WeakSet()
         self._alive_seconds = supervision.alive_seconds()
         self._said_alive = time.monotonic()
 
     def keep_subprocess_alive(self) -> None:
-        """Replace processes that have died or hang; a process that takes long to start does not hang."""
+        """Replace processes that have died or hang, once none is about to start."""
         self._say_alive()
-        if self._lines and all(process.process.is_alive() for process in self.processes):
-            if all(process.is_ready(READY_SECONDS_MAX) for process in self.processes):
-                _say(self._lines)
-                supervision.say_ready(self._lines[0])
-                self._lines = ()
-            return
-        super().keep_subprocess_alive()
+        starting = [one for one in self.processes if one not in self._started and one.process.is_alive()]
+        self._started.update([one for one in starting if one.is_ready(READY_SECONDS_MAX)])
+        if self._lines and all(one in self._started for one in self.processes):
+            _say(self._lines)
+            supervision.say_ready(self._lines[0])
+            self._lines = ()
+        if all(one in self._started for one in starting):
+            super().keep_subprocess_alive()
 
     def _say_alive(self) -> None:
         """Say that this process lives, if the service manager asks for it. It replaces hanging processes itself."""
