@@ -17,6 +17,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /lots/{gid}/void": {"bid": "2", "reason": "A slip of the hand."},
     "POST /lots/{gid}/questions": {"text": "Does it run?"},
     "POST /lots/{gid}/answers": {"question": "1", "text": "It runs."},
+    "POST /admin/members": {"who": "matrix.person"},
     "POST /admin/bank/{gid}": {"reason": "A gift.", "key": "k" * 24},
     "POST /admin/desk/{gid}/offers/underbidders": {"otherwise": "reserve", "days": "7"},
     "POST /admin/desk/{gid}/offers/new": {"lot": "1", "paddle": "7", "offerPrice": "10", "days": "7", "key": "k" * 24},

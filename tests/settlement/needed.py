@@ -37,6 +37,9 @@ PAGES: dict[str, Right | None] = dict.fromkeys(
     ),
     Right.SET_RATES,
 )
+ENDPOINTS |= dict.fromkeys(("members", "membership", "markMember"), Right.ADMIT_BIDDERS)
+ENDPOINTS |= dict.fromkeys(("membershipOfConsignor", "markConsignor"), Right.SET_RATES)
+PAGES |= dict.fromkeys(("GET /admin/members", "POST /admin/members"), Right.ADMIT_BIDDERS)
 
 _DESK = (
     "accountsOfSale",

@@ -49,10 +49,13 @@ def test_a_manager_marks_a_consignor_and_tries_the_rates(house: House) -> None:
     path = f"/admin/rates/{card_named(club.manager, club.gid)}"
     page = manager.page(f"{path}?price=100")
     assert "A member pays" in page.main and "A consignor who is a member gets" in page.main
-    assert "0.00: 10.00" == page.one("textarea", id="memberPremium").text
-    terms = {"premium": "0: 25", "memberPremium": "0: 5", "memberPremium-own": "on", "memberCommission": "0: 1"}
+    assert "0.00: 10 %" == page.one("textarea", id="memberPremium").text
+    terms = {"premium": "0: 25", "memberPremium": "0: 5", "memberPremium-own": "on", "memberCommission": ""}
+    dropped = manager.sent(page, f"{path}/terms", **terms | {"memberCommission": "0: 1"})
+    assert "Tick that members have a scale of their own, or empty this field." in dropped.main
+    assert "0: 1" == dropped.one("textarea", id="memberCommission").text
     page = manager.sent(page, f"{path}/terms", **terms)
-    assert "0.00: 5.00" == page.one("textarea", id="memberPremium").text
-    assert "" == page.one("textarea", id="memberCommission").text, "the mark beside it is off"
+    assert "0.00: 5 %" == page.one("textarea", id="memberPremium").text
+    assert "" == page.one("textarea", id="memberCommission").text
     wrong = manager.sent(page, f"{path}/terms", **terms | {"memberPremium": "a lot"})
     assert "true" == wrong.one("textarea", id="memberPremium")["aria-invalid"]

@@ -30,7 +30,7 @@ def test_a_manager_makes_tries_and_chooses_a_card(house: House) -> None:
     }  # fmt: skip
     page = visitor.sent(page, f"{path}/terms", **terms)
     assert "version 2" in page.main
-    assert "0.00: 25.00 1000.00: 20.00" == page.one("textarea", id="premium").text
+    assert "0.00: 25 % 1000.00: 20 %" == page.one("textarea", id="premium").text
     page = visitor.page(f"{path}?price=3%2C000&channel=floor")
     assert all(part in page.main for part in ("€650.00", "€3,905.50", "Total"))
     page = visitor.page(f"{path}?price=much")
@@ -70,6 +70,6 @@ def test_a_card_can_be_read_in_german(house: House) -> None:
     page = visitor.sent(visitor.page("/admin/rates"), "/admin/rates", name="Abend")
     path = f"/admin/rates/{card_named(manager, 'Abend')}"
     page = visitor.sent(page, f"{path}/terms", premium="0: 25,5", country="DE", taxScheme="margin")
-    assert "0,00: 25,50" == page.one("textarea", id="premium").text
+    assert "0,00: 25,5 %" == page.one("textarea", id="premium").text
     shown = visitor.page(f"{path}?price=1.000").main
     assert "Zuschlag" in shown and "Aufgeld" in shown and "Gebrauchtgegenstände/Sonderregelung" in shown

@@ -176,6 +176,8 @@ def _terms(language: Language, sent: Sent, faults: dict[str, list[Fault]]) -> di
     members |= {name: sent[name] for name in _WORDS if name in sent}
     for name in _SCALES:
         if name in _OF_MEMBERS and sent.get(f"{name}-own") != "on":
+            if sent.get(name, "").strip():
+                faults[name] = [Fault("tick_missing", "must be empty, unless it is ticked that members have it")]
             members[name] = None
             continue
         found = _tiers(language, sent.get(name, ""))
@@ -249,7 +251,7 @@ _AMOUNT_FIELDS = ("entry_fee", "photo_fee", "unsold_fee", "insurance", "donation
 
 
 def _scale(name: str, language: Language, scale: ScaleView) -> dict[str, str]:
-    lines = [f"{language.amount(tier.above)}: {language.amount(tier.percent)}" for tier in scale.tiers]
+    lines = [f"{language.amount(tier.above)}: {language.percent(tier.percent)}" for tier in scale.tiers]
     cumulative = "on" if scale.cumulative else ""
     return {name: "\n".join(lines), f"{name}-cumulative": cumulative, f"{name}-minimum": language.amount(scale.minimum)}
 
