@@ -109,13 +109,11 @@ def test_a_device_shows_messages(enter: Callable[..., BrowserVisitor], mail_hous
     assert [f"{mail_house.base}/lots/gid"] == opened
 
 
+ACTIVE = "async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'"
 SHOWN = """async () => {
-  const registration = await navigator.serviceWorker.ready;
-  for (;;) {
-    const found = await registration.getNotifications();
-    if (found.length) return found.map(({ title, body, tag, lang }) => ({ title, body, tag, lang }));
-    await new Promise((done) => setTimeout(done, 20));
-  }
+  const registration = await navigator.serviceWorker.getRegistration();
+  const found = await registration.getNotifications();
+  return found.map(({ title, body, tag, lang }) => ({ title, body, tag, lang }));
 }"""
 CLICKED = """async () => {
   const opened = [];
@@ -128,15 +126,28 @@ CLICKED = """async () => {
 """A browser lets a worker open a window only after the click of a person: here the address is noted instead."""
 
 
-def deliver(page: Page, base: str, message: str) -> None:
-    """Hand a message to the service worker of an open page, as the browser does once it has decrypted it."""
+def deliver(page: Page, base: str, message: str) -> list[dict[str, str]]:
+    """Hand a message to the service worker of an open page, as the browser does once it has decrypted it; return what it shows.
+
+    One that the browser loses, as it may before the worker is quite there, is handed over again.
+    """
+    page.wait_for_function(ACTIVE)
     session, known = page.context.new_cdp_session(page), list[dict[str, Any]]()
     session.on("ServiceWorker.workerRegistrationUpdated", lambda told: known.extend(told["registrations"]))
     session.send("ServiceWorker.enable")
     while not known:
         page.wait_for_timeout(20)
     said = {"origin": base, "registrationId": known[-1]["registrationId"], "data": message}
-    session.send("ServiceWorker.deliverPushMessage", said)
+    shown: list[dict[str, str]] = []
+
+    def is_shown() -> bool:
+        session.send("ServiceWorker.deliverPushMessage", said)
+        page.wait_for_timeout(500)
+        shown.extend(page.evaluate(SHOWN))
+        return bool(shown)
+
+    wait_until(is_shown)
+    return shown
 
 
 @pytest.fixture
@@ -171,8 +182,7 @@ def test_a_message_of_the_house_is_shown_and_leads_to_its_lot(
         grace.bid(gid, amount="100")
         ben.bid(gid, amount="200")
         wait_until(lambda: bool(service.received))
-        deliver(page, house.base, device.read(service.received[0].body).decode())
-        [shown] = page.evaluate(SHOWN)
+        [shown] = deliver(page, house.base, device.read(service.received[0].body).decode())
         assert ("Sie wurden überboten: A clock <b>", gid, "de") == (shown["title"], shown["tag"], shown["lang"][:2])
         assert "200,00" in shown["body"]
         [worker] = page.context.service_workers

@@ -26,7 +26,7 @@ async def gate(mosquitto: Mosquitto) -> AsyncIterator[Gate]:
     """A link to Mosquitto, shut at first."""
     way = Gate(mosquitto.settings)
     yield way
-    way.shut()
+    await way.end()
 
 
 @pytest.fixture

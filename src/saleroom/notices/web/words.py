@@ -20,6 +20,7 @@ WORDS = Words(
         "webhook_off": (N_("This webhook is switched off. Switch it on first."),),
     },
     faults={
+        "must_be_mailed": (N_("Mails about an overdue invoice cannot be switched off."),),
         "time_format": (N_("Enter a time such as 22:30."),),
         "webhook_private": (
             N_("Enter an address of the public internet: the house posts to none of its own or of a private network."),

@@ -33,11 +33,10 @@ NAMES: Mapping[Sheet, tuple[str, str]] = {
 _HEADINGS: Mapping[Sheet, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Sheet.SUMMARY: (("Figure", "Value"), ("Kennzahl", "Wert")),
     Sheet.LOTS: (
-        ("Lot", "Name", "State", "Estimate from", "Estimate to", "Paddle", "Consignor", "Member rate",
-         "Hammer price", "Premium and charges", "Tax", "Buyer pays", "Deductions", "Consignor gets"),
-        ("Los", "Name", "Stand", "Schätzpreis von", "Schätzpreis bis", "Bieternummer", "Einlieferer", "Mitgliedersatz",
-         "Zuschlag",
-         "Aufgeld und Gebühren", "Steuer", "Käufer zahlt", "Abzüge", "Einlieferer erhält"),
+        ("Lot", "Name", "State", "Estimate from", "Estimate to", "Paddle", "Consignor", "Hammer price", "Premium and charges",
+         "Tax", "Buyer pays", "Deductions", "Consignor gets", "Member rate"),
+        ("Los", "Name", "Stand", "Schätzpreis von", "Schätzpreis bis", "Bieternummer", "Einlieferer", "Zuschlag",
+         "Aufgeld und Gebühren", "Steuer", "Käufer zahlt", "Abzüge", "Einlieferer erhält", "Mitgliedersatz"),
     ),
     Sheet.BUYERS: (
         ("Paddle", "Username", "Name", "Lots", "Hammer price", "Premium and charges", "Tax", "Total", "Paid", "Left to pay"),
@@ -133,9 +132,8 @@ def _lots(report: ReportView, place: int) -> list[Row]:
     return [
         [
             one.label, one.lot_name, WORDS[one.lot_state][place], _amount(one.estimate_from), _amount(one.estimate_to),
-            one.paddle, one.consignor, _YES[place] if one.member_rate else None,
-            _amount(one.hammer), _amount(one.charges), _amount(one.buyer_tax), _amount(one.due),
-            _amount(one.deductions), _amount(one.proceeds),
+            one.paddle, one.consignor, _amount(one.hammer), _amount(one.charges), _amount(one.buyer_tax), _amount(one.due),
+            _amount(one.deductions), _amount(one.proceeds), _YES[place] if one.member_rate else None,
         ]
         for one in report.report_lots
     ]  # fmt: skip

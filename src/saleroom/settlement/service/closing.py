@@ -8,12 +8,9 @@ from decimal import Decimal
 import msgspec
 from msgspec import structs
 
-from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
-from saleroom.sales.service.access import lock_one
 from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents import Kind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
@@ -44,7 +41,7 @@ def pay(
     def act() -> DeskView:
         return _with_invoice(tx, token, gid, _decode(desk.pay(tx, token, gid, who, payments, paper)), paper)
 
-    return _once(tx, token, gid, key, act)
+    return _once(tx, token, gid, paper, key, act)
 
 
 def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: IdempotencyKey | None = None) -> bytes:
@@ -57,14 +54,14 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
         left = _decode(desk.net(tx, token, gid, who, paper))
         return left if Decimal(left.owed) > ZERO else _with_invoice(tx, token, gid, left, paper)
 
-    return _once(tx, token, gid, key, act)
+    return _once(tx, token, gid, paper, key, act)
 
 
-def _once(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None, act: Callable[[], DeskView]) -> bytes:
-    """Let `act` run once by its key, while the sale is locked."""
-    authenticate(tx, token, Right.SETTLE)
-    lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
+def _once(
+    tx: Transaction, token: str, gid: str, paper: Paper, key: IdempotencyKey | None, act: Callable[[], DeskView]
+) -> bytes:
+    """Let `act` run once by its key, while the sale is locked; what it does notes itself."""
+    staff, _, _ = desk.begin(tx, token, gid, paper.places)
     return once(tx, staff, key, lambda: _encode(act()))
 
 

@@ -162,6 +162,7 @@ WORDS = Words(
         "too_many_tiers": (N_("Enter at most 20 tiers."),),
         "first_tier": (N_("The first tier must be above 0."),),
         "tiers_rise": (N_("Each tier must be above a higher price than the one before."),),
+        "plan_tag": (N_("Look at the plan once more, and offer from there."),),
         "tick_missing": (N_("Tick that members have a scale of their own, or empty this field."),),
         "tier_format": (N_("Write each tier on a line of its own, such as 0: 25 for 25 per cent above 0."),),
         "gid": (N_("There is no such rate card."),),
