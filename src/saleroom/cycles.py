@@ -8,7 +8,7 @@ import gc
 def look_rarely() -> None:
     """Let Python look for reference cycles rarely; call it before the modules of a command are imported.
 
-    By default it looks after each 700 new objects. Of the processor time of a start, these looks took a quarter.
+    By default it looks after each 700 new objects. Of the processor time of a start, these looks took a tenth.
     """
     gc.set_threshold(100_000, 50, 100)
 
