@@ -42,38 +42,6 @@ def test_a_cashier_closes_buyers_in_every_way(enter: Callable[..., BrowserVisito
     assert {"note": 10, "card": 7, "exact": 6, "both": 10, "netted": 9} == {way: keys for way, keys, _ in spent}
 
 
-def test_hasty_keys_pay_once(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
-    """A second Enter pays neither twice nor for somebody who was only looked up, nor does a paddle become an amount."""
-    settling = Settling(sqlite_house, 2)
-    first, second = settling.bidder(), settling.bidder()
-    settling.sell(first)
-    settling.sell(second)
-    page = enter(settling.cashier).page
-    cash, paddle = page.get_by_label("Cash", exact=True), page.get_by_label("Paddle, or username")
-    page.goto(f"/admin/desk/{settling.gid}")
-    page.keyboard.type(str(first))
-    page.keyboard.press("Enter")
-    expect(cash).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Please fill this in.")).to_be_visible()
-    assert [] == settling.desk(first)["money"]
-    page.keyboard.type("4")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Done.")
-    expect(paddle).to_be_focused()  # although 10.88 are left
-    page.keyboard.press("Enter")
-    page.keyboard.type(str(second))
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=f"#{second} ")).to_be_visible()
-    expect(cash).to_be_focused()
-    page.keyboard.type("*")
-    page.keyboard.press("Enter")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Done.")
-    expect(paddle).to_be_focused()
-    assert [["4.000"], ["14.880"]] == [[one["moved"] for one in settling.desk(who)["money"]] for who in (first, second)]
-
-
 @pytest.mark.parametrize("locale", ["en", "de"])
 def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_house: House, locale: str) -> None:
     """axe finds no fault on a page, in light and in dark, and in neither language is one wider than the screen."""
