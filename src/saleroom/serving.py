@@ -102,8 +102,8 @@ def _config(
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACEFUL_SECONDS_MAX,
-        callback_notify=None if alive_seconds is None else supervision.say_alive_in_loop,
-        timeout_notify=0 if alive_seconds is None else alive_seconds,
+        callback_notify=supervision.say_alive_in_loop if alive_seconds is not None else None,
+        timeout_notify=alive_seconds or 0,
     )
 
 

@@ -118,8 +118,7 @@ class CommandHandler:
         except faults.DatabaseUnavailable as error:
             self._outage.failed(str(error))
             body = _refusal(problems.Unavailable())
-        except Exception:
-            # As over HTTP: the log has the details, the device gets none.
+        except Exception:  # a bug, whatever it is: the log has the details, the device gets none, as over HTTP
             log.exception("internal error", topic=arrived.topic)
             body = _refusal(problems.InternalError())
         return Reply(topic, body, arrived.correlation)

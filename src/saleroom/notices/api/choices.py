@@ -75,8 +75,10 @@ def _mails(raw: bytes) -> dict[str, bool] | Fault:
 
 
 def _limits(channel: str, kind: str) -> dict[str, Any]:
-    """Return what a schema says of a choice that is none."""
-    return {"enum": [True]} if channel == MAIL and kind in MUST_BE_MAILED else {}
+    """Return the part of a schema that says of a word which must be mailed: it cannot be switched off."""
+    if channel == MAIL and kind in MUST_BE_MAILED:
+        return {"enum": [True]}
+    return {}
 
 
 def _quiet(raw: bytes) -> QuietHours | Fault | list[Fault]:

@@ -96,9 +96,11 @@ def alone(
         if not chosen.wants(channel, word.kind):
             return LetterDecision(dropped=_all([word], NOT_WANTED))
     kind = kinds.get(word.kind)
-    context = None if kind is None else kind.context(tx, word, sign)
-    if kind is None or context is None:
-        return LetterDecision(dropped=_all([word], NO_KIND if kind is None else NO_LONGER_SO))
+    if kind is None:
+        return LetterDecision(dropped=_all([word], NO_KIND))
+    context = kind.context(tx, word, sign)
+    if context is None:
+        return LetterDecision(dropped=_all([word], NO_LONGER_SO))
     letter = Letter(
         number=word.letter or word.id,
         address=address,

@@ -168,6 +168,9 @@ def lot_view(
     view = None if auction is None else shown(auction)
     assert view is not None or terms is not None, "a lot has an auction or its terms"
     reserve = terms.reserve_price if terms is not None else None if auction is None else auction.reserve_price
+    need = None
+    if lot.need is not None:
+        need = need_view(lot.need, given or NeedProgress(Tally()))
     return LotView(
         gid=lot.gid,
         label=entry.label,
@@ -181,7 +184,7 @@ def lot_view(
         tax_scheme=entry.tax_scheme,
         withdrawn_for=lot.withdrawn_for,
         auction=view,
-        need=None if lot.need is None else need_view(lot.need, given or NeedProgress(Tally())),
+        need=need,
         consignor=consignor if staff else UNSET,
         reserve_price=_money(reserve) if staff else UNSET,
     )

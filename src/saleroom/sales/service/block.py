@@ -243,7 +243,9 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     waiting = lots.to_be_called(tx, sale.id, 0 if last is None else last.rank, NEXT_LOTS + 1) if sale.is_public else []
     # The lot and its tag are read together: the hammer may fall between two statements.
     at_head, rest = [] if last is None else lots.with_auctions(tx, [last]), lots.with_auctions(tx, waiting)
-    called: CalledLot | None = last if last is None or last.need is not None else at_head[0].auction
+    called: CalledLot | None = last
+    if last is not None and last.need is None:
+        called = at_head[0].auction
     on_block = called is not None and called.block is not None
     following = [one for one in rest if not (on_block and last is not None and one.lot.gid == last.gid)][:NEXT_LOTS]
     shown_lots = shown_as(tx, viewer, [*at_head, *following])

@@ -8,7 +8,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "isMember": ({}, "Whether they are a member now: who pays and bears the rates of members."),
     "memberSince": (INSTANT, "Since when they have this mark; null if they are no member."),
     "memberUntil": (INSTANT, "The first instant at which they are no member any more; null without an end."),
-    "members": ({}, "Those who are members now; whoever was marked last is the first."),
+    "members": ({}, "The present members, the one who was marked last first."),
     "membership": ({}, "Whether the buyer is a member now."),
     "memberRate": ({}, "Whether it is by the scale of members."),
     "memberBill": (
