@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 import msgspec
 from msgspec import structs
 
+from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents import Kind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing
+from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.issuing import Order
+from saleroom.settlement.service.journal import SaleBook
 from saleroom.settlement.service.receipts import Paper
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(DeskView).decode
 
 
 def pay(
@@ -37,11 +40,13 @@ def pay(
 
     Without anything to put on an invoice none is issued. Raises as `desk.pay` and `issuing.issue` do.
     """
+    staff, sale, book = desk.begin(tx, token, gid, paper.places)
 
-    def act() -> DeskView:
-        return _with_invoice(tx, token, gid, _decode(desk.pay(tx, token, gid, who, payments, paper)), paper)
+    def do() -> bytes:
+        paid = desk.take(tx, staff, sale, book, who, payments, paper)
+        return _encode(_with_invoice(tx, staff, sale, book, paid, paper))
 
-    return _once(tx, token, gid, paper, key, act)
+    return once(tx, staff, key, do)
 
 
 def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: IdempotencyKey | None = None) -> bytes:
@@ -49,24 +54,21 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
 
     Raises as `desk.net` and `issuing.issue` do.
     """
+    staff, sale, book = desk.begin(tx, token, gid, paper.places)
 
-    def act() -> DeskView:
-        left = _decode(desk.net(tx, token, gid, who, paper))
-        return left if Decimal(left.owed) > ZERO else _with_invoice(tx, token, gid, left, paper)
+    def do() -> bytes:
+        left = desk.set_off(tx, staff, sale, book, who, paper)
+        if Decimal(left.owed) <= ZERO:
+            left = _with_invoice(tx, staff, sale, book, left, paper)
+        return _encode(left)
 
-    return _once(tx, token, gid, paper, key, act)
-
-
-def _once(
-    tx: Transaction, token: str, gid: str, paper: Paper, key: IdempotencyKey | None, act: Callable[[], DeskView]
-) -> bytes:
-    """Let `act` run once by its key, while the sale is locked; what it does notes itself."""
-    staff, _, _ = desk.begin(tx, token, gid, paper.places)
-    return once(tx, staff, key, lambda: _encode(act()))
+    return once(tx, staff, key, do)
 
 
-def _with_invoice(tx: Transaction, token: str, gid: str, closed: DeskView, paper: Paper) -> DeskView:
-    """Issue the invoice of a buyer, and return their desk with it."""
+def _with_invoice(
+    tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, closed: DeskView, paper: Paper
+) -> DeskView:
+    """Issue the invoice of a buyer, and return their desk with it; without anything to put on one, the desk as it is."""
     order = Order(
         kind=Kind.INVOICE,
         language=paper.language,
@@ -75,10 +77,9 @@ def _with_invoice(tx: Transaction, token: str, gid: str, closed: DeskView, paper
         username=closed.username if closed.paddle is None else None,
     )
     try:
-        made = msgspec.json.decode(issuing.issue(tx, token, gid, order, paper.head))
+        made = issuing.issue_in(tx, staff, sale, book, order, paper.head)
     except NothingToIssue:
         return closed
-    seen = desk.shown(tx, token, gid, str(closed.paddle or closed.username), paper.places, paper.currency)
-    return structs.replace(
-        seen, change=closed.change, payment_receipt=closed.payment_receipt, issued_invoice=made["document"]
-    )
+    buyer = find_buyer(tx, sale, str(closed.paddle or closed.username))
+    seen = desk.desk_view(tx, sale, buyer, book, paper.currency)
+    return structs.replace(seen, change=closed.change, payment_receipt=closed.payment_receipt, issued_invoice=made.gid)

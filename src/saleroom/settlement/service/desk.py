@@ -118,28 +118,34 @@ def pay(
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownParticipant or Overpaid.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
+    return once(tx, staff, key, lambda: _encode(take(tx, staff, sale, book, who, payments, paper)))
 
-    def do() -> bytes:
-        _refuse_finer("payments", payments, paper.places)
-        buyer = find_buyer(tx, sale, who)
-        account = Account(Book.BUYERS, buyer.id)
-        owed = balance(tx, sale, account)
-        more = rounding(owed, payments, paper.currency)
-        if more:
-            journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, more), staff.id)
-        kept = split(owed + more, payments)
-        if kept is None:
-            raise Overpaid(owed=max(owed, ZERO))
-        paid, change = kept
-        for one in paid:
-            journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
-        receipt = receipts.issue(tx, sale, payer_of(buyer), paid, paper)
-        overdue.lift_if_paid(tx, buyer.id, staff)
-        facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
-        audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": gid, **facts})
-        return _encode(desk_view(tx, sale, buyer, book, paper.currency, change, receipt))
 
-    return once(tx, staff, key, do)
+def take(
+    tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, who: str, payments: Sequence[HandPayment], paper: Paper
+) -> DeskView:
+    """Take payments of a buyer within the transaction of the caller, who has begun with the sale.
+
+    Raises Contradiction, UnknownParticipant or Overpaid.
+    """
+    _refuse_finer("payments", payments, paper.places)
+    buyer = find_buyer(tx, sale, who)
+    account = Account(Book.BUYERS, buyer.id)
+    owed = balance(tx, sale, account)
+    more = rounding(owed, payments, paper.currency)
+    if more:
+        journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, more), staff.id)
+    kept = split(owed + more, payments)
+    if kept is None:
+        raise Overpaid(owed=max(owed, ZERO))
+    paid, change = kept
+    for one in paid:
+        journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
+    receipt = receipts.issue(tx, sale, payer_of(buyer), paid, paper)
+    overdue.lift_if_paid(tx, buyer.id, staff)
+    facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
+    audit.note(tx, staff, audit_words.Act.MONEY_TAKEN, buyer.id, {}, {"sale": sale.gid, **facts})
+    return desk_view(tx, sale, buyer, book, paper.currency, change, receipt)
 
 
 def refund(
@@ -216,23 +222,27 @@ def net(tx: Transaction, token: str, gid: str, who: str, paper: Paper, key: Idem
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant or NothingToNet.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
+    return once(tx, staff, key, lambda: _encode(set_off(tx, staff, sale, book, who, paper)))
 
-    def do() -> bytes:
-        buyer = find_buyer(tx, sale, who)
-        account, netted = Account(Book.BUYERS, buyer.id), ZERO
-        for consignor in _as_consignor(tx, sale, buyer):
-            theirs = Account(Book.CONSIGNORS, consignor.id)
-            amount = min(balance(tx, sale, account), -balance(tx, sale, theirs))
-            if amount > ZERO:
-                journal.add(tx, sale.id, Kind.NETTING, of_netting(account, theirs, amount), staff.id)
-                netted += amount
-        if not netted:
-            raise NothingToNet
-        overdue.lift_if_paid(tx, buyer.id, staff)
-        audit.note(tx, staff, audit_words.Act.MONEY_NETTED, buyer.id, {}, {"sale": gid, "amount": str(netted)})
-        return _encode(desk_view(tx, sale, buyer, book, paper.currency))
 
-    return once(tx, staff, key, do)
+def set_off(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, who: str, paper: Paper) -> DeskView:
+    """Set off what a buyer owes within the transaction of the caller, who has begun with the sale.
+
+    Raises UnknownParticipant or NothingToNet.
+    """
+    buyer = find_buyer(tx, sale, who)
+    account, netted = Account(Book.BUYERS, buyer.id), ZERO
+    for consignor in _as_consignor(tx, sale, buyer):
+        theirs = Account(Book.CONSIGNORS, consignor.id)
+        amount = min(balance(tx, sale, account), -balance(tx, sale, theirs))
+        if amount > ZERO:
+            journal.add(tx, sale.id, Kind.NETTING, of_netting(account, theirs, amount), staff.id)
+            netted += amount
+    if not netted:
+        raise NothingToNet
+    overdue.lift_if_paid(tx, buyer.id, staff)
+    audit.note(tx, staff, audit_words.Act.MONEY_NETTED, buyer.id, {}, {"sale": sale.gid, "amount": str(netted)})
+    return desk_view(tx, sale, buyer, book, paper.currency)
 
 
 def _as_consignor(tx: Transaction, sale: Sale, buyer: Buyer) -> list[Consignor]:

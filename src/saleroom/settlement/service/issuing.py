@@ -8,6 +8,7 @@ from datetime import date
 import msgspec
 from msgspec import Struct, structs
 
+from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
@@ -37,7 +38,7 @@ from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
-from saleroom.settlement.storage.documents import Owner
+from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
@@ -81,44 +82,50 @@ def issue(
     staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
 
     def do() -> bytes:
-        _refuse_two(order)
         book = bring_up_to_date(tx, sale, staff.id, decimals(head.currency))
-        known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
-        on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
-        left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
-        bills = [
-            BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=book.posted[lot.id].settled.bill)
-            for lot, auction in left
-        ]
-        if order.kind is Kind.INVOICE and known.owner.user_id is not None:
-            bills += to_invoice(tx, sale, known.owner.user_id, order.language)
-        said = (
-            buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
-        )
-        if not said:
-            raise NothingToIssue
-        draft = Draft(
-            kind=order.kind,
-            language=order.language,
-            currency=head.currency,
-            house=head.house,
-            party=order.party if order.party.name else structs.replace(order.party, name=known.name),
-            sale=sale.terms.title,
-            account=known.account,
-            supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
-            due_on=order.due_on
-            if order.kind is Kind.STATEMENT
-            else due_on(order.due_on, tx.now().date(), head.calendar),
-            bank=head.bank if order.kind is Kind.INVOICE else None,
-            lines=said,
-        )
-        if order.kind is Kind.INVOICE:
-            draft = structs.replace(draft, payments=_paid_before(tx, known.owner, draft))
-        made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
-        audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})
-        return _encode(view_of(tx, made))
+        return _encode(view_of(tx, issue_in(tx, staff, sale, book, order, head)))
 
     return once(tx, staff, key, do)
+
+
+def issue_in(
+    tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, order: Order, head: Letterhead
+) -> StoredDocument:
+    """Issue a document within the transaction of the caller, who has locked the sale and brought its journal up to date.
+
+    Raises Contradiction, UnknownPaddle, UnknownParticipant, UnknownConsignor, NothingToIssue or LotOnDocument.
+    """
+    _refuse_two(order)
+    known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
+    on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
+    left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
+    bills = [
+        BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=book.posted[lot.id].settled.bill)
+        for lot, auction in left
+    ]
+    if order.kind is Kind.INVOICE and known.owner.user_id is not None:
+        bills += to_invoice(tx, sale, known.owner.user_id, order.language)
+    said = buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
+    if not said:
+        raise NothingToIssue
+    draft = Draft(
+        kind=order.kind,
+        language=order.language,
+        currency=head.currency,
+        house=head.house,
+        party=order.party if order.party.name else structs.replace(order.party, name=known.name),
+        sale=sale.terms.title,
+        account=known.account,
+        supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
+        due_on=order.due_on if order.kind is Kind.STATEMENT else due_on(order.due_on, tx.now().date(), head.calendar),
+        bank=head.bank if order.kind is Kind.INVOICE else None,
+        lines=said,
+    )
+    if order.kind is Kind.INVOICE:
+        draft = structs.replace(draft, payments=_paid_before(tx, known.owner, draft))
+    made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
+    audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})
+    return made
 
 
 def credit(
