@@ -63,8 +63,7 @@ class SettledEvening:
             self._staff("POST", "/consignors", {"code": code, "name": name, **user})
         card = self.names["card"] = str(self._staff("POST", "/rate-cards", CARD)["card"])
         self._staff("PUT", f"/sales/{gid}/rates", {"card": card})
-        # This house has no categories, so that column is one that it does not know.
-        files = {"catalogue": (CATALOGUE.name, CATALOGUE.read_bytes().replace(b";Rubrik;", b";Regal;"))}
+        files = {"catalogue": (CATALOGUE.name, CATALOGUE.read_bytes())}
         headers = {"Authorization": f"Bearer {self._token}"}
         answer = self._http.post(f"/sales/{gid}/import", files=files, headers=headers)
         assert answer.is_success, answer.text

@@ -42,3 +42,26 @@ def test_a_form_that_comes_in_pieces_is_read_whole(sqlite_house: House, path: st
     assert 200 == answer.status_code, answer.text
     last = json.loads(answer.text.splitlines()[-1])
     assert f"{LOTS} new" in last["html"] if "admin" in path else LOTS == last["new"], last
+
+
+@pytest.mark.parametrize(("row", "is_named"), [("1;Clock;100;K9", True), ("1;Clock;much;", False)])
+def test_a_sheet_with_an_unknown_consignor_leads_to_the_consignors(
+    sqlite_house: House, row: str, is_named: bool
+) -> None:
+    """The page of an import leads to the place where the fault is mended, and not there for other faults."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 0)
+    visitor = Visitor(sqlite_house, staff, **{"X-Requested-With": "test"})
+    token = next(
+        one["value"]
+        for one in visitor.page(f"/admin/sales/{gid}/import").elements
+        if one.attributes.get("name") == "csrfToken"
+    )
+    answer = visitor.http.post(
+        f"/admin/sales/{gid}/import?do=check",
+        data={"csrfToken": token},
+        files={"catalogue": ("lots.csv", f"Label;Title;Starting price;Consignor\r\n{row}\r\n".encode())},
+    )
+    report = answer.text.partition("With these faults nothing would be imported.")[2]
+    assert report
+    assert is_named == ('href="/admin/consignors"' in report)

@@ -162,6 +162,13 @@ class Headings(Struct, frozen=True):
     shown: Mapping[Column, str]
     ignored: tuple[str, ...]
 
+    def without(self, column: Column) -> Headings:
+        """Return these headings as if this column said nothing here."""
+        if column not in self.places:
+            return self
+        places = {one: place for one, place in self.places.items() if one is not column}
+        return Headings(self.row, places, self.shown, (*self.ignored, self.shown[column]))
+
 
 def find_headings(rows: Sequence[Sequence[object]]) -> Headings | Fault:
     """Return the headings of a file, or its fault. They stand in the first row that has a heading for the label."""

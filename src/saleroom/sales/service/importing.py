@@ -227,14 +227,17 @@ def _report(tx: Transaction, found: Catalogue, sent: CatalogueUpload, rules: Hou
     own = bidding_consignors(tx, found.by_label.values())
     present = {label: _present(one, codes, now, pledged, own.get(label, ())) for label, one in found.by_label.items()}
     house = House(partial(_check, found.sale, now), rules.currency, rules.categories, found.consignors)
-    rows = [] if sent.headings is None else plan(sent.rows, sent.headings, present, house)
+    headings = sent.headings
+    if headings is not None and not rules.categories:
+        headings = headings.without(Column.CATEGORY)
+    rows = [] if headings is None else plan(sent.rows, headings, present, house)
     new = [row.label for row in rows if row.effect is Effect.NEW]
     if len(present) + len(new) > LOTS_MAX:
         raise TooManyLots(limit=LOTS_MAX)
     fixed = {label: fault for label, one in present.items() if (fault := one.fixed or one.locked) is not None}
     pictures = {label: [digest for _, digest in found.pictures[label]] for label in present} | {one: [] for one in new}
     photos, faults = plan_photos(sent.photos, pictures, fixed)
-    return Report(rows, photos, faults, () if sent.headings is None else sent.headings.ignored)
+    return Report(rows, photos, faults, () if headings is None else headings.ignored)
 
 
 def _present(

@@ -103,6 +103,8 @@ class ImportPages:
             "more": max(0, len(shown) - ROWS_SHOWN_MAX),
             "counts": {} if report is None else {effect.value: report.count(effect) for effect in Effect},
             "photos": {} if report is None else {one.value: report.count_photos(one) for one in PhotoEffect},
+            "lacks_consignors": report is not None
+            and any(one.fault.code == "unknown_consignor" for row in report.rows for one in row.faults),
             "photo_faults": [] if report is None else self._photo_faults(language, report),
             "faults": self._faults(language, refused),
             "message": None if refused is None else self._site.words.refusal(language, refused),
