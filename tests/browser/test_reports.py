@@ -12,6 +12,7 @@ from tests.browser.people import BrowserVisitor, broken_rules, go_offline
 from tests.fixtures_house import House
 from tests.settlement.api.test_bank import Banking
 from tests.settlement.camt import credit, statement
+from tests.settlement.late import issue_late
 
 LATE_MS = 60_000
 PHONE = {"width": 360, "height": 740}
@@ -25,7 +26,8 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
     banking.sell(paddle, "1000")
     banking.sale.act("call")
     banking.sale.act("pass")
-    number, mark = banking.invoice(paddle, dueOn="2026-01-31"), secrets.token_hex(8)
+    invoice = issue_late(sqlite_house.settings, banking.cashier.token, banking.gid, paddle, days=20)
+    number, mark = invoice["documentNumber"], secrets.token_hex(8)
     banking.send(statement(credit("20.00", f"{number} {mark}"), credit("3.00", mark)))
     desk = f"/admin/desk/{banking.gid}"
     taxes = "/admin/taxes?firstDay=2020-01-01&lastDay=2099-12-31"

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.browser.conftest import ARGUMENTS
+from tests.fixtures_house import settings_for
 from tests.needs import need
 from tests.process import PASSWORD, ServeProcess, environment
 from tests.screenshots.furnished import OWNER, FurnishedHouse
@@ -106,7 +107,7 @@ def houses(console: Console) -> Iterator[tuple[FurnishedHouse, dict[bool, str]]]
             subprocess.run(command, cwd=full, env=environment(), input=password, check=True, capture_output=True)
             furnished.staff()
             furnished.evening()
-            furnished.settled()
+            furnished.settled(settings_for(f"sqlite:///{full}/saleroom.db", **HOUSE))
             yield furnished, {False: served[0].url, True: served[1].url}
         finally:
             furnished.close()

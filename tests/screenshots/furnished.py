@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from saleroom.settings import Settings
 from saleroom.tools.demo.catalogue import VIEWS, Piece, pieces
 from tests.process import PASSWORD
 from tests.screenshots.evening import CONSIGNOR, LiveEvening
@@ -91,9 +92,9 @@ class FurnishedHouse:
         self.gids["giving"] = live.make("Boathouse benefit", starts, self._pieces[10:14], (READER,))
         live.give(self.gids["giving"], READER)
 
-    def settled(self) -> None:
-        """Sell the sample catalogue in a live sale, and settle a part of it."""
-        evening = SettledEvening(self._ask, self._http, self._tokens[OWNER])
+    def settled(self, settings: Settings) -> None:
+        """Sell the sample catalogue in a live sale, and settle a part of it; `settings` are those of the house."""
+        evening = SettledEvening(self._ask, self._http, self._tokens[OWNER], settings)
         starts = (self._clock + timedelta(hours=2)).isoformat()
         evening.sell(starts, {name: self._tokens[name] for name in (READER, RIVAL)})
         evening.settle()

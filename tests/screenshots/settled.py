@@ -9,7 +9,10 @@ from typing import Any
 
 import httpx
 
+from saleroom.settings import Settings
+from saleroom.settlement.domain.documents import Party
 from tests.settlement.camt import IBAN, credit, statement
+from tests.settlement.late import issue_late
 
 CATALOGUE = Path(__file__).parents[2] / "docs" / "samples" / "katalog.csv"
 HOUSE = {
@@ -41,13 +44,15 @@ ACCOUNT = {"accountHolder": "Sammlung Wiegand", "iban": "DE89370400440532013000"
 GUESTS = ("Anna Ahrens", "Bernd Boehm", "Clara Okonkwo", "Dario Conti", "Elif Yildiz", "Frode Aas", "Gesa Petersen")
 FIRST = 101
 UNSOLD = ("3", "23", "41", "49")
-LONG_AGO = "2026-10-20"
+LATE_DAYS = 51
+"""How long ago the invoice that is overdue was issued."""
 
 
 class SettledEvening:
     """The sale of the sample catalogue, made by the owner over HTTP; `names` has what the pages show, by a word for each."""
 
-    def __init__(self, ask: Callable[..., Any], http: httpx.Client, token: str) -> None:
+    def __init__(self, ask: Callable[..., Any], http: httpx.Client, token: str, settings: Settings) -> None:
+        self._settings = settings
         self._ask = ask
         self._http = http
         self._token = token
@@ -97,11 +102,12 @@ class SettledEvening:
             done = self._staff("POST", f"/sales/{gid}/desk/{first + place}/payments", sent)
             self.names[f"invoice{place}"] = str(done["issuedInvoice"])
         seller = first + len(GUESTS)
-        invoice = {"documentKind": "invoice", "language": "de", "dueOn": LONG_AGO, "street": "Elbchaussee 12"}
-        invoice |= {"postcode": "22765", "city": "Hamburg", "country": "DE"}
-        late = self._staff("POST", f"/sales/{gid}/documents", {**invoice, "paddle": first + 4})
+        address = {"street": "Elbchaussee 12", "postcode": "22765", "city": "Hamburg", "country": "DE"}
+        party = Party(name="", **address)
+        late = issue_late(self._settings, self._token, gid, first + 4, days=LATE_DAYS, language="de", party=party)
         self.names["invoice"] = str(late["document"])
-        self._staff("POST", f"/sales/{gid}/documents", {**invoice, "paddle": seller, "dueOn": "2026-12-24"})
+        invoice = {"documentKind": "invoice", "language": "de", "paddle": seller, **address}
+        self._staff("POST", f"/sales/{gid}/documents", invoice)
         for code in CONSIGNORS:
             made = self._staff("POST", f"/sales/{gid}/documents", {"documentKind": "statement", "consignor": code})
             self.names[f"statement{code}"] = str(made["document"])

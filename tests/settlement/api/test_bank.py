@@ -2,6 +2,7 @@
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -9,7 +10,7 @@ import httpx
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House
 from tests.settlement.api.test_desk import Settling
-from tests.settlement.camt import credit, statement
+from tests.settlement.camt import credit, debit, statement
 
 
 class Banking(Settling):
@@ -72,6 +73,17 @@ def test_an_invoice_of_which_a_charge_was_given_up_is_paid_without_it(house: Hou
     assert (1, 0, 1, 0, 0) == counts(banking.send(statement(credit("14.88", f"{number} {mark}"))))
     assert (1, 1, 0, 0, 0) == counts(banking.send(statement(credit("11.90", f"{number} {mark}"))))
     assert ("0.000", []) == (banking.desk(paddle)["owed"], banking.faults())
+
+
+def test_a_booking_that_is_to_come_is_refused(house: House) -> None:
+    """Ten days ahead may be holidays; a later day is a broken file, of which nothing is kept, also if money went out."""
+    banking, mark = Banking(house, 1), secrets.token_hex(8)
+    today = house.read(lambda tx: tx.now()).date()
+    for entry in (credit("3.00", mark), debit("3.00", "PAY-2026-00001-ABCDEF-0001")):
+        late = entry.replace("2026-11-20", (today + timedelta(days=11)).isoformat())
+        assert {"statement": ["booked_in_future"]} == faults(banking.send(statement(credit("4.00", mark), late)))
+    soon = credit("3.00", mark).replace("2026-11-20", (today + timedelta(days=10)).isoformat())
+    assert (1, 0, 1, 0, 0) == counts(banking.send(statement(soon)))
 
 
 def test_a_file_that_is_sent_by_many_at_once_is_one(house: House) -> None:

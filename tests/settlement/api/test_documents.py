@@ -1,5 +1,6 @@
 """Documents over HTTP: a sale is sold, invoiced, stated, corrected and printed."""
 
+from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.fixtures_house import House, ServeHouse
 from tests.sales.api.evening import with_lots
 from tests.sales.api.test_block import act
 
-ADA = {"street": "Lange Str. 1", "postcode": "50667", "city": "Köln", "country": "de", "dueOn": "2099-12-09"}
+ADA = {"street": "Lange Str. 1", "postcode": "50667", "city": "Köln", "country": "de"}
 RATES = {
     "premium": {"tiers": [{"above": "0", "percent": "25"}]},
     "commission": {"tiers": [{"above": "0", "percent": "15"}]},
@@ -192,6 +193,19 @@ def test_faults_of_an_order_are_named(sqlite_house: House, said: dict[str, Any],
     """Each by its field, before anything is looked up."""
     sent = {"documentKind": "invoice", "paddle": 12, **said}
     assert wrong == faults(sqlite_house.staff(Role.CASHIER).post("/sales/none/documents", json=sent)).keys()
+
+
+def test_a_day_to_be_paid_by_is_to_come(sold: SaleOfThree) -> None:
+    """From today to a year away: a day before or after that is refused for invoices and statements, and nothing is issued."""
+    today = sold.house.read(lambda tx: tx.now()).date()
+    cases = ((-1, "day_passed"), (-3650, "day_passed"), (366, "day_too_far"), (365_000, "day_too_far"))
+    for order in ({"documentKind": "invoice", "paddle": 12}, {"documentKind": "statement", "consignor": sold.code}):
+        for days, code in cases:
+            sent = {**order, "dueOn": (today + timedelta(days=days)).isoformat()}
+            answer = sold.cashier.post(f"/sales/{sold.gid}/documents", json=sent)
+            assert {"dueOn": [code]} == faults(answer)
+    assert [] == sold.cashier.json("GET", f"/sales/{sold.gid}/documents")["documents"]
+    assert today.isoformat() == sold.invoice(dueOn=today.isoformat()).json()["dueOn"]
 
 
 def test_an_order_for_nobody(sold: SaleOfThree) -> None:

@@ -38,10 +38,11 @@ class Unpaid:
         self.paddle = self.user.json("GET", f"/sales/{self.settling.gid}/registration")["paddle"]
         self.settling.sell(self.paddle)
         self.clock = clock
-        day = (clock.now - timedelta(days=4)).date().isoformat()
+        day = clock.now.date().isoformat()
         order = {"documentKind": "invoice", "paddle": self.paddle, "dueOn": day}
         made = self.settling.cashier.json("POST", f"/sales/{self.settling.gid}/documents", json=order)
         self.invoice = made["document"]
+        clock.advance(days=4)
 
     def listed(self) -> Any:
         """Return the overdue invoices."""

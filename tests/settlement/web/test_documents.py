@@ -19,6 +19,9 @@ def test_a_cashier_issues_and_credits(house: House) -> None:
     page, issue = visitor.page(f"{path}?buyer={paddle}"), f"{path}/documents"
     faulty = visitor.sent(page, issue, country="Germany")
     assert "true" == faulty.one("input", id="invoice-country")["aria-invalid"]
+    past = visitor.sent(page, issue, dueOn="2026-01-31")
+    assert "true" == past.one("input", id="invoice-dueOn")["aria-invalid"]
+    assert "This day is over. Choose today or a later day" in past.main
     first = visitor.send(page, issue, language="de", country="DE", city="Köln")
     assert (
         first.headers["location"]

@@ -37,6 +37,7 @@ from saleroom.settlement.domain.errors import (
     UnknownDocument,
 )
 from saleroom.settlement.domain.parties import COUNTRY_PATTERN, TEXT_MAX, VAT_ID_PATTERN, parse_country, parse_vat_id
+from saleroom.settlement.domain.reminding import DUE_DAYS_MAX
 from saleroom.settlement.service import issuing, showing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.services import SettlementServices
@@ -167,7 +168,7 @@ ISSUE = Form(
             to="due_on",
             parse=checked(parse_day),
             schema={"type": "string", "format": "date"},
-            about="By when it is to be paid.",
+            about=f"By when it is to be paid: today or later, at most {DUE_DAYS_MAX} days away.",
         ),
     ),
 )

@@ -18,6 +18,8 @@ from saleroom.settlement.domain.payouts import Debit
 
 TEXT_MAX = 1_000
 """The most characters that are kept of what a payer wrote."""
+AHEAD_DAYS_MAX = 10
+"""How many days ahead banks book, over a weekend with holidays."""
 _BETWEEN = "[^A-Z0-9]{0,3}"
 _NUMBER = re.compile(
     rf"(?<![A-Z0-9]){_BETWEEN.join(PREFIXES[Kind.INVOICE])}{_BETWEEN}([0-9](?:{_BETWEEN}[0-9]){{3}}){_BETWEEN}"
@@ -118,3 +120,12 @@ def account_fault(statement: Statement, iban: str | None) -> Fault | None:
     if "" in others:
         return Fault("no_iban", "must name its account by an IBAN, as the house has one")
     return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None
+
+
+def future_fault(statement: Statement, today: date) -> Fault | None:
+    """Return the fault of a statement with a day on which no bank has booked yet."""
+    last = max([today, *(one.on for one in statement.payments), *(one.on for one in statement.debits)])
+    if (last - today).days <= AHEAD_DAYS_MAX:
+        return None
+    message = f"must have no booking later than {AHEAD_DAYS_MAX} days from today; ask the bank for the file again"
+    return Fault("booked_in_future", message, on=last.isoformat())

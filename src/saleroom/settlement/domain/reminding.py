@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from saleroom.kernel.errors import Contradiction
+
 DUE_DAYS_MAX = 365
 STEPS_MAX = 10
 
@@ -53,6 +55,22 @@ class Step(Struct, frozen=True, kw_only=True):
 def due_on(stated: date | None, issued_on: date, calendar: Calendar) -> date:
     """Return the day by which an invoice is to be paid: that which it states, otherwise one by the setting of the house."""
     return stated or issued_on + timedelta(days=calendar.due_days)
+
+
+def refuse_due(stated: date | None, today: date) -> None:
+    """Raise Contradiction unless a document that is issued today may state this day to be paid by; None is any day."""
+    if stated is None:
+        return
+    if stated < today:
+        raise Contradiction.one(
+            "due_on",
+            "day_passed",
+            f"must not be before {today}, which is today; without it the setting of the house counts",
+        )
+    if (stated - today).days > DUE_DAYS_MAX:
+        raise Contradiction.one(
+            "due_on", "day_too_far", f"must be at most {DUE_DAYS_MAX} days after {today}, which is today"
+        )
 
 
 def days_overdue(due: date, today: date) -> int:

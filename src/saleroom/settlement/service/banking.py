@@ -28,6 +28,7 @@ from saleroom.settlement.domain.banking import (
     Verdict,
     account_fault,
     digests,
+    future_fault,
     numbers_in,
     verdict,
 )
@@ -62,10 +63,11 @@ def import_statement(
     """Keep the payments of a statement that are new, and take those that are surely for an invoice.
 
     A payment that came in a file before is not taken again. Raises Unauthenticated, MissingRight, or Invalid for a statement of
-    another account.
+    another account or with a day in the future.
     """
     staff = authenticate(tx, token, Right.SETTLE)
     fault = account_fault(statement, None if head.bank is None else head.bank.iban)
+    fault = fault or future_fault(statement, tx.now().date())
     if fault is not None:
         raise Invalid({"statement": [fault]})
     known_by = digests(statement.payments)

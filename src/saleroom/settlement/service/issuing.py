@@ -29,7 +29,7 @@ from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consigno
 from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book, Result
 from saleroom.settlement.domain.paying import before
-from saleroom.settlement.domain.reminding import due_on
+from saleroom.settlement.domain.reminding import due_on, refuse_due
 from saleroom.settlement.service import crediting, documents
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import begin
@@ -96,6 +96,7 @@ def issue_in(
     Raises Contradiction, UnknownPaddle, UnknownParticipant, UnknownConsignor, NothingToIssue or LotOnDocument.
     """
     _refuse_two(order)
+    refuse_due(order.due_on, tx.now().date())
     known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
     on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
     left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]

@@ -135,6 +135,9 @@ WORDS = Words(
             N_("The report is about %(about)s, and this house has made no such payment file."),
             N_("The report is about a payment file that this house has not made."),
         ),
+        "booked_in_future": (
+            N_("The statement has a booking of %(on)s, a day that is to come. Ask your bank for the file again."),
+        ),
         "document_type": (N_("The file has a document type (DOCTYPE), which files of banks never have."),),
         "statement_size": (N_("The file is larger than a bank statement may be. Send shorter periods."),),
         "too_many_payments": (N_("The file has more payments than one import takes. Send shorter periods."),),
@@ -146,6 +149,10 @@ WORDS = Words(
         "sale_or_reason": (N_("Choose a sale and a buyer, or say why it is for none."),),
         "unknown_sale": (N_("There is no such sale."),),
         "buyer": (N_("Enter a paddle or a username."),),
+        "day_passed": (N_("This day is over. Choose today or a later day, or leave the field empty."),),
+        "day_too_far": (
+            N_("This day is more than a year away. Choose one within 365 days, or leave the field empty."),
+        ),
         "offer_too_long": (N_("An offer lasts from 1 to 60 days."),),
         "one_party": (N_("A document is for one: name a buyer or a consignor, and only one of them."),),
         "payments_length": (N_("Take up to ten payments at once."),),
