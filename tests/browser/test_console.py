@@ -127,6 +127,14 @@ def test_a_routine_lot_takes_three_keys(evening: Evening) -> None:
     expect(slot(page, "ask")).to_have_text("Sold: €15.00, paddle 12")
 
 
+def test_digits_are_not_lost_before_a_space(evening: Evening) -> None:
+    """A clerk who types the paddle and then Space means this paddle, not a bid of nobody."""
+    page = evening.console()
+    press(page, "Enter", "1", "2", "Space")
+    settled(page)
+    expect(slot(page, "leader")).to_have_text("paddle 12")
+
+
 def test_below_the_reserve_h_asks(evening: Evening) -> None:
     """C sells conditionally, and the seller's decision is entered by a dialog; Escape leaves everything as it is."""
     page = evening.console(evening.staff)

@@ -18,6 +18,7 @@ def test_a_cashier_closes_a_buyer(house: House) -> None:
     settling.sell(paddle)
     visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
     assert path in visitor.page("/admin/desk").links
+    assert {path, f"{path}/accounts"} <= set(visitor.page(f"/catalogues/{settling.gid}").links)
     pay, page = f"{path}/payments", visitor.page(f"{path}?buyer=%23{paddle}")
     assert "To pay: €14.88" in page.main and "Buyer's premium" in page.main
     refused = visitor.sent(page, pay, card="much", cash="")

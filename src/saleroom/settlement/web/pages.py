@@ -45,6 +45,7 @@ def area_pages(services: SettlementServices) -> AreaPages:
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
+        names={"money_of_sale": "parts/sale_links.html"},
         sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES, MEMBERS),
     )
 

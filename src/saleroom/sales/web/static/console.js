@@ -121,7 +121,7 @@ const acts = {
     else if (lot) tell(desk.fill(lot.need ? words.needOnBlock : words.onBlock, { label: lot.label }));
     else act("call");
   },
-  bid() { bid({}); },
+  bid() { if (typing.entry) acts.paddle(); else bid({}); },
   paddle() { const number = enteredPaddle(); if (number) bid({ paddle: number }); },
   phone() { const number = typing.entry ? enteredPaddle() : tell(words.digitsFirst); if (number) bid({ paddle: number, channel: "phone" }); },
   ask() {
