@@ -328,3 +328,21 @@ def test_presets_are_in_the_order_of_their_dates(country: Country) -> None:
     for dated in (law.rates, law.resale_rights):
         days = [one.since for one in dated]
         assert sorted(set(days)) == days
+
+
+@pytest.mark.parametrize(
+    ("country", "vat_id", "law", "scheme"),
+    [
+        ("DE", "DE136695976", Country.DE, TaxScheme.STANDARD),
+        ("GB", "GB123456789", Country.UK, TaxScheme.STANDARD),
+        ("DE", "", Country.NONE, TaxScheme.NONE),
+        ("FR", "FR40303265045", Country.NONE, TaxScheme.NONE),
+        ("", "", Country.NONE, TaxScheme.NONE),
+    ],
+)
+def test_the_first_card_of_a_house_is_taxed_where_the_house_is(
+    country: str, vat_id: str, law: Country, scheme: TaxScheme
+) -> None:
+    """A house with a VAT number does not lose its tax because nobody chose a law; a country without a preset has none."""
+    card = RateCard.first_of(country, vat_id)
+    assert (law, scheme) == (card.country, card.scheme)

@@ -47,6 +47,12 @@ class RateCard(Struct, frozen=True, kw_only=True):
     goods: Goods = Goods.SECOND_HAND
     scheme: TaxScheme = TaxScheme.NONE
 
+    @classmethod
+    def first_of(cls, country: str, vat_id: str) -> RateCard:
+        """Return a card without rates, for a house in a country (ISO 3166); with a VAT number it is taxed by the law there."""
+        law = next((one for one in Country if one.value == {"GB": "UK"}.get(country, country)), Country.NONE)
+        return cls() if law is Country.NONE or not vat_id else cls(country=law, scheme=TaxScheme.STANDARD)
+
     @property
     def law(self) -> TaxLaw:
         """The law that taxes it."""

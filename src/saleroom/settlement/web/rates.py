@@ -23,6 +23,7 @@ from saleroom.sales.web.words import CHANNELS
 from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
 from saleroom.settlement.domain.cards import NAME_MAX, RateCardView, ScaleView
 from saleroom.settlement.domain.errors import UnknownRateCard
+from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import Chosen, Trial
 from saleroom.settlement.services import SettlementServices
@@ -53,10 +54,12 @@ class RatePages:
 
     async def make(self, request: Request) -> Response:
         """POST /admin/rates: make a rate card without rates, and go on to it."""
-        sent = await fields(request)
+        sent, house = await fields(request), self._services.letterhead.house
         try:
             values = MAKE.read(msgspec.json.encode({"name": sent.get("name", "")}))
-            body = await self._write(request, rates.make, values["name"], card_of(values))
+            body = await self._write(
+                request, rates.make, values["name"], RateCard.first_of(house.country, house.vat_id)
+            )
         except Unauthenticated:
             return self._site.to_log_in(request, back=RATES.path)
         except Refusal as refused:
