@@ -196,6 +196,21 @@ def test_a_chain_leads_to_its_end(settling: Settling) -> None:
     assert [] == settling.house.write(lambda tx: [*merger_faults(tx)])
 
 
+def test_who_is_merged_into_a_kept_paddle_is_found_right(settling: Settling) -> None:
+    """A paddle that was merged and stays, as both had bid, takes somebody whom another was merged into: no fault is found."""
+    guest, user = Guest(settling), settling.sale.bidder()
+    mine = user.json("GET", f"/sales/{settling.gid}/registration")
+    settling.sell(12)
+    settling.sell(mine["paddle"], "20")
+    second, third = Guest(settling, 13), Guest(settling, 14)
+    assert third.merge(second.gid).is_success
+    close(settling)
+    assert guest.merge(mine["participant"]).is_success
+    assert second.merge(guest.gid).is_success
+    assert [mine["paddle"]] * 2 == [settling.desk(one.username)["paddle"] for one in (second, third)]
+    assert [] == settling.house.write(lambda tx: [*merger_faults(tx)])
+
+
 def test_a_changed_merger_is_found(settling: Settling) -> None:
     """Somebody who makes debts another's in the database is told of by the check; so is a merger that is gone."""
     guest, other = Guest(settling), Guest(settling, 14)

@@ -92,8 +92,9 @@ def faults(tx: Transaction) -> Iterator[str]:
         source, of_sale = before.get("from"), noted.setdefault(str(after.get("sale")), {})
         if target is None or not isinstance(source, int):
             continue
-        of_sale |= {one: target for one, into in of_sale.items() if into == source}
-        of_sale[source] = of_sale.get(target, target)
+        end = of_sale.get(target, target)
+        of_sale |= {one: end for one, into in of_sale.items() if into == source}
+        of_sale[source] = end
     rows = {(row.gid, row.source_id): row.target_id for row in mergers.all_rows(tx)}
     known = {(gid, source): target for gid, of_sale in noted.items() for source, target in of_sale.items()}
     for key in sorted({*rows, *known}):
