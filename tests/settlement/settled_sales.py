@@ -21,13 +21,17 @@ from decimal import Decimal
 from pathlib import Path
 from random import Random
 
+import msgspec
+from msgspec import structs
+
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.events import SaleClosed
+from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import Newcomer
-from saleroom.sales.storage import mergers, sales
+from saleroom.sales.storage import lots, mergers, sales
 from saleroom.sales.storage import participants as store
 from saleroom.settlement.domain.banking import Payment as FromBank
 from saleroom.settlement.domain.banking import Statement
@@ -37,15 +41,17 @@ from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import banking, closing, correcting, desk, issuing, payouts
+from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.issuing import Order
+from saleroom.settlement.service.rates import Chosen
 from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from tests.bidding.service.people import person
 from tests.fixtures_database import _on, _order, embedded_server
 from tests.settlement.money_checks import faults_of, tax_faults
-from tests.settlement.sold_sales import SettledSale, counted, sold
+from tests.settlement.sold_sales import SettledSale, a_card, counted, sold
 
 MERGERS_MAX = 6
 CURRENCIES = ("EUR", "CHF", "JPY", "KWD")
@@ -208,6 +214,27 @@ async def _import(sale: SettledSale) -> None:
     sale.done["import"] += 1
 
 
+async def _choose(sale: SettledSale) -> None:
+    """Choose a new card for the sale, a consignor or a lot; or change the tax scheme of a lot. Papers keep what they say."""
+    chance, database = sale.chance, sale.on.database
+    label = str(chance.randint(1, len(sale.on.lots)))
+    if chance.random() < 0.4:
+        scheme = chance.choice([None, *TaxScheme])
+        await database.write(_set_scheme, sale.on.sale.id, label, scheme)
+        sale.done["scheme"] += 1
+        return
+    places = [Chosen(sale=sale.gid), Chosen(consignor=chance.choice(sale.codes)), Chosen(sale=sale.gid, lot=label)]
+    made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))
+    await database.write(rate_cards.choose, sale.token, chance.choice(places), msgspec.json.decode(made)["card"])
+    sale.done["choose"] += 1
+
+
+def _set_scheme(tx: Transaction, sale_id: int, label: str, scheme: TaxScheme | None) -> None:
+    found = lots.find(tx, sale_id, label)
+    assert found is not None
+    lots.save(tx, [structs.replace(found, entry=structs.replace(found.entry, tax_scheme=scheme))])
+
+
 async def _merge(sale: SettledSale) -> None:
     """Find that two are the same person: a guest and another bidder, or somebody who has just got an account."""
     chance, database, gid = sale.chance, sale.on.database, sale.gid
@@ -259,6 +286,8 @@ ACTS = (
     _credit,
     _correct,
     _import,
+    _choose,
+    _choose,
     _merge,
     _merge,
     _close,

@@ -147,7 +147,8 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
         return [code for _, code in codes]
 
     sale = SettledSale(on, chance, currency, await database.write(consign))
-    chosen = [Chosen(sale=sale.gid), *(Chosen(consignor=code) for code in sale.codes[:2])]
+    of_sale = [Chosen(sale=sale.gid)] if chance.random() < 0.5 else []  # otherwise one may be chosen after the hammer
+    chosen = [*of_sale, *(Chosen(consignor=code) for code in sale.codes[:2])]
     chosen += [Chosen(sale=sale.gid, lot=str(label)) for label in range(1, count, max(7, count // 20))]
     for of in chosen:
         made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))

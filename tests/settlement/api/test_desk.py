@@ -28,21 +28,26 @@ TERMS = {
 
 
 class Settling:
-    """A live sale with a consignor and a rate card, and those who settle it."""
+    """A live sale with a consignor and a rate card, which is chosen if `is_rated`, and those who settle it."""
 
-    def __init__(self, house: House, count: int = 3) -> None:
+    def __init__(self, house: House, count: int = 3, *, is_rated: bool = True) -> None:
         self.house = house
         self.sale = LiveSale(house, count)
         self.gid = self.sale.gid
         self.manager, self.cashier = house.staff(Role.MANAGER), house.staff(Role.CASHIER)
         self.code = f"C{self.gid[:6].upper()}".replace("-", "X").replace("_", "Y")
         self.manager.json("POST", "/consignors", json={"code": self.code, "name": "Erben"})
-        card = self.manager.json("POST", "/rate-cards", json={"name": self.gid, **TERMS})["card"]
-        self.manager.json("PUT", f"/sales/{self.gid}/rates", json={"card": card})
+        self.card = self.manager.json("POST", "/rate-cards", json={"name": self.gid, **TERMS})["card"]
+        if is_rated:
+            self.choose()
         for label in range(1, count + 1):
             self.manager.json(
                 "PATCH", f"/sales/{self.gid}/lots/{label}", json={"consignor": self.code, "reservePrice": None}
             )
+
+    def choose(self) -> None:
+        """Have the rate card hold for the sale."""
+        self.manager.json("PUT", f"/sales/{self.gid}/rates", json={"card": self.card})
 
     def bidder(self) -> int:
         """Register somebody, and return the paddle."""

@@ -10,7 +10,8 @@ from msgspec import structs
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
 
@@ -98,6 +99,33 @@ def test_papers_keep_what_they_say() -> None:
     assert was == as_on_paper(now, was, **on | {"on_invoice": True, "on_statement": True})
     other = structs.replace(now, price=Decimal(200))
     assert other == as_on_paper(other, was, **on | {"on_invoice": True, "on_statement": True}), "it is another hammer"
+
+
+def test_papers_keep_the_card_and_the_scheme() -> None:
+    """A card or a scheme that comes after a document holds when that is credited, or when the lot is somebody else's."""
+    was = settled(RateCard(), price=Decimal(100)).result
+    now = structs.replace(was, version=7, scheme=TaxScheme.MARGIN)
+    assert now == terms_on_paper(now, was, on_invoice=False, on_statement=False)
+    assert was == terms_on_paper(now, was, on_invoice=True, on_statement=False)
+    assert was == terms_on_paper(now, was, on_invoice=False, on_statement=True)
+    for names, on_invoice, on_statement in (
+        ({"buyer": 99}, True, False),
+        ({"consignor": 99}, False, True),
+        ({"price": Decimal(101)}, True, True),
+    ):
+        other = structs.replace(now, **names)
+        assert other == terms_on_paper(other, was, on_invoice=on_invoice, on_statement=on_statement)
+    bought = structs.replace(now, buyer=99)
+    kept = structs.replace(was, buyer=99)
+    assert kept == terms_on_paper(bought, was, on_invoice=True, on_statement=True), "the statement still holds"
+
+
+def test_a_statement_keeps_its_rates_for_another_buyer() -> None:
+    """The lot of another paddle has the buyer's rate of that one, and what its consignor was told."""
+    was = settled(RateCard(entry=Decimal(5)), price=Decimal(100)).result
+    now = structs.replace(was, buyer=99, buyer_member=True, seller_member=True, left_out=(Item.ENTRY,))
+    found = as_on_paper(now, was, on_invoice=True, on_statement=True, with_fees=True)
+    assert structs.replace(was, buyer=99, buyer_member=True) == found
 
 
 def test_an_entry_of_a_former_version_stands_if_it_says_the_same() -> None:

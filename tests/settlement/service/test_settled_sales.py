@@ -63,20 +63,20 @@ class Fault(NamedTuple):
 
 
 PLANTED = {
-    "a cent of tax is kept as premium": Fault(following, "of_lot", _cent_from_tax, 14),
-    "a payment lacks a cent on one side": Fault(desk, "of_money", _one_sided, 4),
-    "an amount is cut off instead of rounded": Fault(rates, "rounded", _down, 7),
+    "a cent of tax is kept as premium": Fault(following, "of_lot", _cent_from_tax, 1),
+    "a payment lacks a cent on one side": Fault(desk, "of_money", _one_sided, 1),
+    "an amount is cut off instead of rounded": Fault(rates, "rounded", _down, 1),
     "a payment has no receipt": Fault(receipts, "issue", lambda *_: None, 1),
-    "the key is not looked at": Fault(desk, "once", _at_each_time, 9),
-    "the key of a payment with its invoice is not looked at": Fault(closing, "once", _at_each_time, 12),
-    "a credit note leaves the journal alone": Fault(crediting, "of_credit", lambda _: (), 9),
-    "own lots are charged what consignors bear": Fault(BilledResult, "charged", property(lambda self: self.bill), 14),
-    "the marks of members are not looked at": Fault(Members, "has_bought", lambda *_: False, 1),
+    "the key is not looked at": Fault(desk, "once", _at_each_time, 3),
+    "the key of a payment with its invoice is not looked at": Fault(closing, "once", _at_each_time, 3),
+    "a credit note leaves the journal alone": Fault(crediting, "of_credit", lambda _: (), 4),
+    "own lots are charged what consignors bear": Fault(BilledResult, "charged", property(lambda self: self.bill), 4),
+    "the marks of members are not looked at": Fault(Members, "has_bought", lambda *_: False, 3),
     "a member pays what all pay": Fault(rates, "_scale", lambda for_all, _, is_member: (for_all, is_member), 1),
-    "papers stay with who was merged": Fault(documents, "ROWS", UNMERGED, 6),
-    "the journal knows no mergers": Fault(mergers, "of_sale", lambda *_: {}, 4),
-    "a payout that failed stays paid": Fault(payouts, "of_end", lambda *_: (), 8),
-    "a payment file leaves the consignor unpaid": Fault(payouts, "of_payout", lambda *_: (), 8),
+    "papers stay with who was merged": Fault(documents, "ROWS", UNMERGED, 1),
+    "the journal knows no mergers": Fault(mergers, "of_sale", lambda *_: {}, 1),
+    "a payout that failed stays paid": Fault(payouts, "of_end", lambda *_: (), 64),
+    "a payment file leaves the consignor unpaid": Fault(payouts, "of_payout", lambda *_: (), 4),
     "a bank payment is never the same": Fault(
         banking, "digests", lambda some: [secrets.token_hex(32) for _ in some], 3
     ),

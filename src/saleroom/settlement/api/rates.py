@@ -110,7 +110,10 @@ async def _holding(call: Call[SettlementServices], chosen: Chosen) -> Response:
     return json_response(RateChoiceView(await call.services.database.read(rates.holding, call.token, chosen)))
 
 
-_LATER = "What was sold before keeps the rates that held then."
+_LATER = (
+    "What was sold before keeps the rates that held then; if none held, the first card that is chosen later holds. A lot on an "
+    "invoice or a statement keeps what that states until it is credited."
+)
 _CARDS: tuple[Endpoint[SettlementServices], ...] = (
     Endpoint(
         method="GET",

@@ -43,19 +43,39 @@ def bears_fees(settled: BilledResult) -> bool:
     return any(line.item in FEES for line in settled.bill.consignor)
 
 
+def terms_on_paper(result: Result, was: Result, *, on_invoice: bool, on_statement: bool) -> Result:
+    """Return what a lot has come to, by the rate card and the tax scheme that its documents state.
+
+    A card that is chosen, or a scheme that is changed, after a lot was billed holds for it once its documents are credited.
+    """
+    stated = (on_invoice and _is_bought_alike(result, was)) or (on_statement and _is_brought_alike(result, was))
+    return structs.replace(result, version=was.version, scheme=was.scheme) if stated else result
+
+
 def as_on_paper(result: Result, was: Result, *, on_invoice: bool, on_statement: bool, with_fees: bool) -> Result:
-    """Return what a lot has come to. If only memberships or fees differ from before, those of its documents stay.
+    """Return what a lot has come to, with the memberships and the fees that its documents state.
 
     So a merger changes no lot that is on an invoice, and no fee moves from one statement to another. `with_fees` says whether
     the lot bears fees by the result; an entry of a former version without any is good for one that bears none.
     """
-    kept: dict[str, Any] = {"buyer_member": was.buyer_member} if on_invoice else {}
-    if on_statement:
+    kept: dict[str, Any] = {}
+    if on_invoice and _is_bought_alike(result, was):
+        kept |= {"buyer_member": was.buyer_member}
+    if on_statement and _is_brought_alike(result, was):
         kept |= {"seller_member": was.seller_member, "left_out": was.left_out, "again": was.again}
-    elif was.again and not with_fees:
+    elif was.again and not with_fees and _but_for_rates(result) == _but_for_rates(was):
         kept |= {"left_out": (), "again": True}
-    found = structs.replace(result, **kept)
-    return found if _but_for_rates(found) == _but_for_rates(was) else result
+    return structs.replace(result, **kept)
+
+
+def _is_bought_alike(result: Result, was: Result) -> bool:
+    """Return whether the same buyer has it at the same price, so that an invoice for it is still one."""
+    return (result.buyer, result.price) == (was.buyer, was.price)
+
+
+def _is_brought_alike(result: Result, was: Result) -> bool:
+    """Return whether it came to the same price for the same consignor, so that a statement of it is still one."""
+    return (result.consignor, result.price) == (was.consignor, was.price)
 
 
 def _but_for_rates(result: Result) -> Result:

@@ -12,7 +12,7 @@ from saleroom.bidding.storage import event_log
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out
+from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.documents import Kind as DocumentKind
@@ -36,7 +36,7 @@ class Billing:
         self._places = places
         self._posted = posted
         self._merged = mergers.of_sale(tx, sale.id)
-        self._rates = _Rates(tx, sale, offered)
+        self._rates = _Rates(tx, sale, offered, {one.whole.result.version for one in posted.values()})
         self._members = _members(tx, offered, self._merged)
         self._invoiced = documents.on_documents(tx, DocumentKind.INVOICE, [*posted])
         self._stated = documents.on_documents(tx, DocumentKind.STATEMENT, [*posted])
@@ -61,12 +61,13 @@ class Billing:
             scheme=lot.entry.tax_scheme,
             version=None if version is None else version.id,
         )
-        return self._with_papers(one, self._without_fees(one, self._with_members(found, version)))
+        found = self._with_terms(one, found)
+        return self._with_papers(one, self._without_fees(one, self._with_members(found)))
 
     def settled(self, one: OfferedLot, result: Result) -> BilledResult:
         """Return what a lot has come to with its bill."""
         assert one.auction is not None, "it is over"
-        version = self._rates.held(one)
+        version = self._rates.of_result(result)
         card, channel = RateCard() if version is None else version.card, channel_of(self._tx, one.auction)
         hammer = Hammer(
             price=result.price,
@@ -79,8 +80,17 @@ class Billing:
         )
         return BilledResult(result=result, channel=channel, bill=bill(card, hammer, self._places))
 
-    def _with_members(self, result: Result, version: Version | None) -> Result:
+    def _with_terms(self, one: OfferedLot, result: Result) -> Result:
+        """Keep the rate card and the tax scheme that the documents of the lot state."""
+        was, number = self._posted.get(one.lot.id), one.lot.id
+        if was is None:
+            return result
+        on_invoice, on_statement = number in self._invoiced, number in self._stated
+        return terms_on_paper(result, was.settled.result, on_invoice=on_invoice, on_statement=on_statement)
+
+    def _with_members(self, result: Result) -> Result:
         """Say who is a member, where that makes a difference."""
+        version = self._rates.of_result(result)
         if version is None or result.price is None or not version.card.has_member_rates:
             return result
         card, members = version.card, self._members
@@ -113,9 +123,9 @@ class Billing:
 
 
 class _Rates:
-    """Which version of a rate card held for each lot of a sale when it ended."""
+    """Which version of a rate card held for each lot of a sale when it ended. `posted` are those that stand in the journal."""
 
-    def __init__(self, tx: Transaction, sale: Sale, offered: Sequence[OfferedLot]) -> None:
+    def __init__(self, tx: Transaction, sale: Sale, offered: Sequence[OfferedLot], posted: set[int | None]) -> None:
         brought = {one.lot.entry.consignor_id for one in offered} - {None}
         self._of_sale = rates.choices_of(tx, rate_choices.c.sale_id, [sale.id]).get(sale.id, [])
         self._of_consignors = rates.choices_of(
@@ -125,6 +135,15 @@ class _Rates:
         made: list[Choice] = [*self._of_sale]
         made += [one for by in (self._of_consignors, self._of_lots) for some in by.values() for one in some]
         self._versions = rates.versions_of(tx, {one.card_id for one in made if one.card_id is not None})
+        self._by_number = {one.id: one for some in self._versions.values() for one in some}
+        gone = posted - {None, *self._by_number}  # chosen for a consignor who has brought no lot any more
+        self._by_number |= {
+            one.id: one for one in rates.numbered(tx, [number for number in gone if number is not None])
+        }
+
+    def of_result(self, result: Result) -> Version | None:
+        """Return the version that a result rests on; None without one."""
+        return None if result.version is None else self._by_number[result.version]
 
     def held(self, one: OfferedLot) -> Version | None:
         """Return the version for a lot; None without one."""

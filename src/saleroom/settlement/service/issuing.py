@@ -142,10 +142,14 @@ def credit(
     if found is None:
         raise UnknownDocument
     sale_gid = sales.by_id(tx, found.owner.sale_id).gid
-    staff, sale, book = begin(tx, token, sale_gid, decimals(found.document.currency))
+    places_of_money = decimals(found.document.currency)
+    staff, sale, book = begin(tx, token, sale_gid, places_of_money)
 
     def do() -> bytes:
         made = crediting.credit(tx, staff, sale, book, found, places)
+        bring_up_to_date(
+            tx, sale, staff.id, places_of_money
+        )  # a lot that is on no document now has the rates that hold
         before = {"number": made.document.credits.number} if made.document.credits is not None else {}
         if made.owner.user_id is not None:
             lift_if_paid(tx, made.owner.user_id, staff)

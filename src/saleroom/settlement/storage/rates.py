@@ -91,6 +91,11 @@ def versions_of(tx: Transaction, card_ids: Collection[int]) -> dict[int, list[Ve
     return found
 
 
+def numbered(tx: Transaction, numbers: Collection[int]) -> list[Version]:
+    """Return versions by their own numbers."""
+    return _versions(tx, _ROWS.where(among(tx, rate_card_versions.c.id, numbers))) if numbers else []
+
+
 _newer = rate_card_versions.alias()
 _IS_LATEST = rate_card_versions.c.number == (
     select(func.max(_newer.c.number)).where(_newer.c.card_id == rate_card_versions.c.card_id).scalar_subquery()
