@@ -137,6 +137,7 @@ WORDS = Words(
         ),
         "booked_in_future": (
             N_("The statement has a booking of %(on)s, a day that is to come. Ask your bank for the file again."),
+            N_("The statement has a booking of a day that is to come. Ask your bank for the file again."),
         ),
         "document_type": (N_("The file has a document type (DOCTYPE), which files of banks never have."),),
         "statement_size": (N_("The file is larger than a bank statement may be. Send shorter periods."),),
