@@ -66,6 +66,21 @@ def is_missing(answer: Response) -> bool:
 
 PROBE = "/assets/probe-of-a-test"
 PROBED = f"fetch('{PROBE}', {{cache: 'no-store'}}).then(answer => answer.status === 204)"
+FOLLOWS = "document.querySelector('[hx-sse\\\\:connect]')?._htmx?.sse?.reader"
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until an expression is true in a page.
+
+    As a function: a page's policy refuses to evaluate a text in it, and Playwright does so once the first look has found it
+    untrue.
+    """
+    page.wait_for_function(f"() => {condition}")
+
+
+def wait_for_stream(page: Page) -> None:
+    """Wait until a page of a lot, a list or the hall reads its stream, which is later than the answer of the house."""
+    wait_for(page, f"Boolean({FOLLOWS})")
 
 
 def intercept(page: Page, pattern: str, handler: Callable[[Route], object], **options: Any) -> None:
@@ -76,13 +91,13 @@ def intercept(page: Page, pattern: str, handler: Callable[[Route], object], **op
     """
     page.route(pattern, handler, **options)
     page.route(f"**{PROBE}", lambda route: route.fulfill(status=204))
-    page.wait_for_function(PROBED)
+    wait_for(page, PROBED)
 
 
 def go_offline(page: Page) -> None:
     """Cut the pages of this browser off, and wait until none of their requests leaves it: a busy Chromium still sends some."""
     page.context.set_offline(True)
-    page.wait_for_function("fetch('/a-page-that-is-not-there').then(() => false, () => true)")
+    wait_for(page, "fetch('/a-page-that-is-not-there').then(() => false, () => true)")
 
 
 STILL = """async () => {

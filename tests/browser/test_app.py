@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from saleroom.outbox import hooks
 from tests.browser.conftest import ARGUMENTS
-from tests.browser.people import BrowserVisitor, broken_rules, go_offline
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline, wait_for
 from tests.fixtures_house import House, ServeHouse
 from tests.needs import need
 from tests.notices.api.test_pushes import browsers, given
@@ -37,7 +37,7 @@ def test_without_a_connection_there_is_a_page_that_says_so(
     page = enter(grace, locale="de", viewport={"width": 360, "height": 740}, service_workers="allow").page
     page.goto("/mine")
     page.evaluate("navigator.serviceWorker.ready")
-    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    wait_for(page, "navigator.serviceWorker.controller !== null")
     page.goto(f"/lots/{gid}")
     expect(page.get_by_role("heading", level=1)).to_have_text("A clock")
     ((name, kept),) = page.evaluate(KEPT)
@@ -109,7 +109,7 @@ def test_a_device_shows_messages(enter: Callable[..., BrowserVisitor], mail_hous
     assert [f"{mail_house.base}/lots/gid"] == opened
 
 
-ACTIVE = "async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'"
+ACTIVE = "navigator.serviceWorker.getRegistration().then((one) => one?.active?.state === 'activated')"
 SHOWN = """async () => {
   const registration = await navigator.serviceWorker.getRegistration();
   const found = await registration.getNotifications();
@@ -131,7 +131,7 @@ def deliver(page: Page, base: str, message: str) -> list[dict[str, str]]:
 
     One that the browser loses, as it may before the worker is quite there, is handed over again.
     """
-    page.wait_for_function(ACTIVE)
+    wait_for(page, ACTIVE)
     session, known = page.context.new_cdp_session(page), list[dict[str, Any]]()
     session.on("ServiceWorker.workerRegistrationUpdated", lambda told: known.extend(told["registrations"]))
     session.send("ServiceWorker.enable")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from saleroom.accounts.domain.rights import Role
-from tests.browser.people import BrowserVisitor, broken_rules, go_offline
+from tests.browser.people import BrowserVisitor, broken_rules, go_offline, wait_for
 from tests.fixtures_house import House, User
 from tests.sales.api.test_participants import published
 
@@ -143,13 +143,11 @@ def test_lines_wait_without_a_network(evening: Evening) -> None:
     """They survive a reload and a closed tab, the page opens again without a network, and each is done once and in order."""
     page = evening.page(service_workers="allow")
     page.evaluate("navigator.serviceWorker.ready")
-    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    wait_for(page, "navigator.serviceWorker.controller !== null")
     page.reload()
     expect(page.locator("#status")).to_be_visible()
     expect(page.locator("#stay")).to_be_hidden()
-    page.wait_for_function(
-        "caches.match('/service-worker.js?kept=' + encodeURIComponent('/sales/[A-Za-z0-9_-]{1,64}/entry'))"
-    )
+    wait_for(page, "caches.match('/service-worker.js?kept=' + encodeURIComponent('/sales/[A-Za-z0-9_-]{1,64}/entry'))")
     context = page.context
     go_offline(page)
     type_in(page, "6 20 44", "1 20 57", "3 -")
@@ -306,9 +304,9 @@ def test_a_stream_that_is_cut_without_a_word_hides_no_result(evening: Evening) -
     expect(lots).to_have_count(6)
     page.clock.run_for(1_000)
     evening.enters(labels=["1"], price="20", paddle=57)
-    page.clock.run_for(30_000)
+    page.clock.run_for(10_000)
     expect(lots).to_have_count(6)
-    page.clock.run_for(36_000)
+    page.clock.run_for(56_000)
     expect(lots).to_have_count(5)
     page.unroute("**/events")
     page.clock.run_for(66_000)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules, go_offline, intercept
+from tests.browser.people import FOLLOWS, BrowserVisitor, broken_rules, go_offline, intercept, wait_for_stream
 from tests.fixtures_house import House, User
 from tests.sales.live_sale import LiveSale
 
@@ -24,8 +23,8 @@ SETTLED = 700
 def opened(enter: Enter, sale: LiveSale, user: User | None, path: str = "live", **options: object) -> Page:
     """Open a page of the hall, once it follows the block."""
     page = enter(user, **options).page
-    with page.expect_response(re.compile("/block/live")):
-        page.goto(f"/sales/{sale.gid}/{path}")
+    page.goto(f"/sales/{sale.gid}/{path}")
+    wait_for_stream(page)
     return page
 
 
@@ -78,7 +77,7 @@ def test_a_screen_survives_a_cut_network(enter: Enter, sqlite_house: House) -> N
     page = opened(enter, sale, None, "screen")
     expect(page.locator("#hall-state")).to_contain_text("Lot 1")
     go_offline(page)
-    page.evaluate("document.querySelector('[hx-sse\\\\:connect]')._htmx.sse.reader.cancel()")
+    page.evaluate(f"{FOLLOWS}.cancel()")
     expect(page.locator("#offline")).to_be_visible()
     sale.act("skip")
     sale.act("call")

@@ -217,11 +217,13 @@ def test_a_list_waits_while_the_reader_is_at_a_card(open_home: Open, seller: Use
     page = open_home(f"/?author={seller.name}&sort=price")
     page.clock.install()
     page.locator(".lot-card").nth(1).hover()
+    page.evaluate("window.hand = setInterval(() => dispatchEvent(new PointerEvent('pointermove')), 500)")
     seller.json("POST", f"/auctions/{gid}/close", json={})
     expect(page.locator(f"#card-{gid}")).to_contain_text("Closed without bids")
     page.clock.run_for(8_000)
     assert ["Violin", "Clock"] == names(page)
-    page.clock.run_for(10_000)
+    page.evaluate("clearInterval(window.hand)")
+    page.clock.run_for(12_000)
     expect(page.locator("#count")).to_have_text("1 lot")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.people import BrowserVisitor, intercept
+from tests.browser.people import BrowserVisitor, intercept, wait_for
 from tests.fixtures_house import House
 
 Enter = Callable[..., BrowserVisitor]
@@ -24,7 +24,7 @@ def test_other_tabs_show_nothing_private_any_more(enter: Enter, sqlite_house: Ho
     first.get_by_role("button", name="Log out").press("Enter")
     expect(second.get_by_label("Username")).to_be_visible()
     expect(second.get_by_text("0170 1234567")).to_have_count(0)
-    third.wait_for_function("document.querySelector('.viewer') === null")
+    wait_for(third, "document.querySelector('.viewer') === null")
     third.wait_for_url("chrome-error://**")
 
 

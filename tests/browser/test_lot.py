@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules, intercept
+from tests.browser.people import BrowserVisitor, broken_rules, intercept, wait_for_stream
 from tests.fixtures_house import House
 from tests.fixtures_process import Start, Visit
 from tests.pictures import plain
@@ -250,7 +250,7 @@ def test_a_stream_that_falls_silent_is_opened_again(browse: Browse, sqlite_house
     page = browse().page
     page.clock.install()
     page.goto(path.format(gid))
-    page.wait_for_function("document.querySelector('[hx-sse\\\\:connect]')._htmx?.sse?.reader")
+    wait_for_stream(page)
     page.clock.run_for(30_000)
     expect(page.locator("#offline")).to_be_hidden()
     # The page may connect again before this test could look: so the page itself notes what it said.

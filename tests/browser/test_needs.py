@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, wait_for_stream
 from tests.fixtures_house import House
 from tests.sales.live_sale import LiveSale
 
@@ -80,8 +79,8 @@ def settled(page: Page) -> None:
 def test_forty_paddles_are_typed_by_keyboard(enter: Enter, gala: Gala) -> None:
     """Ten paddles at each of four levels and two undone rows, without a pointer; the hall screen shows the total."""
     hall = enter(None).page
-    with hall.expect_response(re.compile("/block/live")):
-        hall.goto(f"/sales/{gala.gid}/screen")
+    hall.goto(f"/sales/{gala.gid}/screen")
+    wait_for_stream(hall)
     page = console(enter, gala)
     typed(page, "l", "2", "Enter")
     settled(page)
@@ -140,8 +139,8 @@ def test_a_bidder_gives_with_one_button(enter: Enter, gala: Gala) -> None:
     """On a phone the button names the level; who presses again is asked; the page says what was given, in German too."""
     user = gala.bidder()
     page = enter(user, viewport=PHONE, color_scheme="dark", locale="de-DE").page
-    with page.expect_response(re.compile("/block/live")):
-        page.goto(f"/sales/{gala.gid}/live")
+    page.goto(f"/sales/{gala.gid}/live")
+    wait_for_stream(page)
     gala.act("call", label="2")
     give = page.locator("#pledge-now button")
     expect(give).to_have_text("5.000,00\xa0€ geben")

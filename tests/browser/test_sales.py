@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.kernel.instants import instant
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, wait_for_stream
 from tests.fixtures_house import House
 from tests.sales.api.evening import with_lots
 
@@ -117,8 +117,8 @@ def test_the_catalogue_of_a_timed_sale_follows_its_lots(
     gid = with_lots(staff, 2, startsAt=instant(datetime.now(UTC) + timedelta(seconds=100)))
     staff.json("POST", f"/sales/{gid}/publish")
     page = enter(bidder).page
-    with page.expect_response(lambda answer: "/live?lots=" in answer.url):
-        page.goto(f"/catalogues/{gid}?view={view}")
+    page.goto(f"/catalogues/{gid}?view={view}")
+    wait_for_stream(page)
     first = page.locator("#lot-1")
     expect(first).to_contain_text("no bids yet")
     end = first.locator("time").last.get_attribute("datetime")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from saleroom.bidding.web.screen import RESULT_SECONDS
-from tests.browser.people import BrowserVisitor, broken_rules
+from tests.browser.people import BrowserVisitor, broken_rules, wait_for_stream
 from tests.fixtures_house import House, User
 from tests.fixtures_process import Start, Visit
 from tests.process import wait_until
@@ -33,8 +33,7 @@ def open_screen(enter: Callable[..., BrowserVisitor]) -> Open:
         page.clock.install()
         page.goto(f"/lots/{gid}/screen{query}")
         if options.get("java_script_enabled", True):
-            # Not wait_for_function: the page's policy refuses its evaluation after the first look.
-            wait_until(lambda: page.evaluate("Boolean(document.querySelector('[hx-sse\\\\:connect]')?._htmx?.sse)"))
+            wait_for_stream(page)
         return page
 
     return another
@@ -224,9 +223,14 @@ def test_the_button_fills_the_screen(open_screen: Open, seller: User) -> None:
     page.clock.fast_forward("00:04")
     title = page.locator("h1")
     expect(title).to_have_css("cursor", "none")
-    page.mouse.move(50, 50)
-    page.mouse.move(90, 90)
-    expect(title).not_to_have_css("cursor", "none")
+    places = cycle((50, 90))
+
+    def is_shown() -> bool:
+        """Move on the pointer: it rests again after three seconds."""
+        page.mouse.move(next(places), 50)
+        return bool(title.evaluate("e => getComputedStyle(e).cursor !== 'none'"))
+
+    wait_until(is_shown)
 
 
 def named(house: House) -> str:

@@ -58,7 +58,7 @@ class Clerk:
         for key in keys:
             self.keys += 1
             await self.page.keyboard.press(key)
-        await self.page.wait_for_function("document.querySelector('[data-slot=pending]').hidden")
+        await self.page.wait_for_function("() => document.querySelector('[data-slot=pending]').hidden")
         await asyncio.sleep(self.pause)
 
 
@@ -111,7 +111,7 @@ async def sell(house: httpx.AsyncClient, clerk: Clerk, lots: int, online: list[s
         lot = await clerk.page.evaluate("desk.confirmed.block.onBlock")
         if number % 2 and online:
             await bid(house, lot["gid"], online, lot["auction"]["minimumBid"])
-            await clerk.page.wait_for_function("desk.confirmed.block.onBlock?.auction.currentBid")
+            await clerk.page.wait_for_function("() => desk.confirmed.block.onBlock?.auction.currentBid")
             await clerk.press("h")
         else:
             await clerk.press("Space")
