@@ -15,6 +15,7 @@ import aiohttp
 from tests.faults.house import LOAD_KEY
 from tests.patience import SECONDS_MAX
 
+LOTS = 20
 TERMS = {"name": "Longcase clock", "startingPrice": "1.000", "increment": "0.001"}
 RESERVES = (None, "1.010", "999.000")
 """No reserve, one that is soon met, and one that is never met."""
@@ -54,7 +55,7 @@ class BidStorm:
     url: str
     broker_port: int
     wanted: int
-    auctions: int = 20
+    auctions: int = LOTS
     lot_seconds: tuple[float, float] | None = None
     gids: list[str] = field(default_factory=list)
     """Every auction that the house has acknowledged."""

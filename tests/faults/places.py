@@ -71,19 +71,25 @@ class TrialDatabase:
 
 
 @contextmanager
-def place(where: str, folder: Path, server: Any, *, on_disk: bool) -> Iterator[TrialDatabase]:
-    """Yield an empty place for `where`.
+def place(
+    where: str, folder: Path, server: Any, *, on_disk: bool, tables: Path | str | None = None
+) -> Iterator[TrialDatabase]:
+    """Yield a place for `where` without rows, and without tables unless they are given.
 
-    `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there.
+    `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there. `tables` is a file of
+    SQLite or the name of a database on the server, to be copied.
     """
     sqlite = where == "sqlite"
     with small_disk(SQLITE_BYTES if sqlite else POSTGRESQL_BYTES) if on_disk else nullcontext() as disk:
         if sqlite:
-            yield TrialDatabase(f"sqlite:///{disk.folder if disk else folder}/saleroom.db", disk=disk)
+            file = (disk.folder if disk else folder) / "saleroom.db"
+            if tables is not None:
+                shutil.copy(tables, file)
+            yield TrialDatabase(f"sqlite:///{file}", disk=disk)
             return
         with embedded_server(disk.folder) if disk else nullcontext(server) as used:
             address = used if isinstance(used, str) else used.get_uri()
-            with contextmanager(_postgresql_database)(address, "template0") as url:
+            with contextmanager(_postgresql_database)(address, str(tables or "template0")) as url:
                 yield TrialDatabase(url, used, disk)
 
 

@@ -9,7 +9,8 @@ from tests.faults import table, trial
 from tests.faults.places import TrialDatabase, place
 from tests.faults.trial import Trial
 
-BIDS = 300
+BIDS = 60
+LOTS = 8
 PACE_SECONDS = 0.1
 
 
@@ -22,7 +23,12 @@ def trial_somewhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     short, where = request.param
     own = where == "sqlite" or short.on_disk
     server = None if own else request.getfixturevalue("postgresql_server")
-    with place(where, tmp_path, server, on_disk=short.on_disk) as there:
+    tables = None
+    if not own:
+        _, tables = request.getfixturevalue("postgresql_template")
+    elif where == "sqlite":
+        tables = request.getfixturevalue("sqlite_template")
+    with place(where, tmp_path, server, on_disk=short.on_disk, tables=tables) as there:
         yield short, where, there
 
 
@@ -34,7 +40,7 @@ async def test_nothing_is_missing_out_of_order_or_doubled(
     Each auction is closed once, as its bids say; and a bid that cannot be written gets 503, with a time to come back.
     """
     short, where, there = trial_somewhere
-    outcome = await trial.run(short, tmp_path, where, there, BIDS, pace=PACE_SECONDS)
+    outcome = await trial.run(short, tmp_path, where, there, BIDS, pace=PACE_SECONDS, lots=LOTS)
     print(f"\n{outcome}")  # noqa: T201  # for -s
     assert [] == outcome.faults
     assert outcome.recorded.bids >= BIDS
