@@ -31,7 +31,7 @@ PARTS = ("kernel", "accounts", "bidding", "sales", "settlement", "notices", "htt
 """The folders whose faults reach users. Those of `storage` are for the owner's imports."""
 ENGLISH, GERMAN = (Languages("EUR").negotiate(tag) for tag in ("en-GB", "de"))
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-MAKERS = {"Fault": 0, "Invalid.one": 1, "fault": 1}
+MAKERS = {"Fault": 0, "Invalid.one": 1, "Contradiction.one": 1, "fault": 1}
 """The calls that make faults, and which of their arguments is the code."""
 
 

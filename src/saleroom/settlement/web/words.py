@@ -135,6 +135,9 @@ WORDS = Words(
             N_("The report is about %(about)s, and this house has made no such payment file."),
             N_("The report is about a payment file that this house has not made."),
         ),
+        "before_first": (N_("The last day must not be before the first one."),),
+        "one_or_all": (N_("Enter a paddle, or tick that the offer is to all: one of the two."),),
+        "same_sale": (N_("Choose another sale."),),
         "booked_in_future": (
             N_("The statement has a booking of %(on)s, a day that is to come. Ask your bank for the file again."),
             N_("The statement has a booking of a day that is to come. Ask your bank for the file again."),
