@@ -70,10 +70,15 @@ def test_an_offer_is_accepted_and_owed(offering: Offering) -> None:
     gid = offering.made()
     [own] = offering.user.json("GET", "/me/offers")["offers"]
     assert ("1", "20.000", "open") == (own["label"], own["offerPrice"], own["offerState"])
+    assert "29.750" == own["offerTotal"]
+    assert [None] == [
+        one["offerTotal"] for one in offering.settling.manager.json("GET", f"/sales/{offering.gid}/offers")["offers"]
+    ]
     assert "0.000" == offering.settling.desk(offering.paddle)["owed"]
     key = {"Idempotency-Key": "the-answer-to-the-offer"}
     done = offering.answer(gid, accepted=True, **key)
     assert done.json() == offering.answer(gid, accepted=True, **key).json()
+    assert [None] == [one["offerTotal"] for one in done.json()["offers"]]
     assert ["accepted"] == offering.states()
     assert ("29.750", ["1"]) == (
         offering.settling.desk(offering.paddle)["owed"],
@@ -88,6 +93,23 @@ def test_an_offer_is_accepted_and_owed(offering: Offering) -> None:
     assert (409, "lot_sold") == refusal(offering.offer())
     assert [] == offering.settling.faults()
     offering.settling.accounts()
+
+
+def test_an_offer_says_what_a_member_would_pay_in_all(offering: Offering) -> None:
+    """The total of an offer is what is owed once it is accepted, also by other terms and for a member."""
+    manager = offering.settling.manager
+    [card] = [one for one in manager.json("GET", "/rate-cards")["rateCards"] if one["cardName"] == offering.gid]
+    terms = {name: card[name] for name in ("premium", "commission", "country", "goods")}
+    terms |= {"memberPremium": {"tiers": [{"above": "0", "percent": "7"}]}, "taxScheme": "margin"}
+    terms |= {"surcharges": {"online": "3", "floor": "1"}}
+    manager.json("PUT", f"/rate-cards/{card['card']}", json=terms)
+    gid = offering.made("1234.50")
+    [for_all] = offering.user.json("GET", "/me/offers")["offers"]
+    manager.json("PUT", f"/members/{offering.user.name}", json={"isMember": True})
+    [own] = offering.user.json("GET", "/me/offers")["offers"]
+    assert ("1555.480", "1333.270") == (for_all["offerTotal"], own["offerTotal"])
+    offering.answer(gid, accepted=True)
+    assert own["offerTotal"] == offering.settling.desk(offering.paddle)["owed"]
 
 
 def test_an_offer_ends(offering: Offering) -> None:
@@ -206,6 +228,8 @@ def test_the_pages_of_offers(house: House) -> None:
     assert "withdrawn" in manager.sent(done, f"{path}/withdrawal").main
     manager.sent(manager.page(path), f"{path}/new", offerPrice="20")
     gid = offering.user.json("GET", "/me/offers")["offers"][0]["offer"]
-    bought = person.sent(person.page("/mine/offers"), f"/mine/offers/{gid}", "accept")
+    shown = person.page("/mine/offers")
+    assert "€20.00: €29.75 in all" in shown.main and "You buy the lot for €29.75 in all" in shown.main
+    bought = person.sent(shown, f"/mine/offers/{gid}", "accept")
     assert "The lot is yours." in bought.main and "accepted" in bought.main
     assert "29.750" == offering.settling.desk(offering.paddle)["owed"]

@@ -21,6 +21,10 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "nextLabel": ({}, "The number of the lot in that sale."),
     "nextSales": ({}, "Sales that are not over, which a lot can be put into."),
     "offerPrice": (MONEY, "For how much the lot is offered, as a hammer price."),
+    "offerTotal": (
+        MONEY,
+        "What the caller would pay in all, with premium and tax; null for staff, and once the offer has ended.",
+    ),
     "offeredAt": (INSTANT, "When it was offered."),
     "offerUntil": (INSTANT, "The end of the offer."),
     "isTimed": ({}, "Whether a clock ends its lots; these are offered to nobody."),

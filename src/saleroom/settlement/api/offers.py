@@ -133,7 +133,7 @@ async def withdraw(call: Call[SettlementServices]) -> Response:
 
 async def show_mine(call: Call[SettlementServices]) -> Response:
     """GET /me/offers."""
-    return json_response(await call.services.database.read(offering.mine, call.token))
+    return json_response(await call.services.database.read(offering.mine, call.token, call.services.places))
 
 
 async def answer(call: Call[SettlementServices]) -> Response:

@@ -8,7 +8,8 @@ from msgspec import Struct
 class OfferView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A lot that is offered after the sale to somebody or `to_all`, and what has become of that.
 
-    `paddle` is null for an offer to all until one of them has accepted it; the others never see it.
+    `paddle` is null for an offer to all until one of them has accepted it; the others never see it. `offer_total` is what the
+    reader would pay in all, with premium and tax; null for staff, and once the offer has ended.
     """
 
     offer: str
@@ -20,6 +21,7 @@ class OfferView(Struct, frozen=True, kw_only=True, rename="camel"):
     paddle: int | None
     person_name: str
     offer_price: str
+    offer_total: str | None
     offered_at: str
     offer_until: str
     offer_state: str

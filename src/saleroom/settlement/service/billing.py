@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
 
 from msgspec import structs
 
@@ -148,8 +150,10 @@ class _Rates:
     def held(self, one: OfferedLot) -> Version | None:
         """Return the version for a lot; None without one."""
         at = None if one.auction is None else one.auction.closed_at
-        if at is None:
-            return None
+        return None if at is None else self.held_at(one, at)
+
+    def held_at(self, one: OfferedLot, at: datetime) -> Version | None:
+        """Return the version for a lot that is sold then; None without one."""
         consignor = one.lot.entry.consignor_id
         own = self._of_consignors.get(consignor, []) if consignor is not None else []
         return version_for(at, (self._of_lots.get(one.lot.id, []), own, self._of_sale), self._versions)
@@ -164,6 +168,25 @@ def _members(tx: Transaction, offered: Sequence[OfferedLot], merged: dict[int, i
         consignors=memberships.marks_of(tx, marks.c.consignor_id, [one for one in brought if one is not None]),
         merged=merged,
     )
+
+
+def due_in_all(tx: Transaction, sale: Sale, one: OfferedLot, price: Decimal, buyer_id: int, places: int) -> Decimal:
+    """Return what a buyer would pay for a lot that staff sell to them now at this price: with premium, surcharge and tax."""
+    now = tx.now()
+    version = _Rates(tx, sale, [one], set()).held_at(one, now)
+    if version is None:
+        return price
+    merged = mergers.of_sale(tx, sale.id)
+    people = people_of({buyer_id}, merged)
+    members = Members(buyers=memberships.marks_of(tx, marks.c.user_id, people), consignors={}, merged=merged)
+    hammer = Hammer(
+        price=price,
+        on=now.date(),
+        channel=Channel.FLOOR,
+        scheme=one.lot.entry.tax_scheme,
+        buyer_member=version.card.member_premium is not None and members.has_bought(buyer_id, now),
+    )
+    return bill(version.card, hammer, places).due
 
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:

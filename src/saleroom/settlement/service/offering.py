@@ -42,6 +42,7 @@ from saleroom.settlement.domain.offer_views import (
 )
 from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
+from saleroom.settlement.service.billing import due_in_all
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.storage import after_sale, offers
 from saleroom.settlement.storage.after_sale import Departure
@@ -124,10 +125,10 @@ def withdraw(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None =
     return once(tx, staff, key, do)
 
 
-def mine(tx: Transaction, token: str | None) -> OwnOffersView:
+def mine(tx: Transaction, token: str | None, places: int) -> OwnOffersView:
     """Return the offers to the caller, the latest first. Raises Unauthenticated."""
     viewer = authenticate(tx, token, Right.READ)
-    return _own(tx, viewer)
+    return _own(tx, viewer, places)
 
 
 def answer(
@@ -150,7 +151,7 @@ def answer(
         if not accepted:
             if not found.to_all:
                 offers.settle(tx, found.id, OfferState.DECLINED)
-            return _encode(_own(tx, viewer))
+            return _encode(_own(tx, viewer, places))
         one = next(one for one in lots.offered(tx, sale.id) if one.lot.id == found.lot_id)
         _refuse_sold(one)
         if paddle is None:
@@ -158,7 +159,7 @@ def answer(
         results.hand_over(tx, viewer, sale, one.lot.label, paddle, _ACCEPTED, found.price)
         offers.accept(tx, found.id, viewer.id)
         bring_up_to_date(tx, sale, viewer.id, places)
-        return _encode(_own(tx, viewer))
+        return _encode(_own(tx, viewer, places))
 
     return once(tx, viewer, key, do)
 
@@ -268,13 +269,19 @@ def _gone_view(lot: OfferedLot, one: Departure) -> GoneLotView:
     )
 
 
-def _own(tx: Transaction, viewer: User) -> OwnOffersView:
+def _own(tx: Transaction, viewer: User, places: int) -> OwnOffersView:
     found, now = offers.of_user(tx, viewer.id), tx.now()
     of_sales = sales.by_ids(tx, {sale_id for sale_id, _ in found})
     by_lot = {one.lot.id: one for sale_id in of_sales for one in lots.offered(tx, sale_id)}
-    return OwnOffersView(
-        offers=[offer_view(tx, of_sales[sale_id], by_lot[one.lot_id], one, now, viewer.id) for sale_id, one in found]
-    )
+    shown = []
+    for sale_id, one in found:
+        sale, lot = of_sales[sale_id], by_lot[one.lot_id]
+        view = offer_view(tx, sale, lot, one, now, viewer.id)
+        if one.state(now, viewer.id) is OfferState.OPEN:
+            total = due_in_all(tx, sale, lot, one.price, viewer.id, places)
+            view = msgspec.structs.replace(view, offer_total=f"{total:.3f}")
+        shown.append(view)
+    return OwnOffersView(offers=shown)
 
 
 def offer_view(
@@ -294,6 +301,7 @@ def offer_view(
         paddle=None if person is None else person.paddle,
         person_name="" if person is None else person.name or person.user.name,
         offer_price=f"{one.price:.3f}",
+        offer_total=None,
         offered_at=instant(one.offered_at),
         offer_until=instant(one.until),
         offer_state=one.state(now, viewer_id).value,

@@ -210,7 +210,7 @@ class OfferPages:
 
     async def _mine(self, request: Request, refused: Refusal | None = None) -> Response:
         try:
-            viewer, found = await self._site.read(request, offering.mine)
+            viewer, found = await self._site.read(request, offering.mine, self._services.places)
         except Unauthenticated:
             return self._site.to_log_in(request)
         context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused)}
