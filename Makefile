@@ -11,6 +11,7 @@ ON ?=
 MINUTES ?=
 BIDS ?=
 SEEDS ?=
+COUNT ?=
 SEED ?=
 JOBS ?=
 
@@ -39,7 +40,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults simulate fuzz mutation audit traces lock deb install-trial clean
+.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults failover simulate fuzz mutation audit traces lock deb install-trial clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -53,7 +54,7 @@ run: $(MADE)/app ## Serve on http://127.0.0.1:9000 (options: make run ARGS="--po
 	@echo "Starting the house (Ctrl-C ends it)"
 	@exec $(BIN)/saleroom serve $(ARGS)
 
-test: dev ## Run the checks, then every test (some: make test ARGS="-k bids"; one by one: WORKERS=0)
+test: dev $(MADE)/patroni ## Run the checks, then every test (some: make test ARGS="-k bids"; one by one: WORKERS=0)
 	@$(MAKE) --no-print-directory --jobs 2 check compiled
 	@echo "Running the tests in $(WORKERS) processes"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
@@ -119,6 +120,9 @@ attack: dev ## Attack a served house as strangers did, in minutes (some: make at
 faults: dev ## Break the house under 10,000 bids a trial, and count (some: make faults ONLY=broker ON=sqlite BIDS=2000)
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(if $(BIDS),--bids $(BIDS))
 
+failover: dev $(MADE)/patroni ## Break three machines under bids, as root, and count (some: make failover ONLY=frozen COUNT=10)
+	@$(BIN)/python -m tests.failover $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(ARGS)
+
 simulate: dev ## Run the house on a fake clock, with faults by seed (SEEDS=10000 JOBS=2; one, step by step: SEED=17)
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000)) \
 		$(if $(JOBS),--jobs $(JOBS)) $(ARGS)
@@ -150,7 +154,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files 
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
 	@$(COMPILE) --constraint requirements/dev.txt --extra traces --output-file requirements/traces.txt
-	@for group in audit bench bootstrap build mutation node; do \
+	@for group in audit bench bootstrap build failover mutation node; do \
 		$(COMPILE:pyproject.toml=) --constraint requirements/dev.txt --group $$group \
 			--output-file requirements/$$group.txt || exit 1; \
 	done
@@ -221,3 +225,10 @@ $(MADE)/mutation: $(MADE)/dev requirements/mutation.txt
 	@echo "Installing what changes the rules"
 	@$(INSTALL) --require-hashes -r requirements/mutation.txt
 	@touch $@
+
+# Patroni has an environment of its own, like the service that it is.
+$(MADE)/patroni: $(MADE)/dev requirements/failover.txt
+	@echo "Installing Patroni for the trials on three machines"
+	@if $(UV) venv --quiet --clear --python $(BIN)/python $(VENV)/patroni && $(UV) pip install --quiet \
+		--python $(VENV)/patroni/bin/python --require-hashes -r requirements/failover.txt; then touch $@; else \
+		echo "Not installed: tests that need it are skipped" >&2; fi

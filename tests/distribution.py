@@ -13,6 +13,7 @@ APART = ("tests/faults/test_faults.py",)
 LONG = (
     BROWSER,
     *APART,
+    "tests/failover/test_failover.py",
     "tests/http/test_schemathesis.py",
     "tests/tools/demo/test_demo.py",
     "tests/http/test_strictness.py",

@@ -21,6 +21,9 @@ GIVE_UP_SECONDS = 60.0
 class StreamReader:
     """Follows one auction, or with gid None all of them, from the log's beginning; `ids` and `data` are its events."""
 
+    away = frozenset({503})
+    """The statuses that say that nobody serves at present."""
+
     def __init__(self, url: str, gid: str | None, cuts: int) -> None:
         self.gid = gid
         self.ids: list[str] = []
@@ -59,9 +62,9 @@ class StreamReader:
             if answer.status == 204:
                 self.over = True
                 return
-            assert answer.status in {200, 503}, (answer.status, await answer.text())
-            if answer.status == 503:
+            if answer.status in self.away:
                 return
+            assert answer.status == 200, (answer.status, await answer.text())
             self.cuts += 1  # however this ends
             async with asyncio.timeout(stay):
                 await self._take(answer)

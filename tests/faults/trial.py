@@ -219,7 +219,7 @@ def _judged(trial: Trial, scene: Scene, kept: _Contents) -> Iterator[SubscriberC
 def _found(scene: Scene, shown: list[dict[str, Any]]) -> Iterator[str]:
     """Yield every other fault, in words."""
     for subscriber in scene.subscribers:
-        yield from _last_states(subscriber, shown)
+        yield from last_states(subscriber, shown)
     for reader in scene.readers:
         if reader.gid and not reader.over:
             yield f"a reader of {reader.gid} was not told the end"
@@ -253,27 +253,29 @@ async def _delivered(scene: Scene) -> _Contents:
                 await asyncio.sleep(0.05)
         logged, order = await database.read(read_log), await database.read(read_order)
         for subscriber in scene.subscribers:
-            await _quiet(partial(_different, subscriber), len(order))
+            await quiet(partial(different_events, subscriber), len(order))
         for reader in scene.readers:
             # The end of an auction's stream counts as one more.
             due = len(order) if reader.gid is None else len(logged[reader.gid]) + 1
-            await _quiet(partial(_read, reader), due)
+            await quiet(partial(count_read, reader), due)
         excused = await database.read(read_acknowledged, scene.forgotten)
-        broken = await database.read(violations) + await database.read(_unproven)
+        broken = await database.read(violations) + await database.read(unproven)
         return _Contents(logged, order, excused, await database.read(read_rows), broken)
     finally:
         await database.close()
 
 
-def _different(subscriber: Subscriber) -> int:
+def different_events(subscriber: Subscriber) -> int:
+    """Return how many different events a subscriber has got."""
     return len({message.payload for message in subscriber.messages if message.topic.endswith("/events")})
 
 
-def _read(reader: StreamReader) -> int:
+def count_read(reader: StreamReader) -> int:
+    """Return how many events a reader has got, and one more if it was told the end."""
     return len(reader.ids) + reader.over
 
 
-async def _quiet(count: Callable[[], int], enough: int, seconds: float = QUIET_SECONDS) -> None:
+async def quiet(count: Callable[[], int], enough: int, seconds: float = QUIET_SECONDS) -> None:
     """Wait until `count()` is `enough`, or has not risen for a while: anything missing then stays missing."""
     loop = asyncio.get_running_loop()
     seen, since = -1, loop.time()
@@ -287,7 +289,7 @@ async def _thaw(scene: Scene, kept: _Contents) -> None:
     """Let the onlookers read on, and count what was dropped for them; what they get must be right, and in order."""
     for onlooker in scene.onlookers:
         onlooker.thaw()
-        await _quiet(partial(_different, onlooker), len(kept.order), THAWED_SECONDS)
+        await quiet(partial(different_events, onlooker), len(kept.order), THAWED_SECONDS)
         verdict = judge_told(kept.log, onlooker.messages)
         onlooker.close()
         got = [json.loads(sent.payload)["id"] for sent in onlooker.messages]
@@ -296,7 +298,7 @@ async def _thaw(scene: Scene, kept: _Contents) -> None:
         assert dropped and not verdict.doubled + verdict.unknown, (len(dropped), verdict)
 
 
-def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterator[str]:
+def last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterator[str]:
     """Yield a line for each auction whose last state differs from the house's."""
     last = {message.topic: message.payload for message in subscriber.messages if message.topic.endswith("/state")}
     for auction in shown:
@@ -305,7 +307,7 @@ def _last_states(subscriber: Subscriber, shown: list[dict[str, Any]]) -> Iterato
             yield f"the last state of {auction['gid']} is not the last"
 
 
-def _unproven(tx: Transaction) -> list[str]:
+def unproven(tx: Transaction) -> list[str]:
     """Return the faults that the ledgers show."""
     return [f"the ledger: {fault}" for fault in ledger_check.faults_of(tx)]
 

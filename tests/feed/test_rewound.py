@@ -5,9 +5,9 @@ import asyncio
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from tests.bidding.service.people import bid, person, sells
-from tests.failover import standby
 from tests.fixtures_database import OpenDatabase
 from tests.patience import SECONDS_MAX
+from tests.rewinding import standby
 
 
 async def test_streams_end_where_the_log_was_rewound(open_database: OpenDatabase, database_url: str) -> None:

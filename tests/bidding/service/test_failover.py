@@ -18,8 +18,8 @@ from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, bid, outcome, person, read, sells, stored
-from tests.failover import standby
 from tests.fixtures_database import OpenDatabase, unique
+from tests.rewinding import standby
 
 FailOver = Callable[[], Awaitable[Database]]
 

@@ -1,0 +1,204 @@
+"""The breaks: each happens once, in the middle of the bids, and is mended before it returns."""
+
+import asyncio
+import random
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import asyncpg
+
+from tests.failover.machines import Machine
+from tests.failover.trial import Scene, Trouble
+
+A_FEW = 10
+Role = Literal["primary", "standby"]
+CUT_SECONDS = 4.0
+"""How long a primary without standbys may decide: less than Patroni needs to take its rank away."""
+SPRAY_SECONDS = 15.0
+CANCEL = """SELECT pid, wait_event FROM pg_stat_activity
+    WHERE usename = 'saleroom' ORDER BY (wait_event = 'SyncRep') DESC NULLS LAST, random() LIMIT 1"""
+FORGETS = timedelta(seconds=5)
+
+
+async def nothing(scene: Scene) -> None:
+    """Nothing breaks."""
+    scene.mark()
+    await scene.storm.more(A_FEW)
+
+
+def postgresql_killed(role: Role) -> Trouble:
+    """All processes of a PostgreSQL are killed; its Patroni lives."""
+
+    async def kill(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        scene.mark()
+        machine.kill_processes("postgres:")
+        machine.kill_processes("bin/postgres")
+        await scene.storm.more(A_FEW)
+
+    return kill
+
+
+def machine_lost(role: Role) -> Trouble:
+    """Everything on a machine ends at once, and its network with it; it comes back once bids are taken again."""
+
+    async def lose(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        scene.mark()
+        await _lose(scene, machine)
+        await scene.storm.more(A_FEW)
+        await _come_back(scene, machine)
+
+    return lose
+
+
+def frozen(role: Role, seconds: float) -> Trouble:
+    """All processes of a machine stop, and go on after `seconds` as if nothing had been."""
+
+    async def freeze(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        scene.mark()
+        await asyncio.to_thread(machine.freeze)
+        await asyncio.sleep(seconds)
+        machine.thaw()
+        await scene.storm.more(A_FEW)
+
+    return freeze
+
+
+def isolated(role: Role, seconds: float) -> Trouble:
+    """A machine has no network for a while, and everything on it runs on."""
+
+    async def isolate(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        scene.mark()
+        machine.isolate()
+        await asyncio.sleep(seconds)
+        machine.join()
+        await scene.storm.more(A_FEW)
+
+    return isolate
+
+
+def deaf(role: Role, seconds: float) -> Trouble:
+    """A machine gets nothing from the two others for a while; they get everything from it."""
+
+    async def one_way(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        others = _others(scene, machine)
+        scene.mark()
+        for other in others:
+            other.mute(machine)
+        await asyncio.sleep(seconds)
+        for other in others:
+            other.speak(machine)
+        await scene.storm.more(A_FEW)
+
+    return one_way
+
+
+def mute(role: Role, seconds: float) -> Trouble:
+    """The two others get nothing from a machine for a while; it gets everything from them."""
+
+    async def one_way(scene: Scene) -> None:
+        machine = await _machine(scene, role)
+        others = _others(scene, machine)
+        scene.mark()
+        machine.mute(*others)
+        await asyncio.sleep(seconds)
+        machine.speak(*others)
+        await scene.storm.more(A_FEW)
+
+    return one_way
+
+
+async def lost_without_standbys(scene: Scene) -> None:
+    """The primary's machine cannot send to the standbys for a moment, while bidders reach it; then it is lost.
+
+    What it decides in that moment is on no other machine: asynchronous replication acknowledges it, and loses it.
+    """
+    machine = await scene.cluster.primary()
+    others = _others(scene, machine)
+    machine.mute(*others)
+    with suppress(TimeoutError):  # if the standbys count, it decides nothing
+        async with asyncio.timeout(CUT_SECONDS):
+            await asyncio.sleep(1)
+            await scene.storm.more(A_FEW)
+    scene.mark()
+    await _lose(scene, machine)
+    machine.speak(*others)
+    await scene.storm.more(A_FEW)
+    await _come_back(scene, machine)
+
+
+async def switchover(scene: Scene) -> None:
+    """A standby is made the primary, in order."""
+    scene.mark()
+    await scene.cluster.switch_over()
+    await scene.storm.more(A_FEW)
+
+
+async def house_killed(scene: Scene) -> None:
+    """The house of a random machine is killed, and started again."""
+    machine = random.choice(list(scene.cluster.machines.values()))
+    scene.mark()
+    machine.kill("house")
+    await scene.storm.more(A_FEW)
+    machine.start("house")
+
+
+def broker_killed(name: str) -> Trouble:
+    """The broker of a machine is killed, and started again after some bids."""
+
+    async def kill(scene: Scene) -> None:
+        scene.mark()
+        _forget(scene)
+        scene.cluster.machines[name].kill("mosquitto")
+        await scene.storm.more(5 * A_FEW)
+        scene.cluster.machines[name].start("mosquitto")
+
+    return kill
+
+
+async def sessions_ended(scene: Scene) -> None:
+    """Somebody cancels statements and ends sessions of the houses, first those that wait for a standby."""
+    connection = await asyncpg.connect(await scene.cluster.url())
+    scene.mark()
+    end = asyncio.get_running_loop().time() + SPRAY_SECONDS
+    try:
+        while asyncio.get_running_loop().time() < end:
+            if found := await connection.fetchrow(CANCEL):
+                act = random.choice(("pg_cancel_backend", "pg_cancel_backend", "pg_terminate_backend"))
+                await connection.execute(f"SELECT {act}({found['pid']})")
+                waited = "waiting for a standby" if found["wait_event"] == "SyncRep" else "otherwise"
+                scene.notes[f"ended {waited}"] = scene.notes.get(f"ended {waited}", 0) + 1
+            await asyncio.sleep(0.03)
+    finally:
+        await connection.close()
+    await scene.storm.more(A_FEW)
+
+
+async def _machine(scene: Scene, role: Role) -> Machine:
+    return await (scene.cluster.primary() if role == "primary" else scene.cluster.standby())
+
+
+def _others(scene: Scene, machine: Machine) -> list[Machine]:
+    return [other for other in scene.cluster.machines.values() if other is not machine]
+
+
+async def _lose(scene: Scene, machine: Machine) -> None:
+    machine.isolate()
+    if machine.has("mosquitto"):
+        _forget(scene)
+    await asyncio.to_thread(machine.kill)
+
+
+async def _come_back(scene: Scene, machine: Machine) -> None:
+    machine.join()
+    machine.start()
+
+
+def _forget(scene: Scene) -> None:
+    now = datetime.now(UTC)
+    scene.forgotten.append((now - FORGETS, now + FORGETS))

@@ -1,0 +1,54 @@
+"""Three machines in small: PostgreSQL is killed once under bids, and nothing that was acknowledged is lost."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.failover import cluster, table
+from tests.failover.__main__ import main
+from tests.failover.inside import SPACES
+from tests.needs import missing, need
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_killed_postgresql_loses_no_bid() -> None:
+    """Every acknowledged bid is in the ledger of the new primary, and streams, MQTT, receipts and closings agree with it."""
+    if os.geteuid() != 0:
+        missing("root", "only root can make network namespaces")
+    cluster.check_needs()
+    trying = subprocess.run([*SPACES, "true"], capture_output=True, text=True, check=False)
+    if trying.returncode:
+        missing("network namespaces", trying.stderr.strip())
+    command = [need("nice"), "-n", "5", sys.executable, "-m", "tests.failover", "--only", table.SHORT.name]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert 0 == told.returncode, f"{told.stdout}\n{told.stderr}"
+    assert "faults found: 0" in told.stdout
+
+
+def test_each_file_of_the_recipe_is_run() -> None:
+    """The trials take the files of the recipe as they are, with the three addresses that stand in them."""
+    files = {file.name: file.read_text() for file in cluster.RECIPE.iterdir()}
+    assert {
+        "etcd.env",
+        "patroni.yml",
+        "haproxy.cfg",
+        "saleroom.toml",
+        "mosquitto-core.conf",
+        "mosquitto-edge.conf",
+    } <= {*files}
+    for name, text in files.items():
+        addresses = set(re.findall(r"\b\d+\.\d+\.\d+\.\d+\b", text)) - {"127.0.0.1"}
+        assert addresses <= {*cluster.ADDRESSES.values()}, name
+
+
+def test_a_trial_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong name ends with code 2 and the names that there are."""
+    with pytest.raises(SystemExit) as end:
+        main(["--only", "no such trial"])
+    assert 2 == end.value.code
+    assert table.SHORT.name in capsys.readouterr().err
