@@ -37,7 +37,7 @@ from tests.sales.service.evenings import evening
 
 TWO = on_a_database(2)
 """hypothesis begins with the simplest example: the second one has histories by chance."""
-NEWEST = "0070"
+NEWEST = "0071"
 ADDED = {
     "cleared_at",
     "agent",
@@ -132,6 +132,7 @@ LATER = {
     "payout_reports",
     "online_payments",
     "online_refunds",
+    "row_series",
 }
 """Tables that were not among the first."""
 

@@ -16,6 +16,7 @@ from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.settings import Settings
 from saleroom.settlement.service.members import faults as member_faults
 from saleroom.settlement.service.payout_check import payout_faults
+from saleroom.settlement.service.series_check import row_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.progress import Progress
@@ -49,7 +50,7 @@ async def _check(database: Database) -> CheckResult:
             freeze_newest(tx)
             found = check(tx, report)
             found.faults += islice(chain(journal_faults(tx), payout_faults(tx)), FAULTS_MAX)
-            found.faults += islice(chain(merger_faults(tx), member_faults(tx)), FAULTS_MAX)
+            found.faults += islice(chain(row_faults(tx), merger_faults(tx), member_faults(tx)), FAULTS_MAX)
             return found
 
         return await run_interruptible(database.read, work)

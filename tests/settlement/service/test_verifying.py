@@ -5,28 +5,48 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Column, Table, delete, func, select, update
+from sqlalchemy import Column, Table, delete, func, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage import consignors
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.payout_check import payout_faults
+from saleroom.settlement.service.series_check import row_faults
 from saleroom.settlement.service.verifying import faults
+from saleroom.settlement.storage import series
+from saleroom.settlement.storage.area_tables import TABLES as AREA
 from saleroom.settlement.storage.bank_tables import bank_payments
-from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
 from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payout_reports, payouts
+from saleroom.settlement.storage.reminder_tables import reminders
+from saleroom.settlement.storage.series_tables import row_series
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.schema import Instant
+from saleroom.storage.migrations import migrate
+from saleroom.storage.schema import Instant, Money
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.rows import furnish
 
-PAID_OUT = (payment_files, payment_series, payouts, payout_reports)
-TABLES = (journal_entries, journal_postings, journal_series, *DOCUMENT_TABLES, *PAID_OUT)
-UNSEEN = {"documents.id", "payouts.id", "payouts.reason"}
-"""Nothing names a receipt or a payout by the number of its row, and why one failed is said by people."""
+UNSEEN = {
+    "payouts.reason": "people say why one failed, and it moves nothing",
+    "pickups.undone_at": "a pick-up that is undone moves no money; the audit log notes it",
+    "pickups.undone_by_id": "the same",
+    "offers.user_id": "who accepted an offer is in the log of the lot, which is what counts",
+    "offers.settled": "the same",
+    "offers.settled_at": "the same",
+    "payout_accounts.*": "an account may change at any time; each payment file has its own, with a digest",
+    "online_payments.*": "what came is compared with the journal; all else is as the provider says, who is asked again",
+    "online_refunds.*": "the same",
+    "memberships.*": "the audit log has each mark, with which another check compares it (test_members.py)",
+}
+"""Columns of which no check sees a change, and why it need not."""
+UNMISSED = {
+    "payout_accounts": "an account may be taken away at any time",
+    "memberships": UNSEEN["memberships.*"],
+}
+"""Tables of which no check misses a row, and why it need not."""
+TABLES = AREA.tables
 
 
 class Undone(Exception):
@@ -35,7 +55,7 @@ class Undone(Exception):
 
 def found(tx: Transaction) -> list[str]:
     """Return all faults of journal, documents and payouts."""
-    return [*faults(tx), *document_faults(tx), *payout_faults(tx)]
+    return [*faults(tx), *document_faults(tx), *payout_faults(tx), *row_faults(tx)]
 
 
 async def furnished(database: Database) -> Evening:
@@ -81,8 +101,8 @@ def other(tx: Transaction, column: Column[Any], value: Any) -> Any:
         return tx.execute(rest.limit(1)).scalar_one_or_none()
     if isinstance(value, bool):
         return not value
-    if value is None and isinstance(column.type, Instant):
-        return tx.now()
+    if value is None and isinstance(column.type, Instant | Money):
+        return tx.now() if isinstance(column.type, Instant) else Decimal(1)
     if isinstance(value, datetime):
         return value + timedelta(microseconds=1)
     if isinstance(value, int | Decimal):
@@ -98,7 +118,7 @@ async def test_a_change_of_any_column_is_found(database: Database) -> None:
     for table in TABLES:
         rows = await database.read(rows_of, table)
         assert rows
-        for row in rows:
+        for row in rows[:1] if table in series.CHANGING else rows:  # the rows of a series are all checked alike
             keys = [column == row[column.name] for column in table.primary_key]
             for column in table.c:
 
@@ -117,13 +137,62 @@ async def test_a_change_of_any_column_is_found(database: Database) -> None:
                     refused.add(str(column))
                 elif not said:
                     unseen.add(str(column))
-    assert set() == unseen - UNSEEN
+    assert set() == {one for one in unseen if one not in UNSEEN and f"{one.split('.')[0]}.*" not in UNSEEN}
+    assert set() == {one for one in UNSEEN if one not in unseen and not one.endswith(".*")}, "a check sees these"
     assert refused <= {str(column) for table in TABLES for column in table.c if _is_tied(column)}
 
 
 def _is_tied(column: Column[Any]) -> bool:
     """Whether a database can refuse another value: it is a key, refers to one, may not be missing, or is the only such one."""
     return bool(column.primary_key or column.foreign_keys or column.unique or not column.nullable)
+
+
+def unbind(tx: Transaction) -> None:
+    """Let rows be deleted that others refer to, as somebody can who is at the database."""
+    tx.execute(
+        text(
+            "PRAGMA defer_foreign_keys = ON"
+            if tx.dialect == "sqlite"
+            else "SET LOCAL session_replication_role = 'replica'"
+        )
+    )
+
+
+async def test_any_row_that_is_gone_is_found(database: Database) -> None:
+    """Each row of each table of the area, one after the other, but for the tables that need not have it."""
+    await furnished(database)
+    for table in AREA.tables:
+        rows = await database.read(rows_of, table)
+        assert rows, f"{table.name} has a row to be deleted"
+        for row in rows:
+
+            def without(tx: Transaction, table: Table = table, row: Any = row) -> None:
+                unbind(tx)
+                tx.execute(delete(table).where(*[column == row[column.name] for column in table.primary_key]))
+
+            said = await look(database, without)
+            assert bool(said) is (table.name not in UNMISSED), f"{table.name}: {said}"
+
+
+async def test_a_row_that_is_added_is_found(database: Database) -> None:
+    """What banks have paid, said of payouts, and what was chosen cannot be made up; each is named by its table."""
+    await furnished(database)
+    for table in series.CHANGING:
+        row = (await database.read(rows_of, table))[0]
+        unique: dict[str, Any] = {
+            column.name: f"{row[column.name]}2" for column in table.c if column.unique and not column.primary_key
+        }
+        unique |= {"number": 9} if table.name == "rate_card_versions" else {}
+        unique |= {"level": 9} if table.name == "reminders" else {}
+        unique |= {name: None for name in ("entry_id", "back_entry_id") if name in unique}
+
+        new = {**row, "id": 10_000, **unique}
+
+        def more(tx: Transaction, table: Table = table, new: Any = new) -> None:
+            tx.execute(table.insert().values(new))
+
+        said = await look(database, more) or []
+        assert f"table {table.name}: a row was changed, added or deleted" in said
 
 
 async def test_a_row_that_is_gone_or_new_is_found(database: Database) -> None:
@@ -168,7 +237,7 @@ async def test_entries_that_are_gone_from_the_end_are_found(database: Database) 
 
     last = max([row["id"] for row in await database.read(rows_of, journal_entries)])
     for change in (without(last), without(1), lambda tx: tx.execute(delete(journal_series))):
-        [said] = await look(database, change) or []
+        [said] = [one for one in await look(database, change) or [] if not one.startswith("table ")]
         assert re.fullmatch(r"journal of sale \d+: its last entry is not there", said)
 
 
@@ -189,3 +258,16 @@ async def test_a_payment_online_that_is_not_posted_as_it_says_is_found(database:
     for change in changes:
         said = await look(database, change) or []
         assert [one for one in said if "by card online" in one], said
+
+
+async def test_a_house_of_before_gets_its_series(database: Database) -> None:
+    """Rows that an older version has stored are taken as they are: afterwards a row that is gone is found among them."""
+    await furnished(database)
+    before = await database.read(rows_of, row_series)
+    await database.write(migrate, "0070")
+    await database.write(migrate)
+    by_table = {row["of"]: row for row in await database.read(rows_of, row_series)}
+    assert {row["of"]: row for row in before} == by_table
+    assert {table.name for table in series.CHANGING} == by_table.keys()
+    assert [] == await database.read(found)
+    assert await look(database, lambda tx: tx.execute(delete(reminders)))

@@ -39,6 +39,7 @@ from saleroom.settlement.storage.payout_tables import (
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.rates import decode_card
 from saleroom.settlement.storage.reminder_tables import reminders
+from saleroom.settlement.storage.series_tables import row_series
 from saleroom.settlement.storage.tables import (
     journal_entries,
     journal_postings,
@@ -203,6 +204,7 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
     ),
     payout_reports.c.doubt: _one_of(*Doubt),
     **dict.fromkeys((payout_reports.c.digest, payout_reports.c.seal), _digest_fault),
+    **dict.fromkeys((bank_payments.c.seal, row_series.c.digest), _digest_fault),
     online_payments.c.gid: _gid_fault,
     online_payments.c.currency: _currency_fault,
     online_payments.c.state: _one_of(*OnlineState),
@@ -242,6 +244,7 @@ TABLES = AreaTables(
         offers,
         online_payments,
         online_refunds,
+        row_series,
     ),
     # The law wants documents to be kept as they were issued, with the names in them, and accounts for years, by a number.
     stays=(

@@ -16,6 +16,8 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.sales.storage.tables import sales
 from saleroom.settlement.domain.banking import Payment
 from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.status_reports import seal_of
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.documents import ROWS, StoredDocument, issued_of
@@ -48,17 +50,20 @@ def add(tx: Transaction, payments: Sequence[tuple[str, Payment]], by_id: int) ->
     """Store those payments that are new, by their digests; return the number and the gid of each."""
     own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(bank_payments)
     once = own.on_conflict_do_nothing(index_elements=["digest"])
-    found = {}
-    for digest, one in sorted(
-        payments, key=lambda pair: pair[0]
-    ):  # in one order, so that two imports wait, not lock up
+    found = dict[str, tuple[int, str]]()
+    series.begin(tx, bank_payments)
+    for digest, one in payments:
         row = {
             "gid": secrets.token_urlsafe(GID_BYTES), "digest": digest, "booked_on": one.on.isoformat(), "amount": one.amount,
             "currency": one.currency, "payer": one.payer, "said": one.text, "imported_at": tx.now(), "by_id": by_id,
+            "seal": "",
         }  # fmt: skip
         made = tx.execute(once.returning(bank_payments.c.id, bank_payments.c.gid), row).first()
         if made is not None:
             found[digest] = (int(made.id), str(made.gid))
+    numbers = [number for number, _ in found.values()]
+    series.follow(tx, bank_payments, numbers)
+    reseal(tx, numbers)
     return found
 
 
@@ -80,6 +85,26 @@ def newest(tx: Transaction, *, waiting: bool, before: int | None, limit: int) ->
 def settle(tx: Transaction, number: int, *, entry_id: int | None = None, reason: str | None = None) -> None:
     """Note what became of a payment."""
     tx.execute(update(bank_payments).where(bank_payments.c.id == number).values(entry_id=entry_id, reason=reason))
+    reseal(tx, [number])
+
+
+def reseal(tx: Transaction, numbers: Collection[int]) -> None:
+    """Give payments that were changed the digest of what they say now."""
+    if not numbers:
+        return
+    for row in tx.execute(select(bank_payments).where(bulk.among(tx, bank_payments.c.id, numbers))).all():
+        tx.execute(update(bank_payments).where(bank_payments.c.id == row.id).values(seal=_seal_of(row)))
+
+
+def changed(tx: Transaction) -> list[int]:
+    """Return the numbers of payments that do not have their digest: what became of them, or who paid, was changed."""
+    rows = tx.execute(select(bank_payments).order_by(bank_payments.c.id))
+    return [row.id for row in rows if row.seal != _seal_of(row)]
+
+
+def _seal_of(row: Row[Any]) -> str:
+    """Return the digest of what may change in a payment. The migration 0071 writes it as well."""
+    return seal_of(row.digest, [str(one) for one in (row.id, row.payer, row.said, row.entry_id, row.reason)])
 
 
 def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, StoredDocument]:

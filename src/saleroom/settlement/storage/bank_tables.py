@@ -23,7 +23,8 @@ bank_payments = Table(
     Column("by_id", BigInteger, ForeignKey(users.c.id), nullable=False),
     Column("entry_id", BigInteger, ForeignKey(journal_entries.c.id), unique=True),
     Column("reason", Text),
+    Column("seal", String, nullable=False, server_default=""),
     Index("ix_bank_payments_by_id", "by_id"),
 )
 """Payments on statements of banks, each once by its digest. One for a buyer has the entry that posted it; one that is for
-nobody has a reason; one with neither waits for a person."""
+nobody has a reason; one with neither waits for a person. `seal` is the digest of what may change in a row."""

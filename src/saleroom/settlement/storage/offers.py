@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import consignors, lots, participants
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.offers import Offer, OfferState
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.storage.database import Transaction
 
@@ -20,7 +21,7 @@ def add(tx: Transaction, offer: Offer, by_id: int) -> None:
     """Store an offer, whose number does not matter. The sale is locked."""
     names = ("gid", "lot_id", "user_id", "to_all", "price", "offered_at", "until")
     row = {name: getattr(offer, name) for name in names}
-    tx.execute(insert(offers), {**row, "by_id": by_id})
+    series.add(tx, offers, {**row, "by_id": by_id})
 
 
 def settle(tx: Transaction, offer_id: int, state: OfferState) -> None:

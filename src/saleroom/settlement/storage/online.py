@@ -16,6 +16,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.journal import Account, Book, Method, Posting, of_money
 from saleroom.settlement.domain.online import UNDER_WAY, Dispute, OnlineState, RefundState
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.online_tables import online_payments, online_refunds
@@ -160,7 +161,8 @@ def add_refund(
         "gid": secrets.token_urlsafe(GID_BYTES), "payment_id": payment_id, "amount": amount,
         "state": RefundState.ASKED.value, "asked_at": tx.now(), "by_id": by_id, "refund": refund,
     }  # fmt: skip
-    return _refund(tx.execute(insert(online_refunds).returning(online_refunds), row).one())
+    number = series.add(tx, online_refunds, row)
+    return _refund(tx.execute(select(online_refunds).where(online_refunds.c.id == number)).one())
 
 
 def change_refund(tx: Transaction, number: int, **values: Any) -> None:
@@ -184,11 +186,14 @@ def under_way(tx: Transaction, sale_id: int, user_id: int) -> Decimal:
 
 
 def posted(tx: Transaction) -> Iterator[tuple[int, tuple[Posting, ...]]]:
-    """Yield the entries that were posted of payments, refunds and lost disputes, by number, with what each must move."""
+    """Yield the entries that were posted of payments, refunds and lost disputes, by number, with what each must move.
+
+    A row that lacks an amount, which the house never writes, moves nothing.
+    """
     for row in tx.execute(select(online_payments).where(online_payments.c.entry_id.is_not(None))):
-        yield row.entry_id, _moves(row.user_id, row.received)
+        yield row.entry_id, _moves(row.user_id, row.received or ZERO)
         if row.dispute_entry_id is not None:
-            yield row.dispute_entry_id, _moves(row.user_id, -row.disputed)
+            yield row.dispute_entry_id, _moves(row.user_id, -(row.disputed or ZERO))
     back = select(online_refunds, online_payments.c.user_id).join_from(
         online_refunds, online_payments, online_payments.c.id == online_refunds.c.payment_id
     )

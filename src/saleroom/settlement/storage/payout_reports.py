@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, select, update
 
 from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.status_reports import BankAnswer, Doubt, digest_of_said, seal_of
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.payout_tables import payout_reports, payouts
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -41,8 +42,7 @@ def add(tx: Transaction, one: Statement, known_by: str, by_id: int) -> None:
         "digest": digest_of_said(known_by, one.message, one.said_at, one.said), "seal": "", "imported_at": one.imported_at,
         "by_id": by_id,
     }  # fmt: skip
-    number = tx.execute(insert(payout_reports).returning(payout_reports.c.id), row).scalar_one()
-    _seal(tx, [number])
+    _seal(tx, [series.add(tx, payout_reports, row)])
 
 
 def known(tx: Transaction, digests: Collection[str]) -> set[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from msgspec import Struct
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
 from saleroom.sales.storage.tables import mergers as merger_rows
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.storage.database import Transaction
 
@@ -48,7 +49,7 @@ def of_sale(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Pickup]:
 def add(tx: Transaction, lot_id: int, user_id: int, to: str, by_id: int, reason: str | None) -> None:
     """Store that a lot was handed out. The sale is locked."""
     row = {"lot_id": lot_id, "user_id": user_id, "to": to, "at": tx.now(), "by_id": by_id, "reason": reason}
-    tx.execute(insert(pickups), row)
+    series.add(tx, pickups, row)
 
 
 def undo(tx: Transaction, lot_id: int, by_id: int) -> None:

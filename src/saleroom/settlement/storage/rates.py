@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, Row, Select, func, insert, select
+from sqlalchemy import Column, Row, Select, func, select
 
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import Choice
 from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
@@ -27,13 +28,13 @@ _ROWS = select(rate_card_versions, rate_cards.c.gid, rate_cards.c.name).join_fro
 
 def add(tx: Transaction, gid: str, name: str) -> int:
     """Store a new card, and return its number. Raises IntegrityError if the name is taken."""
-    return int(tx.execute(insert(rate_cards).returning(rate_cards.c.id), {"gid": gid, "name": name}).scalar_one())
+    return series.add(tx, rate_cards, {"gid": gid, "name": name})
 
 
 def add_version(tx: Transaction, card_id: int, number: int, card: RateCard, by_id: int) -> None:
     """Store another version of a card. Raises IntegrityError if it is there already."""
     row = {"card_id": card_id, "number": number, "terms": _encode(card).decode(), "since": tx.now(), "by_id": by_id}
-    tx.execute(insert(rate_card_versions), row)
+    series.add(tx, rate_card_versions, row)
 
 
 def lock(tx: Transaction, gid: str) -> int | None:
@@ -64,7 +65,7 @@ def all_latest(tx: Transaction) -> list[Version]:
 def choose(tx: Transaction, card_id: int | None, of: Column[Any], number: int, by_id: int) -> None:
     """Store which card holds from now on for a sale, a consignor or a lot: `of` is the column of the one."""
     row = {"card_id": card_id, of.name: number, "since": tx.now(), "by_id": by_id}
-    tx.execute(insert(rate_choices), row)
+    series.add(tx, rate_choices, row)
 
 
 def chosen(tx: Transaction, of: Column[Any], number: int) -> str | None:

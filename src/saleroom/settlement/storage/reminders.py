@@ -6,12 +6,13 @@ from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.journal import Book
+from saleroom.settlement.storage import series
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage import bulk
@@ -54,4 +55,4 @@ def done(tx: Transaction, document_ids: Collection[int]) -> dict[int, list[datet
 def add(tx: Transaction, document_id: int, level: int, by_id: int | None) -> None:
     """Store that a step was done. Raises IntegrityError if it was done before."""
     row = {"document_id": document_id, "level": level, "at": tx.now(), "by_id": by_id}
-    tx.execute(insert(reminders), row)
+    series.add(tx, reminders, row)

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Row, Select, delete, exists, or_, select, 
 from saleroom.bidding.storage.tables import auctions
 from saleroom.sales.domain.sale import SaleStatus
 from saleroom.sales.storage.tables import consignors, lots, participants, sales
+from saleroom.settlement.storage import bank
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.online_tables import online_payments
@@ -38,7 +39,10 @@ def forget_payers(tx: Transaction, before: datetime, most: int) -> int:
     """Take from payments of the bank who paid and what they said; return from how many."""
     named = or_(bank_payments.c.payer != "", bank_payments.c.said != "")
     old = select(bank_payments.c.id).where(bank_payments.c.imported_at < before, named).limit(most)
-    return tx.execute(update(bank_payments).where(bank_payments.c.id.in_(old)).values(payer="", said="")).rowcount
+    numbers = [*tx.execute(old).scalars()]
+    tx.execute(update(bank_payments).where(bulk.among(tx, bank_payments.c.id, numbers)).values(payer="", said=""))
+    bank.reseal(tx, numbers)
+    return len(numbers)
 
 
 def forget_unpaid(tx: Transaction, before: datetime, most: int) -> int:
