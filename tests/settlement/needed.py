@@ -37,6 +37,8 @@ PAGES: dict[str, Right | None] = dict.fromkeys(
     ),
     Right.SET_RATES,
 )
+ENDPOINTS |= dict.fromkeys(("costsOfSale", "costsOfLot"), Right.READ)
+PAGES["GET /catalogues/{gid}/costs"] = Right.READ
 ENDPOINTS |= dict.fromkeys(("members", "membership", "markMember"), Right.ADMIT_BIDDERS)
 ENDPOINTS |= dict.fromkeys(("membershipOfConsignor", "markConsignor"), Right.SET_RATES)
 PAGES |= dict.fromkeys(("GET /admin/members", "POST /admin/members"), Right.ADMIT_BIDDERS)

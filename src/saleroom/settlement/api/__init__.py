@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saleroom.settlement.api import (
     bank,
+    costs,
     desk,
     documents,
     members,
@@ -21,6 +22,7 @@ from saleroom.settlement.api import (
 
 ENDPOINTS = (
     *rates.ENDPOINTS,
+    *costs.ENDPOINTS,
     *members.ENDPOINTS,
     *desk.ENDPOINTS,
     *documents.ENDPOINTS,

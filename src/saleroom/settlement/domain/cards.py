@@ -100,16 +100,16 @@ def card_view(version: Version) -> RateCardView:
         card_name=version.name,
         card_version=version.number,
         since=instant(version.since),
-        premium=_scale(card.premium),
-        commission=_scale(card.commission),
-        member_premium=None if card.member_premium is None else _scale(card.member_premium),
-        member_commission=None if card.member_commission is None else _scale(card.member_commission),
-        surcharges={channel.value: _text(percent) for channel, percent in card.surcharges.items()},
-        entry_fee=_text(card.entry),
-        photo_fee=_text(card.photo),
-        unsold_fee=_text(card.unsold),
-        insurance=_text(card.insurance),
-        donation=_text(card.donation),
+        premium=scale_view(card.premium),
+        commission=scale_view(card.commission),
+        member_premium=None if card.member_premium is None else scale_view(card.member_premium),
+        member_commission=None if card.member_commission is None else scale_view(card.member_commission),
+        surcharges={channel.value: amount_text(percent) for channel, percent in card.surcharges.items()},
+        entry_fee=amount_text(card.entry),
+        photo_fee=amount_text(card.photo),
+        unsold_fee=amount_text(card.unsold),
+        insurance=amount_text(card.insurance),
+        donation=amount_text(card.donation),
         resale_right=card.resale_right,
         country=card.country,
         goods=card.goods,
@@ -122,10 +122,10 @@ def bill_view(bill: Bill) -> BillView:
     return BillView(
         tax_scheme=bill.scheme,
         legal_words=bill.words,
-        buyer_lines=[_line(line) for line in bill.buyer],
-        due=_text(bill.due),
-        consignor_lines=[_line(line) for line in bill.consignor],
-        proceeds=_text(bill.proceeds),
+        buyer_lines=[line_view(line) for line in bill.buyer],
+        due=amount_text(bill.due),
+        consignor_lines=[line_view(line) for line in bill.consignor],
+        proceeds=amount_text(bill.proceeds),
     )
 
 
@@ -135,21 +135,24 @@ def preview_view(bill: Bill, for_members: Bill | None) -> PreviewView:
     return PreviewView(**shown, member_bill=None if for_members is None else bill_view(for_members))
 
 
-def _line(line: Line) -> LineView:
+def line_view(line: Line) -> LineView:
+    """Return a line of a bill as JSON has it."""
     return LineView(
         item=line.item,
-        line_amount=_text(line.amount),
-        tax_percent=_text(line.rate),
-        line_tax=_text(line.tax),
-        hidden_tax=_text(line.hidden_tax),
+        line_amount=amount_text(line.amount),
+        tax_percent=amount_text(line.rate),
+        line_tax=amount_text(line.tax),
+        hidden_tax=amount_text(line.hidden_tax),
         member_rate=line.member,
     )
 
 
-def _scale(scale: Scale) -> ScaleView:
-    tiers = [RateTierView(_text(tier.above), _text(tier.percent)) for tier in scale.tiers]
-    return ScaleView(tiers, scale.cumulative, _text(scale.minimum))
+def scale_view(scale: Scale) -> ScaleView:
+    """Return a scale as JSON has it."""
+    tiers = [RateTierView(amount_text(tier.above), amount_text(tier.percent)) for tier in scale.tiers]
+    return ScaleView(tiers, scale.cumulative, amount_text(scale.minimum))
 
 
-def _text(amount: Decimal) -> str:
+def amount_text(amount: Decimal) -> str:
+    """Return an amount or a percentage as JSON has it, with three decimals."""
     return f"{amount:.3f}"

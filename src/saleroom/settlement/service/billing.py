@@ -20,7 +20,7 @@ from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
-from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from saleroom.settlement.domain.rates import Bill, Hammer, RateCard, bill
 from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
 from saleroom.settlement.storage.journal import Standing
 from saleroom.settlement.storage.member_tables import memberships as marks
@@ -152,8 +152,10 @@ class _Rates:
         at = None if one.auction is None else one.auction.closed_at
         return None if at is None else self.held_at(one, at)
 
-    def held_at(self, one: OfferedLot, at: datetime) -> Version | None:
-        """Return the version for a lot that is sold then; None without one."""
+    def held_at(self, one: OfferedLot | None, at: datetime) -> Version | None:
+        """Return the version for a lot that is sold then, or for any lot without a card of its own; None without one."""
+        if one is None:
+            return version_for(at, (self._of_sale,), self._versions)
         consignor = one.lot.entry.consignor_id
         own = self._of_consignors.get(consignor, []) if consignor is not None else []
         return version_for(at, (self._of_lots.get(one.lot.id, []), own, self._of_sale), self._versions)
@@ -187,6 +189,13 @@ def due_in_all(tx: Transaction, sale: Sale, one: OfferedLot, price: Decimal, buy
         buyer_member=version.card.member_premium is not None and members.has_bought(buyer_id, now),
     )
     return bill(version.card, hammer, places).due
+
+
+def trial(tx: Transaction, sale: Sale, one: OfferedLot | None, hammer: Hammer, places: int) -> tuple[RateCard, Bill]:
+    """Return the rate card that holds now in a sale, for a lot or for any, and what a hammer price would cost by it."""
+    version = _Rates(tx, sale, [] if one is None else [one], set()).held_at(one, tx.now())
+    card = RateCard() if version is None else version.card
+    return card, bill(card, hammer, places)
 
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:

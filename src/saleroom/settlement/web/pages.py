@@ -10,6 +10,7 @@ from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
+from saleroom.settlement.web.costs import COSTS, CostPages
 from saleroom.settlement.web.desk import DESK, DeskPages
 from saleroom.settlement.web.documents import ADMIN, MINE, DocumentPages
 from saleroom.settlement.web.members import MEMBERS, MemberPages
@@ -45,7 +46,6 @@ def area_pages(services: SettlementServices) -> AreaPages:
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
-        names={"money_of_sale": "parts/sale_links.html"},
         sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES, MEMBERS),
     )
 
@@ -55,7 +55,9 @@ def _routes(site: Site, services: SettlementServices) -> list[Route]:
     documents, bank, reminders = DocumentPages(site, services), BankPages(site, services), ReminderPages(site, services)
     pickups, offers, payouts = PickupPages(site, services), OfferPages(site, services), PayoutPages(site, services)
     online, members = OnlinePages(site, services, documents), MemberPages(site, services)
+    costs = CostPages(site, services)
     return [
+        Route(COSTS, Address(GET=costs.show)),
         Route(MINE, Address(GET=documents.mine)),
         Route(f"{MINE}/{{gid}}", Address(GET=documents.own)),
         Route(f"{MINE}/{{gid}}/paper.pdf", Address(GET=documents.own_paper)),
