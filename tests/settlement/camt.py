@@ -31,9 +31,9 @@ def credit(
       <RmtInf><Ustrd>{escape(text)}</Ustrd></RmtInf></TxDtls></NtryDtls></Ntry>"""
 
 
-def debit(amount: str, known_by: str, *, version: str = "08", currency: str = "EUR") -> str:
+def debit(amount: str, known_by: str, *, version: str = "08", currency: str = "EUR", reference: str = "") -> str:
     """Return an entry of a transfer that went out, which names what it is known by."""
-    entry = credit(amount, "payout", version=version, currency=currency, kind="DBIT")
+    entry = credit(amount, "payout", version=version, currency=currency, kind="DBIT", reference=reference)
     return entry.replace("NOTPROVIDED", known_by)
 
 

@@ -112,6 +112,10 @@ class Language:
         """
         return _money(self, Decimal(amount))
 
+    def money_in(self, amount: str | Decimal, currency: str) -> str:
+        """Return a wire amount in any currency, as `money` writes that of the house."""
+        return with_currency(Decimal(amount), currency, self.locale)
+
     def amount(self, amount: str | Decimal) -> str:
         """Return a wire amount as it stands in a field: without currency and separators of thousands."""
         return amounts.write_bare(Decimal(amount), self.currency, self.locale)

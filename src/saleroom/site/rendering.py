@@ -125,6 +125,7 @@ def _environment(
         "duration": Language.duration,
         "instant": lambda _, at: instant(at),
         "money": Language.money,
+        "money_in": lambda language, pair: language.money_in(*pair),
         "number": Language.number,
         "percent": Language.percent,
         "planned": Language.planned,

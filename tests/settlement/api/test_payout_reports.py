@@ -180,6 +180,11 @@ def test_a_rejection_of_what_is_booked_waits_for_the_statement(reporting: Report
     one.made()
 
 
+def booked(found: Any) -> tuple[int, list[str]]:
+    """Return how many payouts a statement has booked, and the doubts about its bookings."""
+    return found["bookedPayouts"], [each["doubt"] for each in found["doubtfulDebits"]]
+
+
 @pytest.mark.parametrize("by", ["report", "person"])
 def test_a_booking_of_what_has_failed_bars_another_payout(reporting: Reporting, by: str) -> None:
     """The statement says that it went out all the same: nobody pays again before a person has looked into it, and done so."""
@@ -200,6 +205,33 @@ def test_a_booking_of_what_has_failed_bars_another_payout(reporting: Reporting, 
     assert one.check().is_success and not one.payout()["isInDoubt"]
     one.send(debit("86.91", one.known_by))
     assert not one.payout()["isInDoubt"], "the same booking is looked into once"
+
+
+def test_a_second_booking_of_a_payout_is_in_doubt(reporting: Reporting) -> None:
+    """Another debit for it, with another reference, waits for a person; files that overlap have no second one."""
+    one = reporting
+    first, second = (debit("86.91", one.known_by, reference=each) for each in ("R1", "R2"))
+    assert (1, []) == booked(one.send(first))
+    assert (0, []) == booked(one.send(first))
+    assert (0, ["booked_twice"]) == booked(one.send(first, second))
+    assert (0, ["booked_twice"]) == booked(one.send(second)), "it waits still"
+    assert ("booked", True) == (one.payout()["payoutState"], one.payout()["isInDoubt"])
+    back = one.send(returned("86.91", one.known_by))
+    assert (0, 1) == (back["returnedPayouts"], back["doubtfulPayments"]), "a person says which of the two came back"
+    assert one.check().is_success
+    assert (0, []) == booked(one.send(first, second))
+    assert (False, ("0.000", ("0.000", "-86.910")), []) == (one.payout()["isInDoubt"], one.money(), one.wrong())
+
+
+def test_two_bookings_that_the_bank_does_not_tell_apart(reporting: Reporting) -> None:
+    """In one file they are two, in two files they are one; what a person has marked as booked is on no statement yet."""
+    one = reporting
+    assert one.mark(one.file, "booked").is_success
+    same = debit("86.91", one.known_by)
+    for _ in range(2):
+        assert (0, []) == booked(one.send(same))
+    for _ in range(2):
+        assert (0, ["booked_twice"]) == booked(one.send(same, same))
 
 
 def test_an_acceptance_of_what_has_failed_bars_another_payout(reporting: Reporting) -> None:

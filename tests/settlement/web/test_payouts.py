@@ -8,7 +8,7 @@ import pytest
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_house import PASSWORD, ServeHouse
 from tests.settlement.api.test_payouts import MASKED, THEIRS, Paying
-from tests.settlement.camt import IBAN, debit
+from tests.settlement.camt import IBAN, credit, debit
 from tests.settlement.pain002 import block, report, transfer
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
@@ -116,3 +116,30 @@ def test_the_pages_speak_german(serve_house: ServeHouse) -> None:
 def _without(*names: str) -> dict[str, Any]:
     """Return the changes that leave fields out."""
     return dict.fromkeys(names)
+
+
+def test_the_page_of_the_bank_shows_a_payout_that_was_booked_twice(serve_house: ServeHouse) -> None:
+    """In each language with the amount and the day as the reader writes them, until somebody has noted what was found out."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    paying.give()
+    _, payout = paying.made()
+    known_by = payout["endToEndId"]
+    money = credit("9901.70", "danke")
+    paying.send(*(debit("86.91", known_by, reference=each) for each in ("R1", "R2")), money)
+    visitor = Visitor(paying.house, paying.cashier)
+    page = visitor.page("/admin/bank")
+    assert f"{known_by}: €86.91 went out on 20 Nov 2026. The bank has booked this payout twice." in page.main
+    assert "€9,901.70 · Ada Lovelace" in page.main and "20 Nov 2026 · danke" in page.main
+    german = Page(visitor.http.get("/admin/bank", headers={"Accept-Language": "de"}))
+    assert (
+        f"{known_by}: 86,91 € gingen am 20.11.2026 ab. Die Bank hat diese Auszahlung zweimal gebucht." in german.main
+    )
+    assert "9.901,70 € · Ada Lovelace" in german.main
+    [file] = [one for one in page.links if one.startswith("/admin/payouts/")]
+    of_file = visitor.page(file)
+    assert (
+        "The bank, 20 Nov 2026: booked by the statement €86.91 R2 The bank has booked this payout twice."
+        in of_file.main
+    )
+    assert "Somebody has looked into it." in visitor.sent(of_file, f"{file}/checks", reason="They give it back.").main
+    assert "booked this payout twice" not in visitor.page("/admin/bank").main

@@ -64,6 +64,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
 }
 FORMS: dict[tuple[str, str], Schema] = {
     ("PayoutView", "reason"): {"description": "Why it failed; null otherwise."},
+    ("PayoutDebitView", "doubt"): {"enum": [*Doubt], "description": "Why a person should look at it."},
     ("DoubtfulPayoutView", "doubt"): {"enum": [*Doubt], "description": "Why a person should look at it."},
     ("DoubtfulPayoutView", "transferNumber"): {
         "minimum": 1,

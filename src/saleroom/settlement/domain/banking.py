@@ -128,4 +128,4 @@ def future_fault(statement: Statement, today: date) -> Fault | None:
     if (last - today).days <= AHEAD_DAYS_MAX:
         return None
     message = f"must have no booking later than {AHEAD_DAYS_MAX} days from today; ask the bank for the file again"
-    return Fault("booked_in_future", message, on=last.isoformat())
+    return Fault("booked_in_future", message)

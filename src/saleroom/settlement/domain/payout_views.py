@@ -92,12 +92,14 @@ class PaymentFilePage(Struct, frozen=True, rename="camel"):
 
 
 class PayoutDebitView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Money that went out by the bank for a payout that is not under way, or with another amount."""
+    """Money that went out by the bank for a payout, and why a person should look at it."""
 
+    payment_file: str
     end_to_end_id: str
     booked_on: str
     transferred: str
     currency: str
+    doubt: str
 
 
 class DoubtfulPayoutView(Struct, frozen=True, kw_only=True, rename="camel"):

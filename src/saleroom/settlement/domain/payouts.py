@@ -64,13 +64,14 @@ BEFORE: Mapping[PayoutState, frozenset[PayoutState]] = {
 
 
 class Debit(Struct, frozen=True, kw_only=True):
-    """Money that went out by a bank, as its statement has it."""
+    """Money that went out by a bank, as its statement has it. `reference` is all that the bank knows it by."""
 
     account: str
     on: date
     amount: Decimal
     currency: str
     end_to_end: str
+    reference: str = ""
 
 
 def file_number(year: int, place: int) -> str:

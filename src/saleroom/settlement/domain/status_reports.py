@@ -14,7 +14,7 @@ from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState, fits
 
 REJECTED = "RJCT"
 BOOKED = "BOOK"
-"""Not a status of a report: what is kept of a statement that has booked a payout which had failed."""
+"""Not a status of a report: what is kept of a statement that has booked a payout."""
 ACCEPTED = frozenset(
     {"RCVD", "PDNG", "PART", "PATC", "ACTC", "ACCP", "ACFC", "ACSP", "ACPD", "ACWC", "ACWP", "ACSC", "ACCC"}
 )
@@ -35,6 +35,7 @@ class Doubt(StrEnum):
     REJECTED_AFTER_BOOKED = "rejected_after_booked"
     ACCEPTED_AFTER_FAILED = "accepted_after_failed"
     BOOKED_AFTER_FAILED = "booked_after_failed"
+    BOOKED_TWICE = "booked_twice"
 
 
 class BankAnswer(Struct, frozen=True):
@@ -130,6 +131,22 @@ def follows(state: PayoutState, *, came_back: bool, overtaken: bool, found: Verd
     if state is PayoutState.FAILED and not came_back and not overtaken:
         return Doubt.ACCEPTED_AFTER_FAILED
     return PayoutState.SENT if state is PayoutState.MADE else None
+
+
+def follows_booking(
+    state: PayoutState, *, came_back: bool, amount_fits: bool, booked_before: bool
+) -> PayoutState | Doubt | None:
+    """Return what follows from a booking of a payout that is on no statement before: its next state, a doubt, or nothing.
+
+    `booked_before` is whether a statement had another booking of it. What a person has noted as booked is on none.
+    """
+    if state is PayoutState.FAILED and not came_back:
+        return Doubt.BOOKED_AFTER_FAILED
+    if not amount_fits:
+        return Doubt.OTHER_AMOUNT
+    if state in UNDER_WAY:
+        return PayoutState.BOOKED
+    return Doubt.BOOKED_TWICE if booked_before else None
 
 
 def strangers(report: StatusReport, known: Collection[str]) -> list[tuple[str, BankAnswer]]:

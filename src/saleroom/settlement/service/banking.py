@@ -35,9 +35,7 @@ from saleroom.settlement.domain.banking import (
 from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
-from saleroom.settlement.domain.payout_views import PayoutDebitView
-from saleroom.settlement.domain.payouts import Debit
-from saleroom.settlement.service import money_mails, payouts
+from saleroom.settlement.service import money_mails, payout_booking
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.service.overdue import lift_if_paid
@@ -76,9 +74,10 @@ def import_statement(
     numbered = [(made[digest][0], one) for digest, one in new]
     by_sale = _by_sale(tx, numbered)
     begun = _begin_all(tx, token, {*by_sale, *_sales_of_payouts(tx, statement)}, places)
-    booked, doubtful = payouts.book(tx, staff, statement.debits)
+    booked = payout_booking.book(tx, staff, statement.debits)
     returned = _take_back(tx, staff, numbered)
     taken = _take_sure(tx, begun, by_sale)
+    gone_out = {one.end_to_end for one in statement.debits}
     found = ImportedStatementView(
         new_payments=len(new),
         known_payments=len(statement.payments) - len(new),
@@ -87,7 +86,7 @@ def import_statement(
         other_entries=statement.others,
         booked_payouts=booked,
         returned_payouts=returned,
-        doubtful_debits=[_debit_view(one) for one in doubtful],
+        doubtful_debits=[one for one in payout_booking.in_doubt(tx) if one.end_to_end_id in gone_out],
     )
     if new or booked:
         facts = {"new": len(new), "taken": taken, "payouts": booked}
@@ -98,7 +97,7 @@ def import_statement(
 def _sales_of_payouts(tx: Transaction, statement: Statement) -> set[int]:
     """Return the sales of the payouts that a statement names."""
     said = [one.end_to_end for one in statement.debits] + [text for one in statement.payments for text in one.texts]
-    return {one.sale_id for one in payouts.numbers_of(tx, said).values()}
+    return {one.sale_id for one in payout_booking.numbers_of(tx, said).values()}
 
 
 def _begin_all(tx: Transaction, token: str, numbers: Collection[int], places: int) -> dict[int, tuple[Staff, Sale]]:
@@ -110,20 +109,11 @@ def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, Payment]]
     """Take payments that are payouts which have come back, and return how many."""
     returned = 0
     for number, one in new:
-        entry = payouts.take_back(tx, staff, one.texts, one.amount, one.currency)
+        entry = payout_booking.take_back(tx, staff, one.texts, one.amount, one.currency)
         if entry is not None:
             bank.settle(tx, number, entry_id=entry)
             returned += 1
     return returned
-
-
-def _debit_view(one: Debit) -> PayoutDebitView:
-    return PayoutDebitView(
-        end_to_end_id=one.end_to_end,
-        booked_on=one.on.isoformat(),
-        transferred=f"{one.amount:.3f}",
-        currency=one.currency,
-    )
 
 
 def _by_sale(

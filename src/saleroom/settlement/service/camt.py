@@ -72,8 +72,15 @@ def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[
         known_by = one_line(part.findtext("Refs/EndToEndId", "", names))
         amount = _amount(part, names) if len(parts) > 1 else money_in(entry.find("Amt", names))
         if is_end_to_end(known_by) and amount is not None:
+            own = [entry.findtext("AcctSvcrRef", "", names)]
+            own += [part.findtext(f"Refs/{name}", "", names) for name in ("AcctSvcrRef", "TxId")]
             yield Debit(
-                account=account, on=_day(entry, names), amount=amount[0], currency=amount[1], end_to_end=known_by
+                account=account,
+                on=_day(entry, names),
+                amount=amount[0],
+                currency=amount[1],
+                end_to_end=known_by,
+                reference=" ".join(found for one in own if (found := one_line(one)))[:_NAME_MAX],
             )
 
 

@@ -8,9 +8,17 @@ from typing import Any
 from sqlalchemy import Row
 
 from saleroom.settlement.domain.journal import Account, Book, Kind
-from saleroom.settlement.domain.payouts import FIRST, PayoutState, content_digest, file_number, of_end, of_payout
+from saleroom.settlement.domain.payouts import (
+    FIRST,
+    UNDER_WAY,
+    PayoutState,
+    content_digest,
+    file_number,
+    of_end,
+    of_payout,
+)
 from saleroom.settlement.domain.retention import is_early
-from saleroom.settlement.domain.status_reports import ACCEPTED, REJECTED, BankAnswer, digest_of_said
+from saleroom.settlement.domain.status_reports import ACCEPTED, BOOKED, REJECTED, BankAnswer, digest_of_said
 from saleroom.settlement.service import sepa
 from saleroom.settlement.storage import journal, payout_reports, payouts
 from saleroom.settlement.storage.journal import StoredEntry
@@ -90,5 +98,7 @@ def _said_faults(file: Row[Any], row: Row[Any], said: Sequence[Row[Any]]) -> Ite
             yield "what a bank has said of it was changed"
         if one.doubt is None and one.status == REJECTED and row.state != PayoutState.FAILED:
             yield "a bank has rejected it, and it has not failed"
+        if one.doubt is None and one.status == BOOKED and row.state in UNDER_WAY:
+            yield "a statement has booked it, and it is still under way"
         if one.doubt is None and one.status in ACCEPTED and row.state == PayoutState.MADE:
             yield "a bank has accepted it, and it is not with the bank"

@@ -46,8 +46,6 @@ from saleroom.settlement.domain.journal import Account, Book, Kind
 from saleroom.settlement.domain.payout_views import BankAnswerView, DuePayoutView, PaymentFileView, PayoutView
 from saleroom.settlement.domain.payouts import (
     BEFORE,
-    UNDER_WAY,
-    Debit,
     Payer,
     PayoutState,
     end_to_end,
@@ -55,7 +53,6 @@ from saleroom.settlement.domain.payouts import (
     of_end,
     of_payout,
 )
-from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said
 from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
 from saleroom.settlement.service import money_mails, sepa
 from saleroom.settlement.service.desk import balance, begin
@@ -64,7 +61,6 @@ from saleroom.settlement.storage.payout_reports import Statement
 from saleroom.settlement.storage.payouts import PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
-RETURNED = "The bank has returned it."
 Barred = Mapping[tuple[int, int], type[PayoutUnderWay | PayoutInDoubt]]
 _encode = msgspec.json.Encoder().encode
 
@@ -294,49 +290,6 @@ def follow(tx: Transaction, staff: Staff, one: Payout, state: PayoutState, reaso
     elif one.state in rules.TOLD:
         money_mails.tell_of_failed_payout(tx, one)
     return entry
-
-
-def numbers_of(tx: Transaction, ids: Sequence[str]) -> dict[str, Payout]:
-    """Return the payouts among what banks say, by what banks know them by."""
-    return payouts.of_end_to_end(tx, {one for one in ids if rules.is_end_to_end(one)})
-
-
-def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> tuple[int, list[Debit]]:
-    """Note that a bank has booked payouts, whose sales are locked; return how many are new, and what no payout fits.
-
-    A payout that is booked already is not booked again, so that files which overlap do nothing twice. What no payout fits is
-    kept with the payout, and its consignor is not paid again in its sale before a person has looked at it.
-    """
-    done, doubtful = 0, list[Debit]()
-    for one in debits:
-        payout = numbers_of(tx, [one.end_to_end]).get(one.end_to_end)
-        if payout is None:
-            continue  # another payment of the house
-        came_back = payout.back_entry_id is not None
-        failed = payout.state is PayoutState.FAILED and not came_back
-        if failed or not rules.fits(one.amount, one.currency, payout.amount):
-            doubtful.append(one)
-            _doubt(tx, staff, payout, one, Doubt.BOOKED_AFTER_FAILED if failed else Doubt.OTHER_AMOUNT)
-        elif payout.state in UNDER_WAY:
-            follow(tx, staff, payout, PayoutState.BOOKED, None)
-            done += 1
-    return done, doubtful
-
-
-def _doubt(tx: Transaction, staff: Staff, payout: Payout, one: Debit, doubt: Doubt) -> None:
-    """Keep once that a bank has booked what does not fit a payout."""
-    said, on = BankAnswer(BOOKED, "", f"{one.amount:f} {one.currency}"), one.on.isoformat()
-    if not payout_reports.known(tx, [digest_of_said(one.end_to_end, "", on, said)]):
-        made = Statement(payout_id=payout.id, message="", said_at=on, said=said, doubt=doubt, imported_at=tx.now())
-        payout_reports.add(tx, made, one.end_to_end, staff.id)
-
-
-def take_back(tx: Transaction, staff: Staff, ids: Sequence[str], amount: Decimal, currency: str) -> int | None:
-    """Note that a payout has come back by the bank, which names it; return the entry, None if it is none of the booked ones."""
-    found = [one for one in numbers_of(tx, ids).values() if one.state is PayoutState.BOOKED]
-    if len(found) != 1 or not rules.fits(amount, currency, found[0].amount):
-        return None
-    return follow(tx, staff, found[0], PayoutState.FAILED, RETURNED)
 
 
 def known(tx: Transaction, gid: str) -> PaymentFile:

@@ -10,9 +10,9 @@ from msgspec import Struct
 from sqlalchemy import Row, select, update
 
 from saleroom.kernel.instants import instant
-from saleroom.settlement.domain.status_reports import BankAnswer, Doubt, digest_of_said, seal_of
+from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, seal_of
 from saleroom.settlement.storage import series
-from saleroom.settlement.storage.payout_tables import payout_reports, payouts
+from saleroom.settlement.storage.payout_tables import payment_files, payout_reports, payouts
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
@@ -71,6 +71,22 @@ def in_doubt(tx: Transaction) -> set[tuple[int, int]]:
         .where(payout_reports.c.doubt.is_not(None), payout_reports.c.checked_at.is_(None))
     )
     return {(row.sale_id, row.consignor_id) for row in tx.execute(rows)}
+
+
+def bookings_in_doubt(tx: Transaction) -> list[tuple[str, str, Statement]]:
+    """Return the bookings that a person has to look at, each with the gid of its file and what banks know its payout by."""
+    rows = (
+        select(payout_reports, payouts.c.end_to_end, payment_files.c.gid)
+        .join_from(payout_reports, payouts, payouts.c.id == payout_reports.c.payout_id)
+        .join(payment_files, payment_files.c.id == payouts.c.file_id)
+        .where(
+            payout_reports.c.status == BOOKED,
+            payout_reports.c.doubt.is_not(None),
+            payout_reports.c.checked_at.is_(None),
+        )
+        .order_by(payout_reports.c.id)
+    )
+    return [(row.gid, row.end_to_end, _statement(row)) for row in tx.execute(rows)]
 
 
 def check(tx: Transaction, payout_id: int, by_id: int) -> int:

@@ -16,8 +16,9 @@ from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
 from saleroom.settlement.domain.bank_views import ImportedStatementView
 from saleroom.settlement.domain.errors import UnknownBankPayment
-from saleroom.settlement.service import banking, desk
+from saleroom.settlement.service import banking, desk, payout_booking
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.bank_words import doubts_in
 from saleroom.settlement.web.forms import once_of, page_gid
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to
@@ -81,6 +82,7 @@ class BankPages:
     ) -> Response:
         try:
             viewer, found_sales = await self._site.read(request, desk.sales_to_settle)
+            doubtful = await self._services.database.read(payout_booking.listed_in_doubt, session_token(request))
             waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
             found, more = await self._services.database.read(waiting, session_token(request))
         except Unauthenticated:
@@ -92,6 +94,8 @@ class BankPages:
             "sales": found_sales,
             "more": more is not None,
             "imported": done,
+            "doubtful": doubtful,
+            "doubts": doubts_in(language),
             "done": refused is None and "done" in request.query_params,
             "of": of,
             "sent": sent or {},

@@ -88,6 +88,7 @@ DOUBTS: Mapping[Doubt, str] = {
     ),
     Doubt.ACCEPTED_AFTER_FAILED: N_("The bank accepts what had failed. If it pays, the consignor has the money."),
     Doubt.BOOKED_AFTER_FAILED: N_("The bank has booked what had failed. The consignor may have the money."),
+    Doubt.BOOKED_TWICE: N_("The bank has booked this payout twice. Ask it to give one of the two back."),
 }
 
 
@@ -98,6 +99,18 @@ def said_of(language: Language, one: BankAnswerView) -> str:
         return said
     reason = REASONS.get(one.bank_reason)
     return f"{said}: {one.bank_reason}" if reason is None else f"{said}: {language.gettext(reason)} ({one.bank_reason})"
+
+
+def booked_as(language: Language, one: BankAnswerView) -> str:
+    """Return what a booking of a statement says: its amount, and what the bank knows it by. The words go after some years."""
+    amount, currency, *known_by = (one.bank_text or "").split(" ")[:3] if one.bank_text else ("", "")
+    return " ".join([language.money_in(amount, currency), *known_by]) if amount else ""
+
+
+def bank_time(language: Language, one: BankAnswerView) -> str:
+    """Return when a bank has said something: the day as the reader writes it, and the time as the bank has it."""
+    day, _, time = one.said_at.partition("T")
+    return " ".join(part for part in (language.day(day), time) if part)
 
 
 def doubts_in(language: Language) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
 from saleroom.settlement.service import payout_accounts, payout_reporting, payouts
 from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.bank_words import doubts_in, said_of
+from saleroom.settlement.web.bank_words import bank_time, booked_as, doubts_in, said_of
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
 from saleroom.settlement.web.words import PAYOUT_STATES
 from saleroom.site.language import N_
@@ -159,6 +159,8 @@ class PayoutPages:
             "found": file,
             "imported": found,
             "said_of": partial(said_of, language),
+            "booked_as": partial(booked_as, language),
+            "bank_time": partial(bank_time, language),
             "doubts": doubts_in(language),
             "was_rejected": {one.transfer_number for one in file.payouts if _was_rejected(one)},
             "states": {state.value: language.gettext(said) for state, said in PAYOUT_STATES.items()},

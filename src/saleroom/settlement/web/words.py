@@ -139,7 +139,7 @@ WORDS = Words(
         "one_or_all": (N_("Enter a paddle, or tick that the offer is to all: one of the two."),),
         "same_sale": (N_("Choose another sale."),),
         "booked_in_future": (
-            N_("The statement has a booking of %(on)s, a day that is to come. Ask your bank for the file again."),
+            N_("The statement has a booking on a day that is to come. Ask your bank for the file again."),
             N_("The statement has a booking of a day that is to come. Ask your bank for the file again."),
         ),
         "document_type": (N_("The file has a document type (DOCTYPE), which files of banks never have."),),
