@@ -4,7 +4,9 @@ import ast
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,11 +72,31 @@ def name(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
-def functions(file: Path) -> Iterator[Function]:
+@dataclass(frozen=True)
+class Definition:
+    """A function or class of a file, also inside others, and what is said of it here."""
+
+    kind: type[ast.AST]
+    name: str
+    line: int
+    lines: int
+    words: str
+    """Its docstring."""
+
+
+@cache
+def definitions(file: Path) -> Sequence[Definition]:
+    """Return what a file defines. To read all files costs seconds, and several tests ask for it."""
+    return [
+        Definition(type(one), one.name, one.lineno, one.end_lineno - one.lineno + 1, ast.get_docstring(one) or "")
+        for one in ast.walk(ast.parse(file.read_text()))
+        if isinstance(one, ast.ClassDef | Function) and one.end_lineno is not None
+    ]
+
+
+def functions(file: Path) -> Iterator[Definition]:
     """Yield every function of a file, also those inside classes and functions."""
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, Function):
-            yield node
+    return (one for one in definitions(file) if issubclass(one.kind, Function))
 
 
 def public(node: ast.AST) -> Iterator[ast.ClassDef | Function]:
@@ -97,10 +119,10 @@ def test_no_file_is_longer_than_a_reader_bears() -> None:
 def test_no_function_is_longer_than_a_screen() -> None:
     """No function has more than 70 lines, its decorators aside; a migration is a list, and as long as its tables."""
     long = [
-        f"{name(file)}:{node.lineno} {node.name}"
+        f"{name(file)}:{one.line} {one.name}"
         for file in tracked(".py")
-        for node in functions(file)
-        if file.parent.name != "versions" and (node.end_lineno or 0) - node.lineno + 1 > FUNCTION_LINES_MAX
+        for one in functions(file)
+        if file.parent.name != "versions" and one.lines > FUNCTION_LINES_MAX
     ]
     assert "" == "\n".join(long)
 
@@ -171,11 +193,11 @@ def test_public_things_have_docstrings() -> None:
 def test_no_class_is_named_by_a_participle() -> None:
     """A class has a noun as its name: `StoredDocument`, not `Kept`. Refusals say what is wrong."""
     found = [
-        f"{name(file)}:{node.lineno} {node.name}"
+        f"{name(file)}:{one.line} {one.name}"
         for file in tracked(".py")
         if file.name != "errors.py"
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.ClassDef) and PARTICIPLE.fullmatch(node.name) and node.name not in NOUNS
+        for one in definitions(file)
+        if one.kind is ast.ClassDef and PARTICIPLE.fullmatch(one.name) and one.name not in NOUNS
     ]
     assert "" == "\n".join(found)
 
@@ -183,11 +205,11 @@ def test_no_class_is_named_by_a_participle() -> None:
 def test_each_test_says_what_holds() -> None:
     """Every test function has a docstring that begins with one sentence."""
     silent = [
-        f"{name(file)}:{node.lineno} {node.name}"
+        f"{name(file)}:{one.line} {one.name}"
         for file in tracked(".py")
         if name(file).startswith("tests/")
-        for node in functions(file)
-        if node.name.startswith("test_") and not re.search(r"[.!?](\s|$)", ast.get_docstring(node) or "")
+        for one in functions(file)
+        if one.name.startswith("test_") and not re.search(r"[.!?](\s|$)", one.words)
     ]
     assert "" == "\n".join(silent)
 
