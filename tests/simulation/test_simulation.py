@@ -13,7 +13,7 @@ from tests.simulation.judge import Breach
 from tests.simulation.loop import STRAND, Deadlock, Strand, VirtualLoop
 from tests.simulation.plan import plan
 from tests.simulation.plan_entries import Plan
-from tests.simulation.planted import SEARCHED
+from tests.simulation.planted import SEARCHED, SHORT
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
@@ -46,10 +46,9 @@ def test_a_seed_always_goes_alike(file: File) -> None:
     def told(result: Result) -> list[str]:
         return [re.sub(r'"receipt".*|0x[0-9a-f]+', "", line) for line in result.lines]
 
-    for seed in (3, 11):
-        first = told(run(plan(seed), file, traces=True))
-        assert len(first) > 50
-        assert first == told(run(plan(seed), file, traces=True))
+    first = told(run(plan(11), file, traces=True))
+    assert len(first) > 50
+    assert first == told(run(plan(11), file, traces=True))
 
 
 def test_shrinking_keeps_the_entries_that_fail_together() -> None:
@@ -68,7 +67,7 @@ def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> N
     """The exit code is 0 if nothing was found, 1 if something was, and 2 for wrong arguments."""
     assert 0 == program.main(["--seeds", "1..2"])
     assert "2 seeds in" in capsys.readouterr().out
-    assert 1 == program.main(["--seeds", "1", "--plant", "An Idempotency-Key is not kept"])
+    assert 1 == program.main(["--seeds", f"{SHORT}..{SHORT}", "--plant", "An Idempotency-Key is not kept"])
     output = capsys.readouterr().out
     assert (
         "BROKEN every decision is the one the rules give" in output and "replay: python -m tests.simulation" in output
