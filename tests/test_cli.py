@@ -22,8 +22,9 @@ from saleroom.accounts.domain.rights import Right, Role
 from saleroom.admin import commands
 from saleroom.cli import main
 from saleroom.settings import shown_default
+from tests.forking import Program
 from tests.patience import SECONDS_MAX
-from tests.process import ending
+from tests.process import PROGRAM, ending
 from tests.terminal import CommandResult, answer, shown
 
 COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
@@ -234,13 +235,14 @@ def test_migrate_says_where_the_tables_are(run: Run) -> None:
 def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: Path) -> None:
     """At a terminal, the password is prompted for without an echo and confirmed."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "saleroom", "users", "add", "ada"]
-    started = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    with ending(started) as process:
+    with os.fdopen(theirs, "r+b", buffering=0) as typed:
+        started = Program([str(PROGRAM), "users", "add", "ada"], tmp_path, environment(), typed, typed, typed)
+    try:
         output = "".join(answer(ours, prompt, PASSWORD) for prompt in ("Password:", "again:"))
         output += shown(ours, r"Added ada\.")
-        assert 0 == process.wait(SECONDS_MAX)
+        assert 0 == started.wait(SECONDS_MAX)
+    finally:
+        started.kill()
     os.close(ours)
     assert PASSWORD not in output
 

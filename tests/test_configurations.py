@@ -22,9 +22,9 @@ from tests.process import Client, saleroom, wait_until
 from tests.storm import TURNS, StormResult, check_history, check_replay, in_database, storm, storm_until
 from tests.violations import violations
 
-CLIENTS = 32
+CLIENTS = 16
 STUBBORN = 12
-KILLS = 4
+KILLS = 2
 LOAD_KEY = "a-key-for-bidders"
 TERMS = {"startingPrice": "1.000", "increment": "0.001"}
 POSTGRESQL = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
@@ -59,7 +59,7 @@ def ways(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> I
     indirect=True,
 )
 def test_many_clients_on_one_auction(ways: Ways, database_url: str, tmp_path: Path, start: Start, visit: Visit) -> None:
-    """32 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
+    """16 clients bid on one auction: prices strictly rise, no acknowledged bid is missing, and a key works once.
 
     The rows show no violation, the log alone gives the stored auction, and MQTT tells every event in order, whichever
     process decided it.
