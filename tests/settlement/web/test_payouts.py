@@ -131,9 +131,7 @@ def test_the_page_of_the_bank_shows_a_payout_that_was_booked_twice(serve_house: 
     assert f"{known_by}: €86.91 went out on 20 Nov 2026. The bank has booked this payout twice." in page.main
     assert "€9,901.70 · Ada Lovelace" in page.main and "20 Nov 2026 · danke" in page.main
     german = Page(visitor.http.get("/admin/bank", headers={"Accept-Language": "de"}))
-    assert (
-        f"{known_by}: 86,91 € gingen am 20.11.2026 ab. Die Bank hat diese Auszahlung zweimal gebucht." in german.main
-    )
+    assert f"{known_by}: 86,91 € gingen am 20.11.2026 ab. Die Bank hat diese Auszahlung zweimal gebucht." in german.main
     assert "9.901,70 € · Ada Lovelace" in german.main
     [file] = [one for one in page.links if one.startswith("/admin/payouts/")]
     of_file = visitor.page(file)
