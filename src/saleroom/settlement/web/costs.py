@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.events import Channel
-from saleroom.http.forms import read_fields
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.labels import parse_label
@@ -18,8 +16,8 @@ from saleroom.sales.web.words import CHANNELS
 from saleroom.settlement.api.costs import PRICED
 from saleroom.settlement.service.costing import costs
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.forms import tried_values
 from saleroom.settlement.web.words import ITEMS
-from saleroom.site.language import Language
 from saleroom.site.site import Site
 
 COSTS = "/catalogues/{gid}/costs"
@@ -37,7 +35,7 @@ class CostPages:
         language, tried, refused = self._site.language(request), dict(request.query_params), None
         label, gid = _label(tried.get("lot", "").strip()), sale_gid(request)
         try:
-            asked = _priced(language, tried)
+            asked: dict[str, Any] = tried_values(language, tried, PRICED)
         except Invalid as invalid:
             refused, asked = invalid, {}
         given = (asked.get("price"), asked.get("channel", Channel.ONLINE), self._services.places)
@@ -60,16 +58,3 @@ def _label(text: str) -> str | None:
     if isinstance(found, Fault):
         raise UnknownLot
     return found
-
-
-def _priced(language: Language, tried: dict[str, str]) -> dict[str, Any]:
-    """Return the price and the channel in the query. Raises Invalid."""
-    text, sent = tried.get("price", "").strip(), dict[str, bytes]()
-    if text:
-        price = language.parse_money(text)
-        if isinstance(price, Fault):
-            raise Invalid({"price": [price]})
-        sent["price"] = msgspec.json.encode(str(price))
-    if tried.get("channel"):
-        sent["channel"] = msgspec.json.encode(tried["channel"])
-    return read_fields(PRICED, sent, strict=True)

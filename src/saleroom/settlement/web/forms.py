@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 
 from saleroom.http.cursors import CursorKind, Cursors, CursorText
 from saleroom.http.endpoints import digest
+from saleroom.http.forms import Field, read_fields
 from saleroom.kernel.errors import Fault, Invalid, Unknown
 from saleroom.kernel.identifiers import GID, IdempotencyKey
+from saleroom.site.language import Language
 
 Sent = dict[str, str]
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -45,3 +49,16 @@ def place_of(cursors: Cursors, request: Request, of: CursorKind, name: str = "cu
     if isinstance(found, Fault):
         raise Invalid({name: [found]})
     return found
+
+
+def tried_values(language: Language, tried: Mapping[str, str], known: tuple[Field, ...]) -> dict[str, Any]:
+    """Return the values in the query of a page that tries a price, as `known` reads them. Raises Invalid."""
+    text, sent = tried.get("price", "").strip(), dict[str, bytes]()
+    if text:
+        price = language.parse_money(text)
+        if isinstance(price, Fault):
+            raise Invalid({"price": [price]})
+        sent["price"] = msgspec.json.encode(str(price))
+    others = [field.name for field in known if field.name != "price"]
+    sent |= {name: msgspec.json.encode(tried[name]) for name in others if tried.get(name)}
+    return read_fields(known, sent, strict=True)

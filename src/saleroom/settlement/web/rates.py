@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.domain.events import Channel
-from saleroom.http.forms import Form, read_fields
+from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID
@@ -27,6 +27,7 @@ from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import Chosen, Trial
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.web.forms import tried_values
 from saleroom.settlement.web.words import COUNTRIES, GOODS, ITEMS, PAYERS, SCHEMES
 from saleroom.site.language import N_, Language
 from saleroom.site.site import Section, Site, fields, go_to
@@ -134,7 +135,7 @@ class RatePages:
             viewer, card = await self._site.read(request, rates.shown, gid)
             if refused is None and "price" in tried:
                 try:
-                    trial = _trial(language, tried)
+                    trial = Trial(**({"price": None} | tried_values(language, tried, TRIAL)))
                     _, bill = await self._site.read(request, rates.preview, gid, trial, self._services.places)
                 except Invalid as invalid:
                     refused = invalid
@@ -204,19 +205,6 @@ def _tiers(language: Language, text: str) -> list[dict[str, str]] | Fault:
             return Fault("tier_format", "must have tiers such as 0: 25, each on a line of its own")
         tiers.append({"above": str(read[0]), "percent": str(read[1])})
     return tiers
-
-
-def _trial(language: Language, tried: Mapping[str, str]) -> Trial:
-    """Return the hammer price in the query of the page. Raises Invalid."""
-    text, sent = tried.get("price", "").strip(), dict[str, bytes]()
-    if text:
-        price = language.parse_money(text)
-        if isinstance(price, Fault):
-            raise Invalid({"price": [price]})
-        sent["price"] = msgspec.json.encode(str(price))
-    sent |= {name: msgspec.json.encode(tried[name]) for name in ("channel", "taxScheme") if tried.get(name)}
-    values: dict[str, Any] = {"price": None, **read_fields(TRIAL, sent, strict=True)}
-    return Trial(**values)
 
 
 def _chosen(sent: Sent) -> Chosen:
