@@ -199,8 +199,11 @@ def test_a_booking_of_what_has_failed_bars_another_payout(reporting: Reporting, 
     [*_, told] = one.payout()["bankSaid"]
     assert ("BOOK", "booked_after_failed") == (told["bankStatus"], told["doubt"])
     assert (409, "payout_in_doubt") == refusal(one.make())
-    paid = {"method": "bank", "amount": "86.91"}
-    one.cashier.json("POST", f"/sales/{one.gid}/statements/{one.code}/payouts", json=paid)
+    paid, path = {"method": "bank", "amount": "86.91"}, f"/sales/{one.gid}/statements/{one.code}/payouts"
+    assert (409, "payout_not_sure") == refusal(one.cashier.post(path, json=paid))
+    assert one.cashier.json("POST", path, json={**paid, "isSure": True})["isInDoubt"]
+    log = one.house.staff(Role.OWNER).json("GET", "/staff/audit?act=money.paid_out")["entries"]
+    assert {"sale": one.gid, "bank": "86.910", "sure": True} in [entry["after"] for entry in log]
     assert ("0.000", ("0.000", "-86.910")) == one.money(), "the books say what the bank has done"
     assert one.check().is_success and not one.payout()["isInDoubt"]
     one.send(debit("86.91", one.known_by))

@@ -133,6 +133,7 @@ def test_the_page_of_the_bank_shows_a_payout_that_was_booked_twice(serve_house: 
     german = Page(visitor.http.get("/admin/bank", headers={"Accept-Language": "de"}))
     assert f"{known_by}: 86,91 € gingen am 20.11.2026 ab. Die Bank hat diese Auszahlung zweimal gebucht." in german.main
     assert "9.901,70 € · Ada Lovelace" in german.main
+    assert paying.cashier.json("GET", f"/sales/{paying.gid}/statements/{paying.code}")["isInDoubt"]
     [file] = [one for one in page.links if one.startswith("/admin/payouts/")]
     of_file = visitor.page(file)
     assert (
@@ -141,3 +142,20 @@ def test_the_page_of_the_bank_shows_a_payout_that_was_booked_twice(serve_house: 
     )
     assert "Somebody has looked into it." in visitor.sent(of_file, f"{file}/checks", reason="They give it back.").main
     assert "booked this payout twice" not in visitor.page("/admin/bank").main
+
+
+def test_the_desk_asks_before_it_pays_out_in_doubt(serve_house: ServeHouse) -> None:
+    """It warns in words, refuses without the tick, and pays with it."""
+    paying = Paying(serve_house(house_iban=IBAN))
+    paying.give()
+    file, payout = paying.made()
+    paying.mark(file, "failed", reason="They say so.")
+    path = f"/admin/desk/{paying.gid}/statements/{paying.code}"
+    visitor = Visitor(paying.house, paying.cashier)
+    assert [] == visitor.page(path).all("input", name="isSure")
+    paying.send(debit("86.91", payout["endToEndId"]))
+    page = visitor.page(path)
+    assert "they may have the money already" in page.main
+    refused = visitor.sent(page, path, isSure=None, amount="86.91", method="bank")
+    assert "tick to pay anyway" in refused.main and "86.910" == paying.left()
+    assert "The house owes them nothing." in visitor.sent(page, path, amount="86.91", method="bank", isSure="on").main

@@ -28,6 +28,7 @@ from saleroom.settlement.domain.errors import (
     NotOwedByHouse,
     NotRefundableOnline,
     Overpaid,
+    PayoutNotSure,
     SameBuyer,
 )
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
@@ -110,7 +111,14 @@ CORRECT = Form(
         LANGUAGE_OF_RECEIPT,
     ),
 )
-PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=(*_PAID, LANGUAGE_OF_RECEIPT))
+_SURE = Field(
+    name="isSure",
+    to="is_sure",
+    parse=boolean,
+    schema={"type": "boolean", "default": False},
+    about="Whether to pay although a payout to them in this sale is in doubt; the audit log notes it.",
+)
+PAY_OUT = Form(name="PaidOut", example={"method": "cash", "amount": "20"}, fields=(*_PAID, LANGUAGE_OF_RECEIPT, _SURE))
 PAY_BACK = Form(
     name="PaidBack",
     example={"method": "online", "amount": "20"},
@@ -188,7 +196,8 @@ async def statement(call: Call[SettlementServices]) -> Response:
 async def pay_out(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/statements/{code}/payouts."""
     given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
-    return json_response(await call.services.tokens.write(desk.pay_out, *given))
+    is_sure = call.values.get("is_sure", False)
+    return json_response(await call.services.tokens.write(desk.pay_out, *given, is_sure=is_sure))
 
 
 async def accounts(call: Call[SettlementServices]) -> Response:
@@ -270,6 +279,6 @@ ENDPOINTS = (
     ),
     _endpoint(
         "POST", "/sales/{gid}/statements/{code}/payouts", "payOut", "Pay a consignor all or a part of it", pay_out,
-        form=PAY_OUT, errors=(*_NO_ONE, NotOwedByHouse), **_OF_CONSIGNOR,
+        form=PAY_OUT, errors=(*_NO_ONE, NotOwedByHouse, PayoutNotSure), **_OF_CONSIGNOR,
     ),
 )  # fmt: skip

@@ -69,7 +69,8 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
 class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A consignor's lots in a sale. `to_pay_out` is what the house owes them; negative if they owe it.
 
-    `payment_receipt` is that of the payout that was just made.
+    `payment_receipt` is that of the payout that was just made. `is_in_doubt` is whether a person has to look first into what
+    the bank has said of a payout to them.
     """
 
     sale: str
@@ -81,6 +82,7 @@ class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
     too_large_lots: list[str]
     payment_receipt: str | None
     documents: list[DocumentRowView]
+    is_in_doubt: bool
 
 
 class BalanceView(Struct, frozen=True, rename="camel"):

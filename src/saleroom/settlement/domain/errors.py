@@ -245,6 +245,12 @@ class PayoutInDoubt(Conflict):
     code = "payout_in_doubt"
 
 
+class PayoutNotSure(Conflict):
+    """A payout to them in this sale is in doubt, so they may have the money: look into it, or send `isSure`."""
+
+    code = "payout_not_sure"
+
+
 class PayoutNotInDoubt(Conflict):
     """Nothing that the bank has said of this payout is in doubt, or somebody has looked into it already."""
 

@@ -35,7 +35,7 @@ from saleroom.settlement.domain.desk_views import (
 )
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.documents import finer_fault
-from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid
+from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid, PayoutNotSure
 from saleroom.settlement.domain.journal import (
     Account,
     Book,
@@ -64,7 +64,7 @@ from saleroom.settlement.service import (
 from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.receipts import Paper, Payer
-from saleroom.settlement.storage import documents, journal, online
+from saleroom.settlement.storage import documents, journal, online, payout_reports
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
@@ -173,22 +173,34 @@ def statement(tx: Transaction, token: str, gid: str, code: str, places: int) -> 
 
 
 def pay_out(
-    tx: Transaction, token: str, gid: str, code: str, out: HandPayment, paper: Paper, key: IdempotencyKey | None = None
+    tx: Transaction,
+    token: str,
+    gid: str,
+    code: str,
+    out: HandPayment,
+    paper: Paper,
+    key: IdempotencyKey | None = None,
+    *,
+    is_sure: bool = False,
 ) -> bytes:
     """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
 
-    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownConsignor or NotOwedByHouse.
+    Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownConsignor, NotOwedByHouse, or
+    PayoutNotSure if a payout to them in this sale is in doubt, unless somebody is sure.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
         _refuse_finer("amount", [out], paper.places)
         consignor = _consignor(tx, code)
-        account = Account(Book.CONSIGNORS, consignor.id)
+        account, in_doubt = Account(Book.CONSIGNORS, consignor.id), _is_in_doubt(tx, sale, consignor)
+        if in_doubt and not is_sure:
+            raise PayoutNotSure
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
         payer = Payer(account, consignor.name, consignor.code, consignor.user_id)
         receipt = receipts.issue(tx, sale, payer, [HandPayment(out.method, -out.amount)], paper)
-        facts = {"sale": gid, out.method.value: str(out.amount)}
+        sure = {"sure": True} if in_doubt else {}
+        facts: audit_words.Facts = {"sale": gid, out.method.value: str(out.amount), **sure}
         audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
         return _encode(_statement(tx, sale, consignor, book, receipt))
 
@@ -358,7 +370,13 @@ def _statement(
         too_large_lots=[*book.too_large],
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
+        is_in_doubt=_is_in_doubt(tx, sale, consignor),
     )
+
+
+def _is_in_doubt(tx: Transaction, sale: Sale, consignor: Consignor) -> bool:
+    """Return whether what a bank has said of a payout to a consignor in a sale waits for a person."""
+    return (sale.id, consignor.id) in payout_reports.in_doubt(tx)
 
 
 def _lots(book: SaleBook, wanted: Callable[[Result], bool]) -> list[SettledLotView]:

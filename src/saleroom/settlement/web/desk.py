@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -140,9 +141,12 @@ class DeskPages:
         """POST /admin/desk/{gid}/statements/{code}: pay a consignor all or a part of what the house owes them."""
         sent, gid, code = await fields(request), page_gid(request, UnknownSale), _code(request)
         try:
-            out = self._one_amount(request, sent, BY_HAND)
-            once = once_of(sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out)})
-            body = await self._write(request, desk.pay_out, gid, code, out, self._paper(request), once)
+            out, is_sure = self._one_amount(request, sent, BY_HAND), "isSure" in sent
+            once = once_of(
+                sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out), "sure": is_sure}
+            )
+            pay_out = partial(desk.pay_out, is_sure=is_sure)
+            body = await self._write(request, pay_out, gid, code, out, self._paper(request), once)
         except Unauthenticated:
             return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/accounts")
         except (UnknownSale, UnknownConsignor):

@@ -84,6 +84,11 @@ WORDS = Words(
             ),
             N_("What the bank has said of a payout does not fit. Look into it on the page of its file first."),
         ),
+        "payout_not_sure": (
+            N_(
+                "A payout to them in this sale is in doubt: they may have the money. Look into it, or tick to pay anyway."
+            ),
+        ),
         "payout_not_in_doubt": (N_("Nothing is in doubt about this payout any more."),),
         "file_forgotten": (N_("The file was deleted, as the house no longer keeps names and accounts of its day."),),
         "cards_off": (N_("The house takes no cards online."),),
