@@ -118,6 +118,7 @@ SHOTS = (
     Shot("admin-health", "Back office: health", "/admin/health", OWNER, light=True),
     Shot("sale-catalogue", "The catalogue of a sale", "/catalogues/{evening}", whole=False),
     Shot("sale-list", "The catalogue as a list", "/catalogues/{evening}?view=list", whole=False, light=True),
+    Shot("sale-costs", "What buying costs", "/catalogues/{settled}/costs?price=1200", light=True),
     Shot("sale-people", "The bidders of a sale, and the door", "/admin/sales/{evening}/people", OWNER, light=True),
     Shot("sale-book", "The book: absentee bids", "/admin/sales/{evening}/book", OWNER, light=True),
     Shot("sale-console", "The clerk's console", "/sales/{evening}/console", OWNER, whole=False),
