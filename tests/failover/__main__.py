@@ -105,10 +105,10 @@ def _try(
             shutil.copy(log, kept)
     if isinstance(outcome, str):  # one that cannot be run is a fault, and the others go on
         return None, [f"could not be run: {outcome}"]
-    return outcome, _found(one, outcome)
+    return outcome, found_by(one, outcome)
 
 
-def _found(one: Trial, outcome: TrialOutcome) -> list[str]:
+def found_by(one: Trial, outcome: TrialOutcome) -> list[str]:
     """Return the faults of a trial; of a control that it found none."""
     if one.control:
         return [] if outcome.recorded.lost else ["no bid was lost, so this trial shows nothing"]

@@ -8,6 +8,7 @@ from typing import Literal
 
 import asyncpg
 
+from tests.failover.cluster import DISK
 from tests.failover.machines import Machine
 from tests.failover.trial import Scene, Trouble
 
@@ -18,6 +19,7 @@ CUT_SECONDS = 4.0
 SPRAY_SECONDS = 15.0
 CANCEL = """SELECT pid, wait_event FROM pg_stat_activity
     WHERE usename = 'saleroom' ORDER BY (wait_event = 'SyncRep') DESC NULLS LAST, random() LIMIT 1"""
+LOG_FILES_MAX = 50
 FORGETS = timedelta(seconds=5)
 
 
@@ -139,6 +141,26 @@ async def switchover(scene: Scene) -> None:
     await scene.storm.more(A_FEW)
 
 
+async def disk_full(scene: Scene) -> None:
+    """No more byte can be written to the primary's disk; somebody makes room once bids are taken again."""
+    machine = await scene.cluster.primary()
+    scene.mark()
+    await asyncio.to_thread(machine.fill, DISK)
+    await _use_up_the_log(await scene.cluster.url())
+    await scene.storm.more(A_FEW)
+    machine.empty(DISK)
+    await scene.storm.more(A_FEW)
+
+
+async def houses_upgraded(scene: Scene) -> None:
+    """The houses are ended in order and started again, one after the other, as for a new version."""
+    scene.mark()
+    for machine in scene.cluster.machines.values():
+        await asyncio.to_thread(machine.end, "house")
+        machine.start("house")
+        await scene.cluster.healed()
+
+
 async def house_killed(scene: Scene) -> None:
     """The house of a random machine is killed, and started again."""
     machine = random.choice(list(scene.cluster.machines.values()))
@@ -197,6 +219,15 @@ async def _lose(scene: Scene, machine: Machine) -> None:
 async def _come_back(scene: Scene, machine: Machine) -> None:
     machine.join()
     machine.start()
+
+
+async def _use_up_the_log(url: str) -> None:
+    """Begin one file of the log after the other until there is none left, which ends PostgreSQL; bids alone take minutes."""
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        connection = await asyncpg.connect(url)
+        for _ in range(LOG_FILES_MAX):
+            await connection.execute("SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()")
+            await asyncio.sleep(0.1)
 
 
 def _forget(scene: Scene) -> None:

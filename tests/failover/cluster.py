@@ -26,6 +26,9 @@ LOAD_KEY = "a-key-for-bidders"
 PASSWORD = "CHANGE_ME"
 """The passwords are those of the files, as they stand there."""
 ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"}
+DISK = "postgresql"
+DISK_BYTES = 400 * 2**20
+"""The disk of each PostgreSQL, which can be filled. Its log may take 128 MiB for standbys."""
 STREAMING = ("streaming", "running")
 
 
@@ -64,7 +67,7 @@ class Cluster:
                 "etcd", need("etcd"), environment={name: value for name, value in settings if name[0] != "#"}
             )
         for machine in self.machines.values():
-            home = {"HOME": str(machine.folder / "postgresql")}
+            home = {"HOME": str(machine.folder / DISK)}
             machine.service("patroni", str(PATRONI), str(machine.folder / "patroni.yml"), nobody=True, environment=home)
             if machine.name == "a":
                 await self.until(self.leader, "the first PostgreSQL is primary")
@@ -166,9 +169,9 @@ class Cluster:
         for file in RECIPE.iterdir():
             if file.suffix in {".yml", ".cfg", ".toml", ".conf"}:
                 (machine.folder / file.name).write_text(self._recipe(machine, file.name))
-        for folder, owner in (("postgresql", "nobody"), ("mosquitto", "mosquitto")):
-            (machine.folder / folder).mkdir()
-            shutil.chown(machine.folder / folder, owner)
+        machine.small_disk(DISK, DISK_BYTES, "nobody")
+        (machine.folder / "mosquitto").mkdir()
+        shutil.chown(machine.folder / "mosquitto", "mosquitto")
         passwords = machine.folder / "passwords"
         passwords.write_text(f"house:{PASSWORD}_BROKER\nedge:{PASSWORD}_BROKER\n")
         subprocess.run([need("mosquitto_passwd"), "-U", str(passwords)], check=True, capture_output=True)
@@ -180,8 +183,8 @@ class Cluster:
             "THIS_NAME": machine.name,
             "THIS_ADDRESS": machine.address,
             "/usr/lib/postgresql/17/bin": str(postgresql_folder()),
-            "/var/lib/postgresql/saleroom": str(machine.folder / "postgresql" / "data"),
-            "/var/run/postgresql": str(machine.folder / "postgresql"),
+            "/var/lib/postgresql/saleroom": str(machine.folder / DISK / "data"),
+            "/var/run/postgresql": str(machine.folder / DISK),
             "/var/lib/etcd": str(machine.folder),
             "/etc/mosquitto/saleroom/passwords": str(machine.folder / "passwords"),
             "/var/lib/mosquitto": str(machine.folder / "mosquitto"),

@@ -5,6 +5,7 @@ the network of the real machine: the addresses are those of the recipe in deploy
 """
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from tests.needs import need
+from tests.patience import SECONDS_MAX
 
 OUTSIDE = "192.0.2.254"
 """The address of the trial itself, which bids and judges from outside."""
@@ -25,6 +27,7 @@ NOBODY = (
 )
 """PostgreSQL does not run as root. Its user reaches its programs wherever they are, such as in a home folder."""
 BRIDGE = "saleroom"
+FILLER = "filler"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -94,6 +97,12 @@ class Machine:
         for name in names or self._running:
             self._running[name].wait()
 
+    def end(self, name: str) -> None:
+        """End a service in order, as a service manager does; it must end with 0."""
+        process = self._running.pop(name)
+        self._signal(signal.SIGTERM, [process.pid])
+        assert process.wait(SECONDS_MAX) == 0, f"{name} of {self.name} ended:\n{self.log(name)[-2000:]}"
+
     def kill_processes(self, word: str) -> None:
         """Kill the processes whose command lines hold `word`."""
         self._signal(signal.SIGKILL, self.processes(word))
@@ -126,6 +135,23 @@ class Machine:
         """Send to `others` again."""
         for other in others:
             self._own("route", "del", "blackhole", f"{other.address}/32")
+
+    def small_disk(self, folder: str, size: int, owner: str) -> None:
+        """Put a new file system of so many bytes, in memory, in the place of a folder of the machine."""
+        place = self.folder / folder
+        place.mkdir()
+        options = f"size={size},mode=700,uid={pwd.getpwnam(owner).pw_uid}"
+        subprocess.run([need("mount"), "-t", "tmpfs", "-o", options, "none", place], check=True)
+
+    def fill(self, folder: str) -> None:
+        """Write to that file system until no more byte has room."""
+        with suppress(OSError), (self.folder / folder / FILLER).open("wb", buffering=0) as file:
+            while file.write(b"\0" * 2**20):
+                pass
+
+    def empty(self, folder: str) -> None:
+        """Make room again."""
+        (self.folder / folder / FILLER).unlink()
 
     def _own(self, *words: str) -> None:
         _ip("-n", self.name, *words)

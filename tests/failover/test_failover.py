@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.failover import cluster, table
-from tests.failover.__main__ import main
+from tests.failover.__main__ import found_by, main
 from tests.failover.inside import SPACES
+from tests.failover.trial import TrialOutcome
+from tests.faults.judging import BidCounts
 from tests.needs import missing, need
 
 ROOT = Path(__file__).parents[2]
@@ -52,3 +54,11 @@ def test_a_trial_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) 
         main(["--only", "no such trial"])
     assert 2 == end.value.code
     assert table.SHORT.name in capsys.readouterr().err
+
+
+def test_a_control_must_lose_bids() -> None:
+    """A lost bid is a fault of every trial but of the control, where it is one if no bid is lost."""
+    control, other = (next(one for one in table.ALL if one.control is wanted) for wanted in (True, False))
+    whole, short = (TrialOutcome(BidCounts(5, lost, 0)) for lost in (0, 1))
+    found = [bool(found_by(trial, outcome)) for trial in (control, other) for outcome in (whole, short)]
+    assert [True, False, False, True] == found
