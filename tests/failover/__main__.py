@@ -63,7 +63,8 @@ def _missing() -> str:
 def _run_all(planned: list[Trial], count: int, keep: str | None) -> int:
     console = Console(width=None if sys.stdout.isatty() else 160)
     shown = Table("trial", *HEADINGS, "pause", "on one lot", "limit", "noted")
-    found = 0
+    found = run = 0
+    stopped = False
     try:
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
         with Progress(*columns, console=console, transient=True) as progress:
@@ -75,6 +76,7 @@ def _run_all(planned: list[Trial], count: int, keep: str | None) -> int:
 
                 started = time.monotonic()
                 outcome, wrong = _try(one, count, keep, say)
+                run += 1
                 found += len(wrong)
                 seconds = time.monotonic() - started
                 console.print(f"{'found' if wrong else 'ok':5} {seconds:5.0f} s  {one.name}", highlight=False)
@@ -84,11 +86,10 @@ def _run_all(planned: list[Trial], count: int, keep: str | None) -> int:
                     shown.add_row(*_row(one, outcome))
                 progress.advance(task)
     except KeyboardInterrupt:
-        console.print("stopped")
-        return 130
+        stopped = True
     console.print(shown)
-    console.print(f"{len(planned)} trials run; faults found: {found}")
-    return int(bool(found))
+    console.print(f"{run} of {len(planned)} trials run; faults found: {found}")
+    return 130 if stopped else int(bool(found))
 
 
 def _try(

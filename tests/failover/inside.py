@@ -16,14 +16,16 @@ from tests.failover.machines import first_process, switch
 from tests.failover.trial import Trial, TrialOutcome
 
 SPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""Network, mounts and processes of a trial end with the process that started it, however it ends."""
+"""Network, mounts and processes of a trial end with its first process."""
+TOGETHER = ("setpriv", "--pdeathsig", "KILL")
+"""What follows is killed when the process that starts it ends, however it ends."""
 RESULT = "outcome"
 
 
 def run_inside(one: Trial, count: int, folder: Path, say: Callable[[str], object]) -> TrialOutcome | str:
     """Run a trial in a process of its own; `say` is told each step. Return its outcome, or an error in words."""
-    command = [*SPACES, sys.executable, "-m", "tests.failover.inside", one.name, str(count), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [*TOGETHER, *SPACES, sys.executable, "-m", "tests.failover.inside", one.name, str(count), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         try:
             for line in process.stdout:

@@ -180,7 +180,6 @@ def first_process(work: Callable[[], int]) -> NoReturn:
     worker = os.fork()
     if worker == 0:
         sys.exit(work())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child says that it was stopped
     while True:
         ended, status = os.wait()
         if ended == worker:
