@@ -28,7 +28,7 @@ PASSWORD = "CHANGE_ME"
 ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"}
 DISK = "postgresql"
 DISK_BYTES = 400 * 2**20
-"""The disk of each PostgreSQL, which can be filled. Its log may take 128 MiB for standbys."""
+"""The size of a small disk. The log may take 128 MiB of it for standbys."""
 STREAMING = ("streaming", "running")
 
 
@@ -50,9 +50,13 @@ def postgresql_folder() -> Path:
 
 
 class Cluster:
-    """Three machines; `asynchronous` replicates without waiting, as the control that must lose bids."""
+    """Three machines; `asynchronous` replicates without waiting, as the control that must lose bids.
 
-    def __init__(self, folder: Path, *, asynchronous: bool = False) -> None:
+    With `small_disks` each PostgreSQL has a disk of its own, which can be filled.
+    """
+
+    def __init__(self, folder: Path, *, asynchronous: bool = False, small_disks: bool = False) -> None:
+        self._small_disks = small_disks
         self._asynchronous = asynchronous
         self._folder = folder
         self.machines = {name: Machine(name, address, folder / name) for name, address in ADDRESSES.items()}
@@ -169,9 +173,11 @@ class Cluster:
         for file in RECIPE.iterdir():
             if file.suffix in {".yml", ".cfg", ".toml", ".conf"}:
                 (machine.folder / file.name).write_text(self._recipe(machine, file.name))
-        machine.small_disk(DISK, DISK_BYTES, "nobody")
-        (machine.folder / "mosquitto").mkdir()
-        shutil.chown(machine.folder / "mosquitto", "mosquitto")
+        if self._small_disks:
+            machine.small_disk(DISK, DISK_BYTES, "nobody")
+        for folder, owner in ((DISK, "nobody"), ("mosquitto", "mosquitto")):
+            (machine.folder / folder).mkdir(exist_ok=True)
+            shutil.chown(machine.folder / folder, owner)
         passwords = machine.folder / "passwords"
         passwords.write_text(f"house:{PASSWORD}_BROKER\nedge:{PASSWORD}_BROKER\n")
         subprocess.run([need("mosquitto_passwd"), "-U", str(passwords)], check=True, capture_output=True)

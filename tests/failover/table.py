@@ -24,7 +24,7 @@ ALL = (
     Trial("machine mute", breaks.mute("primary", 40), LOST),
     Trial("machine deaf", breaks.deaf("primary", 40), LOST),
     Trial("switchover", breaks.switchover, SWITCHED),
-    Trial("disk full", breaks.disk_full, CRASHED),
+    Trial("disk full", breaks.disk_full, CRASHED, small_disks=True),
     Trial("houses upgraded", breaks.houses_upgraded, UNHURT),
     Trial("house killed", breaks.house_killed, UNHURT),
     Trial("core broker killed", breaks.broker_killed("c"), UNHURT),
