@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
 from babel.numbers import is_currency
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
@@ -117,6 +118,9 @@ class PlatformSettings(BaseModel):
     hsts_subdomains: bool = Field(
         False, description="Whether browsers reach the subdomains of public_url by https alone, too, for a year."
     )
+    time_zone: str = Field(
+        "UTC", description="Time zone of the house, such as Europe/Berlin, for times in mails, and for days that end."
+    )
     currency: str = Field(
         "EUR", description="Currency of all amounts, by its ISO 4217 code, such as USD; pages show it."
     )
@@ -162,6 +166,13 @@ class PlatformSettings(BaseModel):
         """Check the address with the token, which is why that stands above it."""
         if value not in ("127.0.0.1", "::1", "localhost") and info.data.get("metrics_token") is None:
             raise ValueError("others could read the figures: set metrics_token as well, or leave this at 127.0.0.1")
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            raise ValueError("write the name of a time zone, such as Europe/Berlin")
         return value
 
     @field_validator("database")

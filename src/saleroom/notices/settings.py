@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from typing import Literal
-from zoneinfo import available_timezones
 
 from pydantic import Field, field_validator
 
@@ -14,7 +13,6 @@ from saleroom.platform_settings import Number, PlatformSettings
 class NoticeSettings(PlatformSettings):
     """The settings of a house that sends word to people."""
 
-    time_zone: str = Field("UTC", description="Time zone of the house, such as Europe/Berlin, for times in mails.")
     notices_gather_seconds: Number = Field(
         60, ge=0, le=3600, description="How long word that somebody was outbid waits for more, to be one mail."
     )
@@ -30,13 +28,6 @@ class NoticeSettings(PlatformSettings):
     webhooks_ca_file: str | None = Field(
         None, description="Authorities (PEM) to trust at the servers of webhooks, instead of the system's."
     )
-
-    @field_validator("time_zone")
-    @classmethod
-    def _known_zone(cls, value: str) -> str:
-        if value not in available_timezones():
-            raise ValueError("write the name of a time zone, such as Europe/Berlin")
-        return value
 
     @field_validator("webhooks_ca_file")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal, Self
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
@@ -187,6 +188,7 @@ def calendar_of(settings: SettlementSettings) -> Calendar:
         strike_day=settings.strike_days or None,
         strikes_max=settings.strikes_max,
         automatic=Automatic(settings.automatic_reminders),
+        zone=ZoneInfo(settings.time_zone),
     )
 
 

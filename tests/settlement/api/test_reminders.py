@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from saleroom.accounts.domain.rights import Role
-from tests.bidding.api.answers import refusal
+from tests.bidding.api.answers import faults, refusal
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, User, settings_for
@@ -181,3 +181,24 @@ def test_the_page_of_overdue_invoices(shown: House, clock: FakeClock) -> None:
     assert "1 strike" not in forgiven.main
     people = Visitor(shown, shown.staff(Role.CLERK)).page(f"/admin/sales/{unpaid.settling.gid}/people")
     assert "strike" not in people.main
+
+
+def test_days_are_those_of_the_house(database_url: str, clock: FakeClock) -> None:
+    """At noon in UTC the next day has begun in Auckland: today and the day on which an invoice is overdue are those there."""
+    house = House(settings_for(database_url, outage_reopens=False, time_zone="Pacific/Auckland"), clock)
+    house.start()
+    try:
+        settling = Settling(house, 1)
+        paddle = settling.bidder()
+        settling.sell(paddle)
+        order = {"documentKind": "invoice", "paddle": paddle}
+        path, today = f"/sales/{settling.gid}/documents", clock.now.date()
+        yesterday = {**order, "dueOn": today.isoformat()}
+        assert {"dueOn": ["day_passed"]} == faults(settling.cashier.post(path, json=yesterday))
+        there = today + timedelta(days=1)
+        settling.cashier.json("POST", path, json={**order, "dueOn": there.isoformat()})
+        for hours, overdue in ((22, 0), (2, 1)):  # 23:00 and 01:00 in Auckland
+            clock.advance(hours=hours)
+            assert overdue == len(settling.cashier.json("GET", "/overdue-invoices")["overdueInvoices"])
+    finally:
+        house.stop()

@@ -1,6 +1,7 @@
 """The calendar of reminders: which step about an unpaid invoice is the next, and from which day on it is due."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -101,3 +102,13 @@ def test_the_house_does_by_itself_what_its_setting_says(automatic: Automatic, re
     for kind, does in ((StepKind.REMINDER, reminds), (StepKind.STRIKE, strikes)):
         step = Step(kind=kind, level=1, on=DUE)
         assert [False, does, does] == [is_by_house(step, DUE + timedelta(days=more), calendar) for more in (-1, 0, 1)]
+
+
+def test_days_are_those_of_the_house() -> None:
+    """Just before midnight in UTC it is tomorrow in Berlin; a day there ends an hour or two before it does in UTC."""
+    berlin = Calendar(zone=ZoneInfo("Europe/Berlin"))
+    late = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
+    assert (date(2026, 11, 21), date(2026, 11, 22)) == (Calendar().day(late), berlin.day(late))
+    assert datetime(2026, 11, 21, 23, tzinfo=UTC) == berlin.end_of(date(2026, 11, 21))
+    assert datetime(2026, 6, 21, 22, tzinfo=UTC) == berlin.end_of(date(2026, 6, 21))
+    assert datetime(2026, 11, 22, tzinfo=UTC) == Calendar().end_of(date(2026, 11, 21))

@@ -4,7 +4,7 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitors
-from tests.fixtures_house import House
+from tests.fixtures_house import House, ServeHouse
 from tests.settlement.api.test_members import Clubhouse
 from tests.settlement.api.test_merging import Guest
 from tests.settlement.web.test_rates import card_named
@@ -59,3 +59,14 @@ def test_a_manager_marks_a_consignor_and_tries_the_rates(house: House) -> None:
     assert "" == page.one("textarea", id="memberCommission").text
     wrong = manager.sent(page, f"{path}/terms", **terms | {"memberPremium": "a lot"})
     assert "true" == wrong.one("textarea", id="memberPremium")["aria-invalid"]
+
+
+def test_the_last_day_ends_by_the_clock_of_the_house(serve_house: ServeHouse) -> None:
+    """In Berlin a day is over an hour before it is in UTC, and two hours in summer; the page says which clock it is."""
+    club = Clubhouse(serve_house(time_zone="Europe/Berlin"))
+    guest, manager = Guest(club), Visitor(club.house, club.manager)
+    page = manager.page(PATH)
+    assert "By the clock of the house (Europe/Berlin)." in page.main
+    for day, end in (("2099-12-31", "2099-12-31T23:00:00.000000Z"), ("2099-06-30", "2099-06-30T22:00:00.000000Z")):
+        manager.sent(page, PATH, sale="", who=guest.username, lastDay=day)
+        assert end == club.manager.json("GET", f"/members/{guest.username}")["memberUntil"]

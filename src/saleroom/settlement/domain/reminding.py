@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
 from msgspec import Struct
@@ -27,7 +27,8 @@ class Calendar(Struct, frozen=True, kw_only=True):
 
     An invoice without a day of its own is due `due_days` after it was issued. A reminder goes out on each of the days after
     that, `reminder_days`, and a strike is given on the last, `strike_day`; None for no strikes. A user with
-    `strikes_max` strikes is banned; 0 bans nobody. `automatic` is what the house does of it without a person.
+    `strikes_max` strikes is banned; 0 bans nobody. `automatic` is what the house does of it without a person. Its days
+    are those of the time zone of the house.
     """
 
     due_days: int = 14
@@ -35,6 +36,15 @@ class Calendar(Struct, frozen=True, kw_only=True):
     strike_day: int | None = 28
     strikes_max: int = 3
     automatic: Automatic = Automatic.OFF
+    zone: tzinfo = UTC
+
+    def day(self, at: datetime) -> date:
+        """Return the day of the house at an instant."""
+        return at.astimezone(self.zone).date()
+
+    def end_of(self, day: date) -> datetime:
+        """Return the instant (in UTC) at which a day of the house is over."""
+        return datetime.combine(day + timedelta(days=1), time(), self.zone).astimezone(UTC)
 
 
 class StepKind(StrEnum):

@@ -65,7 +65,7 @@ def import_statement(
     """
     staff = authenticate(tx, token, Right.SETTLE)
     fault = account_fault(statement, None if head.bank is None else head.bank.iban)
-    fault = fault or future_fault(statement, tx.now().date())
+    fault = fault or future_fault(statement, head.calendar.day(tx.now()))
     if fault is not None:
         raise Invalid({"statement": [fault]})
     known_by = digests(statement.payments)

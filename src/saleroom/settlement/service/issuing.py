@@ -96,7 +96,8 @@ def issue_in(
     Raises Contradiction, UnknownPaddle, UnknownParticipant, UnknownConsignor, NothingToIssue or LotOnDocument.
     """
     _refuse_two(order)
-    refuse_due(order.due_on, tx.now().date())
+    today = head.calendar.day(tx.now())
+    refuse_due(order.due_on, today)
     known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
     on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
     left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
@@ -118,7 +119,7 @@ def issue_in(
         sale=sale.terms.title,
         account=known.account,
         supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
-        due_on=order.due_on if order.kind is Kind.STATEMENT else due_on(order.due_on, tx.now().date(), head.calendar),
+        due_on=order.due_on if order.kind is Kind.STATEMENT else due_on(order.due_on, today, head.calendar),
         bank=head.bank if order.kind is Kind.INVOICE else None,
         lines=said,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, date
+from datetime import date
 from decimal import Decimal
 
 from msgspec import Struct
@@ -49,7 +49,7 @@ def overdue(tx: Transaction, pairs: Collection[Pair] | None, calendar: Calendar)
     """
     owed = reminders.debtors(tx, None if pairs is None else {sale_id for sale_id, _ in pairs})
     owing = [pair for pair in owed if pairs is None or pair in pairs]
-    today = tx.now().date()
+    today = calendar.day(tx.now())
     found = [one for one in open_invoices(tx, owing, calendar) if days_overdue(one.due, today)]
     return sorted(found, key=lambda one: (one.due, one.issued.id))
 
@@ -66,7 +66,7 @@ def open_invoices(tx: Transaction, pairs: Collection[Pair], calendar: Calendar) 
         left = known[one.owner.sale_id, Account(Book.BUYERS, user_id)][one.id].open
         due = due_on(one.document.due_on, one.document.issued_on, calendar)
         if left > ZERO:
-            days = tuple(at.astimezone(UTC).date() for at in done.get(one.id, []))
+            days = tuple(calendar.day(at) for at in done.get(one.id, []))
             step = next_step(due, days, calendar)
             found.append(Overdue(issued=one, user_id=user_id, open=left, due=due, done=days, step=step))
     return found

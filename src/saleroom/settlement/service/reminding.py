@@ -50,7 +50,7 @@ def listed(tx: Transaction, token: str | None, calendar: Calendar) -> OverdueInv
     struck = sanction_rows.strikes(tx, {one.user_id for one in found})
     subjects = {user: sanction_rows.struck(tx, user) for user in struck}
     reached = mail_addresses.verified(tx, {one.user_id for one in found})
-    today = tx.now().date()
+    today = calendar.day(tx.now())
     views = []
     for one in found:
         sale = of_sales[one.issued.owner.sale_id]
@@ -106,7 +106,7 @@ def remind(
         one = next((one for one in overdue(tx, [pair], calendar) if one.issued.gid == gid), None)
         if one is None or found is None or found.document.kind is not Kind.INVOICE:
             raise NotOverdue
-        if one.step is None or not one.is_due(tx.now().date()):
+        if one.step is None or not one.is_due(calendar.day(tx.now())):
             raise ReminderNotDue(on=None if one.step is None else one.step.on.isoformat())
         if one.step.kind is StepKind.STRIKE:
             staff.refuse_without(Right.SANCTION_PEOPLE)
@@ -134,7 +134,11 @@ def remind_all(
             begin(tx, token, sales.by_id(tx, sale_id).gid, places)
             for one in overdue(tx, by_sale[sale_id], calendar):
                 step = one.step
-                if step is not None and one.is_due(tx.now().date()) and (strikes or step.kind is StepKind.REMINDER):
+                if (
+                    step is not None
+                    and one.is_due(calendar.day(tx.now()))
+                    and (strikes or step.kind is StepKind.REMINDER)
+                ):
                     made.append(do_step(tx, one, step, calendar, staff))
         for user_id in sanction_rows.barred_for(tx, sanctions.STRIKES):
             lift_if_paid(tx, user_id, staff)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
 from saleroom.settlement.api.members import MEMBERS as PAGES
+from saleroom.settlement.domain.reminding import Calendar
 from saleroom.settlement.service import members
 from saleroom.settlement.service.members import Whom
 from saleroom.settlement.services import SettlementServices
@@ -46,7 +47,7 @@ class MemberPages:
         member = sent.get("do") != "end"
         try:
             whom = _whom(sent)
-            until = _until(sent.get("lastDay", "").strip()) if member else None
+            until = _until(sent.get("lastDay", "").strip(), self._services.letterhead.calendar) if member else None
             token = session_token(request) or ""
             await self._services.tokens.write(members.mark, token, whom, member, until)
         except Unauthenticated:
@@ -70,6 +71,7 @@ class MemberPages:
             "sales": sales,
             "next": self._services.cursors.next_page(PAGES, last),
             "sent": sent or {},
+            "zone": self._services.letterhead.calendar.zone,
             "done": None if refused else request.query_params.get("done"),
             "may_rate": viewer is not None and Right.SET_RATES.value in viewer.rights,
             "faults": faults,
@@ -98,8 +100,8 @@ def _whom(sent: Sent) -> Whom:
     return Whom(username=who, sale=sale)
 
 
-def _until(text: str) -> datetime | None:
-    """Return the end of a membership whose last day (in UTC) is given, None for no end. Raises Invalid."""
+def _until(text: str, calendar: Calendar) -> datetime | None:
+    """Return the end of a membership whose last day is given, a day of the house, None for no end. Raises Invalid."""
     if not text:
         return None
     try:
@@ -108,4 +110,4 @@ def _until(text: str) -> datetime | None:
         found = date.max
     if found.year > YEAR_MAX:
         raise Invalid.one("lastDay", "day", "must be a day, such as 2026-12-31")
-    return datetime.combine(found + timedelta(days=1), time(), UTC)
+    return calendar.end_of(found)
