@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -17,7 +18,7 @@ Role = Literal["primary", "standby"]
 CUT_SECONDS = 4.0
 """How long a primary without standbys may decide: less than Patroni needs to take its rank away."""
 SPRAY_SECONDS = 15.0
-CANCEL = """SELECT pid, wait_event FROM pg_stat_activity
+SESSION = """SELECT pid, wait_event FROM pg_stat_activity
     WHERE usename = 'saleroom' ORDER BY (wait_event = 'SyncRep') DESC NULLS LAST, random() LIMIT 1"""
 LOG_FILES_MAX = 50
 FORGETS = timedelta(seconds=5)
@@ -185,20 +186,40 @@ def broker_killed(name: str) -> Trouble:
 
 async def sessions_ended(scene: Scene) -> None:
     """Somebody cancels statements and ends sessions of the houses, first those that wait for a standby."""
-    connection = await asyncpg.connect(await scene.cluster.url())
     scene.mark()
-    end = asyncio.get_running_loop().time() + SPRAY_SECONDS
+    await _end_sessions(scene, SPRAY_SECONDS, ("pg_cancel_backend", "pg_cancel_backend", "pg_terminate_backend"))
+    await scene.storm.more(A_FEW)
+
+
+async def lost_after_cancelled_waits(scene: Scene) -> None:
+    """The primary's machine cannot send to the standbys, somebody cancels the waits for them, and then it is lost.
+
+    A cancelled wait leaves its transaction committed there alone, with a warning. A house that takes it for done loses it.
+    """
+    machine = await scene.cluster.primary()
+    others = _others(scene, machine)
+    machine.mute(*others)
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):  # PostgreSQL may be told to end meanwhile
+        await _end_sessions(scene, CUT_SECONDS, ("pg_cancel_backend",))
+    scene.mark()
+    await _lose(scene, machine)
+    machine.speak(*others)
+    await scene.storm.more(A_FEW)
+    await _come_back(scene, machine)
+
+
+async def _end_sessions(scene: Scene, seconds: float, acts: Sequence[str]) -> None:
+    connection = await asyncpg.connect(await scene.cluster.url())
+    end = asyncio.get_running_loop().time() + seconds
     try:
         while asyncio.get_running_loop().time() < end:
-            if found := await connection.fetchrow(CANCEL):
-                act = random.choice(("pg_cancel_backend", "pg_cancel_backend", "pg_terminate_backend"))
-                await connection.execute(f"SELECT {act}({found['pid']})")
+            if found := await connection.fetchrow(SESSION):
+                await connection.execute(f"SELECT {random.choice(acts)}({found['pid']})")
                 waited = "waiting for a standby" if found["wait_event"] == "SyncRep" else "otherwise"
                 scene.notes[f"ended {waited}"] = scene.notes.get(f"ended {waited}", 0) + 1
             await asyncio.sleep(0.03)
     finally:
         await connection.close()
-    await scene.storm.more(A_FEW)
 
 
 async def _machine(scene: Scene, role: Role) -> Machine:

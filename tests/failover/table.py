@@ -30,5 +30,6 @@ ALL = (
     Trial("core broker killed", breaks.broker_killed("c"), UNHURT),
     Trial("edge broker killed", breaks.broker_killed("b"), UNHURT),
     Trial("sessions ended", breaks.sessions_ended, UNHURT),
+    Trial("machine lost after cancelled waits", breaks.lost_after_cancelled_waits, LOST),
     Trial("asynchronous control", breaks.lost_without_standbys, LOST, control=True),
 )
