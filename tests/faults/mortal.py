@@ -55,7 +55,7 @@ CARD_POINTS = ("sheet made", "payment seen", "payment written", "payment committ
 """The points that only a house comes to that takes cards online."""
 _WRITES: dict[str, tuple[str | None, str | None, str | None]] = {
     "place_bids": (None, "bid decided", "bid committed"),
-    "mark_delivered": ("event acknowledged", "mark written", "mark committed"),
+    "hold_and": ("event acknowledged", "mark written", "mark committed"),
     "settle_due": (None, "close decided", "close committed"),
     "act": (None, "act decided", "act committed"),
     "note_sheet": ("sheet made", None, None),

@@ -64,6 +64,8 @@ class SimConnection(Connection):
         self._answers = deque()
         self._others = deque()
         self._in_flight = {}
+        self._lasts = lambda: True
+        self._unwritten = None
         self._in_flight_max = IN_FLIGHT_MAX
         self._bytes_max = None
         self._disconnected = world.loop.create_future()

@@ -38,6 +38,7 @@ from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms
 from saleroom.sales.service import lots, participants
 from saleroom.sales.storage import sales
 from saleroom.sales.storage import tables as sale_tables
+from saleroom.storage import leases
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import T0
 from tests.histories import PEOPLE
@@ -248,6 +249,7 @@ def _without_chance(world: World) -> Iterator[None]:
         patch.object(relay, "POLL_SECONDS", POLL_SECONDS),
         patch.object(feed, "POLL_SECONDS", POLL_SECONDS),
         patch.object(feed, "time", clock),
+        patch.object(leases, "clock", world.loop.time),
         patch.object(relay, "_CHANCE", Random(f"{world.plan.seed} back-off")),
         patch.object(relay, "connect", world.broker.connect),
         patch.object(relay, "secrets", _Secrets(chance)),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 Asked = tuple[Callable[..., Any], tuple[Any, ...]]
 ASKED: ContextVar[Asked] = ContextVar("asked")
-MARKS = ("mark_delivered", "mark_cleared")
+MARKS = ("hold_and", "mark_cleared")
 TOKENS_SWEPT = "sweep_tokens"
 """How the use case is named here that deletes expired tokens: others that sweep have the same name."""
 HOUSEKEEPING = ("hold", "release", "sweep", TOKENS_SWEPT)

@@ -221,7 +221,7 @@ class Process:
         self.sale_feed = Feed(self.database, SALE_LOG, 100)
         self.database.provide(GATE, gate)
         self.database.provide(EARLIEST_ENDS, earliest_ends)
-        self.relay._holder = self.name
+        self.relay._lease._holder = self.name
         self._tasks: list[asyncio.Task[Any]] = []
 
     def _context(self, strand: Strand) -> Context:

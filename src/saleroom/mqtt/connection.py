@@ -29,6 +29,7 @@ from saleroom.mqtt.topics import (
     MqttSettings,
     Version,
 )
+from saleroom.storage.leases import LeaseLapsed
 
 IN_FLIGHT_MAX = 100
 CONNECT_SECONDS_MAX = 10.0
@@ -76,6 +77,9 @@ class Connection(aiomqtt.Client):
     def __init__(self, settings: MqttSettings, version: Version) -> None:
         """Raises aiomqtt.MqttError if the authority file can no longer be used."""
         self.version = version
+        self._lasts: Callable[[], bool] = lambda: True
+        self._unwritten: Callable[[], bool] | None = None
+        """The term of messages other than answers that paho has not written to the socket yet; None without any."""
         self._arrived: Callable[[DeviceMessage], None] | None = None
         self._answers: deque[_Message] = deque()
         self._others: deque[_Message] = deque()
@@ -120,6 +124,10 @@ class Connection(aiomqtt.Client):
             if isinstance(code, ReasonCode) and code.is_failure:
                 raise SubscriptionRefusal(str(code))
 
+    def begin_term(self, lasts: Callable[[], bool]) -> None:
+        """Publish from now on only while `lasts()`; answers leave in any case. See `storage.leases.Lease`."""
+        self._lasts = lasts
+
     def send(
         self,
         topic: str,
@@ -133,8 +141,8 @@ class Connection(aiomqtt.Client):
         """Publish at least once; the future is done when the broker has acknowledged.
 
         Messages leave in the order of the calls, but answers leave first. `expires` (seconds)
-        and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefusal, or aiomqtt.MqttError
-        when the connection is lost; `acknowledged` adds a deadline.
+        and `correlation` are for MQTT 5 and otherwise left out. The future raises PublishRefusal, LeaseLapsed if the term has
+        ended before a message left, or aiomqtt.MqttError when the connection is lost; `acknowledged` adds a deadline.
         """
         properties = None
         if self.version is Version.V5:
@@ -155,6 +163,11 @@ class Connection(aiomqtt.Client):
             message = queue.popleft()
             if message.acknowledged.done():
                 continue
+            if queue is self._others:
+                if not self._lasts():
+                    message.acknowledged.set_exception(LeaseLapsed())
+                    continue
+                self._unwritten = self._unwritten or self._lasts
             info = self._client.publish(
                 message.topic, message.payload, QOS_AT_LEAST_ONCE, message.retain, message.properties
             )
@@ -171,8 +184,14 @@ class Connection(aiomqtt.Client):
                 self._disconnected.set_exception(error)
 
         def write() -> None:
+            if self._unwritten is not None and not self._unwritten():
+                # Part of a message may have left already, so nothing else can follow it.
+                lost(LeaseLapsed("the lease ran out before a message had left"))
+                return
             try:
                 client.loop_write()
+                if not client.want_write():
+                    self._unwritten = None
             except Exception as error:  # noqa: BLE001  # any fault breaks the connection, and `closed` raises it
                 lost(error)
 

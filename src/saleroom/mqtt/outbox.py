@@ -17,6 +17,7 @@ from saleroom.mqtt import retained
 from saleroom.mqtt.connection import Connection, acknowledged
 from saleroom.mqtt.topics import AUCTIONS, MqttSettings
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.leases import Lease, LeaseLost
 
 BATCH_EVENTS_MAX = 500
 STATE_SECONDS = 1.0
@@ -90,17 +91,35 @@ class Outbox:
     """Publishes the owed events of each log, and marks each event once the broker has acknowledged it."""
 
     def __init__(
-        self, database: Database, published: Iterable[Publications], connection: Connection, settings: MqttSettings
+        self,
+        database: Database,
+        published: Iterable[Publications],
+        connection: Connection,
+        settings: MqttSettings,
+        lease: Lease,
     ) -> None:
         self._database = database
+        self._lease = lease
         self._connection = connection
         self._settings = settings
         self._lines = [_Line(each) for each in published]
         self._paged = -STATE_SECONDS
         """When the last page of lost states went out."""
+        self._unmarked: list[tuple[Log, Sequence[OwedEvent]]] = []
+        """Events that the broker has acknowledged. They are marked as the next ones are read."""
+
+    @property
+    def has_unmarked(self) -> bool:
+        """Whether events were acknowledged that are not marked yet."""
+        return bool(self._unmarked)
 
     async def send_next(self) -> bool:
-        """Send the next messages; False if none were left. Raises DatabaseUnavailable, PublishRefusal or aiomqtt.MqttError."""
+        """Send the next messages; False if none were left and all are marked.
+
+        Raises LeaseLapsed if the lease ran out before all had left, LeaseLost if another process has it, DatabaseUnavailable,
+        PublishRefusal or aiomqtt.MqttError.
+        """
+        self._connection.begin_term(self._lease.term())  # before anything is read: it may be old in another term
         pages = await self._send_changes()
         sent = any(page.events or page.states or page.touched for page in pages)
         lost = next((line for line in self._lines if not line.lost.done), None)
@@ -116,7 +135,11 @@ class Outbox:
         return sent
 
     def begin_again(self) -> None:
-        """Send all states again: the database may have lost changes that the broker has."""
+        """Send all states again: the database may have lost changes that the broker has.
+
+        Nothing that was sent before is marked, as other events may have these numbers now.
+        """
+        self._unmarked = []
         for line in self._lines:
             line.changed.clear()
             line.sent.clear()
@@ -131,20 +154,30 @@ class Outbox:
             late = [number for number in waiting if line.changed[number] <= now - STATE_SECONDS]
             line.forget(now - STATE_SECONDS)
             asked.append(DueQuestion(line.published, waiting, late, line.sent.keys()))
-        pages = await self._database.read(_owed, asked)
+        pages = await self._read(asked)
         both = list(zip(self._lines, pages, strict=True))
         events = [send for line, page in both for send in self._event_sends(line.published.topics, page.events)]
         states = [
             send for line, page in both for send in self._state_sends(line.published.topics, page.states.values())
         ]
         await acknowledged(*events, *states)
-        if events:
-            await self._database.write(
-                mark_delivered, [(line.published.log, page.events) for line, page in both if page.events]
-            )
+        self._unmarked = [(line.published.log, page.events) for line, page in both if page.events]
         for line, page in both:
             line.went_out(page, now)
         return pages
+
+    async def _read(self, asked: Sequence[DueQuestion]) -> Sequence[Page]:
+        """Return what goes out next; in the same transaction, mark what went out before and renew the lease.
+
+        Raises LeaseLost if another process has the lease; what went out is marked all the same.
+        """
+        if not self._unmarked:
+            return await self._database.read(_owed, asked)
+        found = await self._lease.hold_and(self._database, _marked_and_owed, self._unmarked, asked)
+        self._unmarked = []
+        if found is None:
+            raise LeaseLost("another process has the lease")
+        return found[0]
 
     def _event_sends(self, topics: str, events: Iterable[OwedEvent]) -> list[asyncio.Future[None]]:
         topic = self._settings.events_topic
@@ -232,6 +265,14 @@ def _owed(tx: Transaction, asked: Sequence[DueQuestion]) -> list[Page]:
             numbers = {*one.late, *(fresh - one.sent)}
         pages.append(Page(own, one.published.states(tx, numbers) if numbers else {}, touched))
     return pages
+
+
+def _marked_and_owed(
+    tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]], asked: Sequence[DueQuestion]
+) -> list[Page]:
+    """Note that the broker has acknowledged these events, and return what `_owed` returns."""
+    mark_delivered(tx, delivered)
+    return _owed(tx, asked)
 
 
 def mark_delivered(tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]]) -> None:

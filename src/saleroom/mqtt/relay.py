@@ -25,9 +25,9 @@ from saleroom.mqtt.connection import (
 from saleroom.mqtt.inbox import Inbox
 from saleroom.mqtt.outbox import Outbox, Publications
 from saleroom.mqtt.topics import Ask, MqttSettings, Version
-from saleroom.storage import leases
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.leases import Lease, LeaseLapsed, LeaseLost
 
 LEASE = "mqtt-relay"
 LEASE_SECONDS = 10
@@ -59,7 +59,8 @@ class Relay:
         self._settings = settings
         self._inbox = Inbox(settings, inbox)
         self._version = Version.V5
-        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._lease = Lease(LEASE, holder, LEASE_SECONDS)
         self._woken = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -114,21 +115,30 @@ class Relay:
 
     async def _try(self) -> None:
         try:
-            self.standing_by = not await self._hold()
+            self.standing_by = not await self._lease.hold(self._database)
             if self.standing_by:
                 await self._pause(STANDBY_SECONDS)
             else:
                 await self._serve()
+        except LeaseLost:
+            self.standing_by = True
+            await self._pause(STANDBY_SECONDS)
+        except LeaseLapsed:
+            return  # the next try asks for it
         except aiomqtt.MqttError as error:
             await self._back_off("MQTT broker not reached; events are kept and go out when it is back", error)
         except DatabaseUnavailable as error:
             await self._back_off("database not reached; MQTT goes on when it is back", error)
 
     async def _serve(self) -> None:
-        """Serve until the relay is stopped or the lease is lost. Raises MqttError, or DatabaseUnavailable at the end."""
+        """Serve until the relay is stopped. Raises MqttError, LeaseLost, LeaseLapsed, or DatabaseUnavailable at the end."""
         async with connect(self._settings, self._version) as connection:
+            if not self._lease.is_certain():  # to connect may have taken long
+                await self._renewed()
+            connection.begin_term(self._lease.term())
             self._version = connection.version
-            outbox = self._outbox = Outbox(self._database, self._published, connection, self._settings)
+            outbox = Outbox(self._database, self._published, connection, self._settings, self._lease)
+            self._outbox = outbox
             await self._listen(connection)
             async with online(connection, self._settings):
                 self.connected = True
@@ -161,7 +171,8 @@ class Relay:
     async def _deliver(self, outbox: Outbox) -> None:
         """Send the owed events, then look for more; at the stop answer the commands that came, and send the events that follow.
 
-        A refusal of the broker or a lost database leaves the connection open, so that devices are still answered.
+        A refusal of the broker or a lost database leaves the connection open, so that devices are still answered. Raises
+        LeaseLost if another process has the lease.
         """
         while True:
             self._woken.clear()
@@ -175,38 +186,52 @@ class Relay:
                 await _wait(self._woken, POLL_SECONDS)
 
     async def _sent(self, outbox: Outbox) -> bool | None:
-        """Send the next messages and return whether there were any; None after a fault and the wait for it."""
+        """Send the next messages and return whether there were any; None after a fault and the wait for it.
+
+        Raises LeaseLost if another process has the lease.
+        """
         try:
+            if not self._lease.is_certain():
+                # This process stood still, or was without its database. What it has read may be old by now.
+                outbox.begin_again()
+                await self._renewed()
             sent = await outbox.send_next()
+        except LeaseLapsed:
+            outbox.begin_again()
+            return True
         except PublishRefusal as error:
             await self._back_off("MQTT broker refuses events or states; they are kept and tried again", error)
         except DatabaseUnavailable as error:
             outbox.begin_again()  # it may return as a standby that lacks the last commits
             await self._back_off("database not reached; MQTT goes on when it is back", error)
         else:
-            self._recovered()
+            if not outbox.has_unmarked:
+                self._recovered()
             return sent
         return None
 
     async def _renew(self) -> None:
-        """Return when the lease is lost. Without the database this process cannot know, but the broker does.
+        """Renew the lease whenever `_deliver` has not. Raises LeaseLost if another process has it.
 
-        Another process that takes the lease connects with the same client id, which ends this connection.
+        Without the database nothing can be renewed. The lease then runs out by this process's clock, and nothing is published
+        before it is renewed.
         """
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(max(0.0, RENEW_SECONDS - self._lease.age) or RENEW_SECONDS)
             try:
-                if not await self._hold():
-                    return
+                if self._lease.age >= RENEW_SECONDS:
+                    await self._renewed()
             except DatabaseUnavailable:
                 continue  # `_deliver` logs it, as it reads more often
 
-    async def _hold(self) -> bool:
-        return await self._database.write(leases.hold, LEASE, self._holder, LEASE_SECONDS)
+    async def _renewed(self) -> None:
+        """Renew the lease. Raises LeaseLost if another process has it, or DatabaseUnavailable."""
+        if not await self._lease.hold(self._database):
+            raise LeaseLost("another process has the lease")
 
     async def _release(self) -> None:
         try:
-            await self._database.write(leases.release, LEASE, self._holder)
+            await self._lease.release(self._database)
         except DatabaseUnavailable as error:
             _log.warning("MQTT lease not released; it runs out by itself", reason=str(error), seconds=LEASE_SECONDS)
 

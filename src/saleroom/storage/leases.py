@@ -5,16 +5,99 @@ A row with an expiry works on both databases and through a connection pooler; a 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.tables import leases
 
+P = ParamSpec("P")
+R = TypeVar("R")
+MARGIN_SECONDS = 1.0
+"""A holder stops so long before its lease runs out: its own clock and the database's may differ a little in speed."""
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""This clock also counts the time during which the machine sleeps."""
 
-def hold(tx: Transaction, name: str, holder: str, seconds: int) -> bool:
+
+def clock() -> float:
+    """Return the seconds of a clock of this machine that nobody sets."""
+    return time.clock_gettime(_CLOCK)
+
+
+class LeaseLost(Exception):
+    """Another process has the lease."""
+
+
+class LeaseLapsed(Exception):
+    """The lease has run out by the holder's own clock. Another process may have had it since."""
+
+
+class Lease:
+    """The lease `name` as one holder knows it.
+
+    A process may stand still for any time, between any two steps: then the lease runs out without its knowledge, and another
+    process goes to work. So the holder counts from the moment before it asked for the lease, by a clock of its own machine.
+    A term is the time for which it had the lease without a break. Before each act that only one process may do, a holder asks
+    whether the term lasts in which it has read what it acts on.
+    """
+
+    def __init__(self, name: str, holder: str, seconds: float) -> None:
+        self._name = name
+        self._holder = holder
+        self._seconds = seconds
+        self._asked = float("-inf")
+        """When this process asked for the lease that it has."""
+        self._terms = 0
+
+    @property
+    def age(self) -> float:
+        """The seconds since the lease was last renewed; infinite without it."""
+        return clock() - self._asked
+
+    def is_certain(self) -> bool:
+        """Return whether no other process can have the lease now."""
+        return self.age < self._seconds - MARGIN_SECONDS
+
+    def term(self) -> Callable[[], bool]:
+        """Return what tells whether the present term lasts."""
+        present = self._terms
+        return lambda: self._terms == present and self.is_certain()
+
+    async def hold(self, database: Database) -> bool:
+        """Take or renew the lease; False while another process has it. Raises DatabaseUnavailable."""
+        asked = clock()
+        return self._answered(asked, held=await database.write(hold, self._name, self._holder, self._seconds))
+
+    async def hold_and(
+        self, database: Database, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> tuple[R] | None:
+        """Take or renew the lease and run `use_case` in the same transaction; return its result, or None if another has it.
+
+        The use case runs in both cases. Raises what `Database.write` raises; what is known of the lease then stays as it was.
+        """
+        asked = clock()
+        held, result = await database.write(hold_and, self._name, self._holder, self._seconds, use_case, args, kwargs)
+        return (result,) if self._answered(asked, held=held) else None
+
+    def _answered(self, asked: float, *, held: bool) -> bool:
+        """Note what the database answered, and return it."""
+        if not held or not self.is_certain():
+            self._terms += 1
+        self._asked = asked if held else float("-inf")
+        return held
+
+    async def release(self, database: Database) -> None:
+        """Give the lease back, if this process has it. Raises DatabaseUnavailable."""
+        self._asked = float("-inf")
+        await database.write(release, self._name, self._holder)
+
+
+def hold(tx: Transaction, name: str, holder: str, seconds: float) -> bool:
     """Take or renew the lease `name` for `seconds`; False while another holder has it."""
     now = tx.now()
     until = {"holder": holder, "expires_at": now + timedelta(seconds=seconds)}
@@ -29,6 +112,19 @@ def hold(tx: Transaction, name: str, holder: str, seconds: int) -> bool:
     except IntegrityError:
         return False
     return True
+
+
+def hold_and(
+    tx: Transaction,
+    name: str,
+    holder: str,
+    seconds: float,
+    use_case: Callable[..., R],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> tuple[bool, R]:
+    """Take or renew the lease as `hold` does, and run a use case in any case; return both results."""
+    return hold(tx, name, holder, seconds), use_case(tx, *args, **kwargs)
 
 
 def release(tx: Transaction, name: str, holder: str) -> None:
