@@ -14,6 +14,7 @@ from tests.fixtures_house import House, ServeHouse
 from tests.http.conftest import Log
 from tests.line import Line
 from tests.patience import until
+from tests.process import wait_until
 
 DRAFT = {"name": "Clock", "startingPrice": "1"}
 
@@ -57,7 +58,7 @@ def test_the_house_without_its_database(
     assert (503, "unavailable", "1") == (ready.status_code, ready.json()["database"], ready.headers["retry-after"])
     assert 200 == house.anyone.get("/healthz").status_code
     line.mend()
-    assert 200 == house.anyone.get("/readyz").status_code
+    wait_until(lambda: house.anyone.get("/readyz").status_code == 200)
     assert 201 == bob.bid(gid, 10).status_code
     assert 1 == [entry["event"] for entry in errors_logged].count("the database is unavailable")
     only_the_database_is_named(errors_logged)

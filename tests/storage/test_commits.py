@@ -11,12 +11,15 @@ from sqlalchemy import text
 
 from saleroom.accounts.storage import idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
+from saleroom.bidding.service import closing
+from saleroom.http import health
 from saleroom.storage import postgresql
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
 from tests.fixtures_database import embedded_server
-from tests.patience import SECONDS_MAX
+from tests.fixtures_house import ServeHouse
+from tests.patience import SECONDS_MAX, until
 
 STANDBY = "synchronous_standby_names"
 
@@ -143,3 +146,23 @@ async def test_a_kept_answer_waits_for_the_standby_too(house: Database, operator
     assert not any(one.done() for one in found)
     await _wait_for(operator, "")
     assert [await one for one in found] == [{(user, "key"): kept}] * 2
+
+
+async def test_a_house_whose_commits_hang_is_not_ready(
+    server: str, operator: asyncpg.Connection, serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It still reads, so a look at the database alone finds nothing. It is ready again by itself."""
+    monkeypatch.setattr(health, "COMMIT_SECONDS_MAX", 2.0)
+    monkeypatch.setattr(closing, "HEARTBEAT_SECONDS", 0.2)
+    house = serve_house(database=server)
+
+    def ready() -> tuple[int, str]:
+        answer = house.anyone.get("/readyz")
+        return answer.status_code, answer.json()["database"]
+
+    await until(lambda: ready() == (200, "ok"), "it is ready")
+    await _wait_for(operator, "nobody")
+    await until(lambda: ready() == (503, "commits nothing"), "it is not ready")
+    assert house.anyone.get("/auctions").status_code == 200
+    await _wait_for(operator, "")
+    await until(lambda: ready() == (200, "ok"), "it is ready again")

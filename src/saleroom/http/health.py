@@ -12,6 +12,8 @@ from saleroom.http.responses import Health, Readiness, json_response
 from saleroom.storage.faults import DatabaseUnavailable
 
 PROBE = {"Cache-Control": "no-store"}
+COMMIT_SECONDS_MAX = 12.0
+"""A process that has committed nothing for so long is not ready. Two heartbeats of the house fit into it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +24,8 @@ class HealthServices:
     """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     owed: Callable[[], Awaitable[int]]
     """Counts the events that were not delivered yet. Raises DatabaseUnavailable."""
+    seconds_without_commit: Callable[[], float]
+    """Returns for how long this process has committed nothing."""
     openapi: bytes
     asyncapi: bytes
 
@@ -32,14 +36,22 @@ async def healthz(call: Call[HealthServices]) -> Response:
 
 
 async def readyz(call: Call[HealthServices]) -> Response:
-    """GET /readyz: 503 while the database cannot be reached; the broker's absence does not stop the service."""
+    """GET /readyz: 503 while the database cannot be reached or commits nothing; the broker's absence does not stop the service.
+
+    A database may answer each question and yet commit nothing, as one that waits for its standby.
+    """
     mqtt = call.services.broker()
     try:
         owed = await call.services.owed()
     except DatabaseUnavailable:
-        down = Readiness("unavailable", "unavailable", mqtt, 0)
-        return json_response(down, 503, {**PROBE, "Retry-After": "1"})
+        return _not_ready(Readiness("unavailable", "unavailable", mqtt, 0))
+    if call.services.seconds_without_commit() > COMMIT_SECONDS_MAX:
+        return _not_ready(Readiness("unavailable", "commits nothing", mqtt, owed))
     return json_response(Readiness("ok", "ok", mqtt, owed), headers=PROBE)
+
+
+def _not_ready(why: Readiness) -> Response:
+    return json_response(why, 503, {**PROBE, "Retry-After": "1"})
 
 
 async def asyncapi(call: Call[HealthServices]) -> Response:
@@ -72,7 +84,7 @@ HEALTH: tuple[Endpoint[HealthServices], ...] = (
         tag="service",
         answer=Readiness,
         unavailable=Readiness,
-        about="For a check of whether requests can be served; 503 where the database cannot be reached.",
+        about="For a check of whether requests can be served; 503 where the database cannot be reached or commits nothing.",
     ),
     Endpoint(
         method="GET",

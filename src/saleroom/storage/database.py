@@ -7,6 +7,7 @@ in one transaction that commits when it returns and rolls back when it raises.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -152,6 +153,8 @@ class Database:
         self.url = parse_url(url)
         self.clock = clock
         self.cache = Cache()
+        self._committed = time.monotonic()
+        """When a transaction was last committed here; at first, when this process began."""
         self._switches: set[Switch] = set()
         self._provided: dict[SharedPart[Any], Any] = {}
         self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
@@ -235,6 +238,8 @@ class Database:
             answer, tx = await self._engine.run(work, writes=False, brief=True)  # it takes no place, as it never waits
         else:
             answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
+        if writes:
+            self._committed = time.monotonic()
         for key, values in tx.cached:
             self.cache[key].update(values)
         if (last := WORK.get()) is not None:
@@ -263,6 +268,10 @@ class Database:
     def seconds_until(self, instant: datetime) -> float:
         """Return the seconds until `instant` by this process's clock: for sleeping, never for deciding."""
         return (instant - self.clock_now()).total_seconds()
+
+    def seconds_without_commit(self) -> float:
+        """Return for how long this process has committed nothing. The heartbeat of the house commits every five seconds."""
+        return time.monotonic() - self._committed
 
     def use(self) -> tuple[int, int, dict[Rank, int]]:
         """Return the number of places for transactions, how many are taken, and how many transactions wait, by rank."""

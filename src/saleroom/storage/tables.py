@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     String,
     Table,
@@ -38,6 +39,17 @@ heartbeats = Table(
 )
 """When the house was last seen serving."""
 
+outages = Table(
+    "outages",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("began", Instant, nullable=False),
+    Column("noticed", Instant, nullable=False),
+    Column("reached", Instant, nullable=False),
+    Column("reached_id", BigInteger, nullable=False),
+)
+"""The outage whose effect is being put right, and how far that has come (`outages.py`); usually empty."""
+
 processes = Table(
     "processes",
     metadata,
@@ -49,5 +61,7 @@ processes = Table(
 """The processes that serve, and what each says of itself (`processes.py`)."""
 
 TABLES = AreaTables(
-    tables=(secrets, leases, heartbeats, processes), not_exported=(leases, processes), filled_at_start=(secrets,)
+    tables=(secrets, leases, heartbeats, outages, processes),
+    not_exported=(leases, outages, processes),
+    filled_at_start=(secrets,),
 )

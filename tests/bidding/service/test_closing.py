@@ -315,3 +315,68 @@ async def test_auctions_due_soon_are_read_ahead(open_database: OpenDatabase) -> 
         running.cancel()
         await asyncio.wait([running])
     assert here.cache[auctions.AUCTIONS].get(ids[1]) is None
+
+
+async def test_an_outage_is_put_right_in_batches(
+    clocked_database: Database, clock: FakeClock, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No transaction reopens more than a batch. Nothing closes before the last; all end as if one had done it.
+
+    Lots of the same instant, and lots that the outage did not touch, are in several batches.
+    """
+    monkeypatch.setattr(closing, "BATCH", 3)
+    monkeypatch.setattr(closing, "SEEN_MAX", 5)
+    cut = [await sells(clocked_database, ada, ends_at=after(3600)) for _ in range(7)]
+    off = [await sells(clocked_database, ada, ends_at=after(3600), soft_close=None) for _ in range(7)]
+    later = [await sells(clocked_database, ada, ends_at=after(9000)) for _ in range(7)]
+    cut += [await sells(clocked_database, ada, ends_at=after(3900 + n)) for n in range(4)]
+    await _down(clocked_database, clock, 3500, 4000)
+    rounds = [await clocked_database.write(settle_due)]
+    while rounds[-1].more:
+        clock.now += timedelta(seconds=1)
+        assert ["scheduled_or_open"] * 7 == [await _standing(clocked_database, gid) for gid in off]
+        rounds.append(await clocked_database.write(settle_due))
+    assert 11 == sum(one.reopened for one in rounds)
+    assert 3 == max(one.reopened for one in rounds)
+    assert [0] * (len(rounds) - 1) == [one.count for one in rounds[:-1]]
+    await Closer(clocked_database).settle()
+    for gid in cut:
+        extended = AuctionExtended(at=after(4000), ends_at=after(4120), reason=Reason.OUTAGE, down_since=after(3500))
+        assert [extended] == (await logged(clocked_database, gid))[1:]
+    assert {"closed"} == {(await stored(clocked_database, gid)).status for gid in off}
+    assert {after(9000)} == {(await stored(clocked_database, gid)).ends_at for gid in later}
+    assert not (await clocked_database.write(settle_due)).more
+
+
+async def _standing(database: Database, gid: str) -> str:
+    status = (await stored(database, gid)).status
+    return "closed" if status == "closed" else "scheduled_or_open"
+
+
+async def test_a_process_that_dies_between_two_batches_takes_no_time_away(
+    clocked_database: Database, clock: FakeClock, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one goes on where it stopped, also if it comes so soon that the gap is no outage."""
+    monkeypatch.setattr(closing, "BATCH", 2)
+    gids = [await sells(clocked_database, ada, ends_at=after(3600)) for _ in range(5)]
+    await _down(clocked_database, clock, 3500, 4000)
+    assert (await clocked_database.write(settle_due)).more
+    clock.now = after(4003)
+    await Closer(clocked_database).settle()
+    ends = [(await stored(clocked_database, gid)).ends_at for gid in gids]
+    assert [after(4120)] * 5 == ends
+    assert [2] * 5 == [len(await logged(clocked_database, gid)) for gid in gids]
+
+
+async def test_an_outage_within_an_outage(
+    clocked_database: Database, clock: FakeClock, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the house goes down again before all are reopened, the two are one outage, and those of the first are not lost."""
+    monkeypatch.setattr(closing, "BATCH", 2)
+    gids = [await sells(clocked_database, ada, ends_at=after(3600)) for _ in range(5)]
+    await _down(clocked_database, clock, 3500, 4000)
+    assert (await clocked_database.write(settle_due)).more
+    clock.now = after(5000)
+    await Closer(clocked_database).settle()
+    found = [await stored(clocked_database, gid) for gid in gids]
+    assert {("open", after(5120))} == {(one.status, one.ends_at) for one in found}

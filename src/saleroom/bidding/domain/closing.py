@@ -45,6 +45,11 @@ def close(auction: Auction, at: datetime) -> AuctionClosed:
     return AuctionClosed(at=at, outcome=Outcome.SOLD, winner=auction.leader.name, price=auction.current_bid)
 
 
+def fell_into(end: datetime, window: int, began: datetime, ended: datetime) -> bool:
+    """Return whether the last `window` seconds before `end` fell into the time from `began` to `ended`, wholly or in part."""
+    return end > began and ended > end - timedelta(seconds=window)
+
+
 def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -> list[Event]:
     """Return the new end of an auction whose last window fell into the outage from `down_since` to `now`.
 
@@ -56,7 +61,7 @@ def reopen_after_outage(auction: Auction, down_since: datetime, now: datetime) -
     rule, end = auction.soft_close, auction.ends_at
     if auction.over or auction.paused_at is not None or rule is None or end is None:
         return []
-    if end <= down_since or now <= end - timedelta(seconds=rule.window):
+    if not fell_into(end, rule.window, down_since, now):
         return []
     later = now + timedelta(seconds=rule.extension)
     if rule.cap is not None:

@@ -8,22 +8,26 @@ from datetime import datetime, timedelta
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.closing import follow, reopen_after_outage, settle
+from saleroom.bidding.domain.closing import fell_into, follow, reopen_after_outage, settle
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.service import drafts, photos
 from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.figures import Distribution, Figure
-from saleroom.storage import heartbeats
+from saleroom.storage import heartbeats, outages
 from saleroom.storage.database import Database, SharedPart, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.outages import Outage
 
 log = structlog.get_logger()
 
 BATCH = 250
 """Auctions settled in one transaction. Bids wait some 30 ms for it."""
+SEEN_MAX = 2000
+"""Auctions that are looked at, and not locked, for one such transaction after an outage."""
 AHEAD = timedelta(seconds=6)
 """A heartbeat and a second."""
 HEARTBEAT_SECONDS = 5.0
@@ -39,24 +43,29 @@ EARLIEST_ENDS: SharedPart[Callable[[Transaction, Sequence[Auction]], Mapping[int
 class Round(Struct, frozen=True):
     """A round of the closer: how many auctions it opened or closed and reopened, and in how many seconds the next is due.
 
-    `late` says by how many seconds each of them was late.
+    `late` says by how many seconds each of them was late. With `more`, more auctions may have to be reopened, and no other
+    may close before.
     """
 
     count: int
     reopened: int
     next_seconds: float | None
     late: tuple[float, ...] = ()
+    more: bool = False
 
 
 def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
-    """Write the heartbeat, reopen auctions that an outage cut short, and open or close up to `BATCH` that are due.
+    """Write the heartbeat, reopen up to `BATCH` auctions that an outage cut short, and open or close up to `BATCH` due ones.
 
-    The heartbeat comes first and in the same transaction, so that no auction closes before its outage is noticed.
+    The heartbeat comes first and in the same transaction, and closing waits until all are reopened, so that no auction closes
+    before its outage is noticed. The heartbeat stays locked meanwhile: of several processes one at a time does a round.
     """
     now = tx.now()
     before = heartbeats.record(tx, now)
-    outage = before is not None and now - before > OUTAGE
-    reopened = _reopen(tx, before, now) if reopens and outage and before is not None else 0
+    outage = _outage(tx, before, now) if reopens else None
+    reopened, more = (0, False) if outage is None else _reopen(tx, outage)
+    if more:
+        return Round(0, reopened, 0.0, more=True)
     taken: list[Step] = []
     due = auctions.lock_due(tx, now, BATCH)
     late = tuple((now - auction.due_at).total_seconds() for auction in due if auction.due_at is not None)
@@ -82,12 +91,37 @@ def due_soon(tx: Transaction) -> list[int]:
     return auctions.due_between(tx, now, now + AHEAD, auctions.CACHED_MAX // 2)
 
 
-def _reopen(tx: Transaction, down_since: datetime, now: datetime) -> int:
+def _outage(tx: Transaction, before: datetime | None, now: datetime) -> Outage | None:
+    """Return the outage that ends now, or whose effect is not put right yet; None without one."""
+    if before is not None and now - before > OUTAGE:
+        return outages.begin(tx, before, now)
+    return outages.under_way(tx)
+
+
+def _reopen(tx: Transaction, outage: Outage) -> tuple[int, bool]:
+    """Reopen up to `BATCH` auctions that an outage cut short; return how many, and whether more may follow.
+
+    All are dated by the instant at which the outage was noticed, so none gets time twice.
+    """
+    seen = auctions.due_after(tx, outage.reached, outage.reached_id, outage.noticed + WINDOW_MAX, SEEN_MAX)
     taken: list[Step] = []
-    for auction in auctions.lock_ending_between(tx, down_since, now + WINDOW_MAX):
-        taken += steps(auction, reopen_after_outage(auction, down_since, now))
+    cut = [one for one in seen if _was_cut(one, outage)][:BATCH]
+    last = cut[-1] if len(cut) == BATCH else (seen[-1] if seen else None)
+    for auction in auctions.lock_live(tx, [one.id for one in cut]):
+        taken += steps(auction, reopen_after_outage(auction, outage.began, outage.noticed))
     record(tx, taken)
-    return len({auction.id for auction, _, _ in taken})
+    more = len(cut) == BATCH or len(seen) == SEEN_MAX
+    if more and last is not None:
+        outages.reach(tx, replace(outage, reached=last.due_at, reached_id=last.id))
+    else:
+        outages.end(tx)
+    return len({auction.id for auction, _, _ in taken}), more
+
+
+def _was_cut(one: auctions.DueAuction, outage: Outage) -> bool:
+    """Return whether an outage cut an auction short, as far as its row tells: the domain decides about the locked auction."""
+    end, window = one.ends_at, one.window
+    return end is not None and window is not None and fell_into(end, window, outage.began, outage.noticed)
 
 
 class Closer:
@@ -133,12 +167,17 @@ class Closer:
 
     async def settle(self) -> float:
         """Settle all auctions that are due now, and return the seconds until the next round. Raises DatabaseUnavailable."""
+        reopened = 0
         while True:
             done = await self._database.write(settle_due, reopens=self._reopens)
             for seconds in done.late:
                 self._late.count(seconds)
-            if done.reopened:
-                log.warning("auctions reopened after an outage", auctions=done.reopened)
+            reopened += done.reopened
+            if done.more:
+                continue
+            if reopened:
+                log.warning("auctions reopened after an outage", auctions=reopened)
+                reopened = 0
             if done.count < BATCH:
                 break
         next_seconds = HEARTBEAT_SECONDS if done.next_seconds is None else done.next_seconds

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
+from msgspec import Struct
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, or_, select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
@@ -102,12 +103,34 @@ def due_between(tx: Transaction, after: datetime, until: datetime, limit: int) -
     return list(tx.execute(due.order_by(auctions.c.due_at).limit(limit)).scalars())
 
 
-def lock_ending_between(tx: Transaction, after: datetime, until: datetime) -> list[Auction]:
-    """Return all auctions that are not over and end after `after` and by `until`, locked, in order of id."""
-    live = auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])
-    ends = auctions.c.ends_at
-    ids = tx.execute(select(auctions.c.id).where(live, ends > after, ends <= until)).scalars().all()
-    return _resolve(tx, _LOCK_LIVE(tx, ids))
+class DueAuction(Struct, frozen=True):
+    """When an auction is due and ends, and the seconds of its last window; None without a soft close."""
+
+    id: int
+    due_at: datetime
+    ends_at: datetime | None
+    window: int | None
+
+
+def due_after(tx: Transaction, after: datetime, after_id: int, until: datetime, limit: int) -> list[DueAuction]:
+    """Return up to `limit` auctions that are due after (`after`, `after_id`) and by `until`, in that order and not locked."""
+    c = auctions.c
+    later = or_(c.due_at > after, and_(c.due_at == after, c.id > after_id))
+    due = select(c.id, c.due_at, c.ends_at, c.soft_close).where(c.due_at >= after, later, c.due_at <= until)
+    return [
+        DueAuction(row.id, row.due_at, row.ends_at, None if row.soft_close is None else _window(row.soft_close))
+        for row in tx.execute(due.order_by(c.due_at, c.id).limit(limit))
+    ]
+
+
+def lock_live(tx: Transaction, ids: Collection[int]) -> list[Auction]:
+    """Return those of these auctions that are not over, locked, in order of id."""
+    return _resolve(tx, _LOCK_LIVE(tx, ids)) if ids else []
+
+
+@lru_cache(256)
+def _window(soft_close: str) -> int:
+    return _decode_soft_close(soft_close).window
 
 
 def count_running(tx: Transaction, author_id: int, limit: int) -> int:
