@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -12,11 +12,14 @@ from sqlalchemy import text
 from saleroom.accounts.storage import idempotency
 from saleroom.accounts.storage.idempotency import AcceptedRequest
 from saleroom.bidding.service import closing
+from saleroom.bidding.service import desk as desks
+from saleroom.bidding.service.desk import Desk
 from saleroom.http import health
 from saleroom.storage import postgresql
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
+from tests.bidding.service.people import person, sells
 from tests.fixtures_database import embedded_server
 from tests.fixtures_house import ServeHouse
 from tests.patience import SECONDS_MAX, until
@@ -166,3 +169,23 @@ async def test_a_house_whose_commits_hang_is_not_ready(
     assert house.anyone.get("/auctions").status_code == 200
     await _wait_for(operator, "")
     await until(lambda: ready() == (200, "ok"), "it is ready again")
+
+
+async def test_bids_that_wait_at_the_desk_do_not_hang_in_turn(
+    server: str, operator: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bid is answered along with the batch that failed before it. Otherwise each batch would hang as long as the first."""
+    monkeypatch.setattr(postgresql, "COMMIT_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(desks, "FAIL_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(desks, "BATCH_MAX", 1)
+    database = Database(server)
+    ada, bob = await person(database), await person(database)
+    gids = [await sells(database, ada, ends_at=datetime.now(UTC) + timedelta(days=1)) for _ in range(8)]
+    desk = Desk(database)
+    await _wait_for(operator, "nobody")
+    bids = await asyncio.gather(*(desk.place(bob.bids(gid, "100")) for gid in gids), return_exceptions=True)
+    assert {DatabaseUnavailable} == {type(answer) for answer in bids}
+    assert 1 == len(await _waiting(operator))
+    await _wait_for(operator, "")
+    assert isinstance(await desk.place(bob.bids(gids[-1], "100")), bytes)
+    await database.close()

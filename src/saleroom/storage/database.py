@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError
 
 from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
-from saleroom.storage.postgresql import Postgresql
+from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
 
@@ -123,7 +123,7 @@ def brief(use_case: U) -> U:
 
 def ranked(rank: Rank) -> Callable[[U], U]:
     """Mark a use case with its rank, for every caller. Without a mark the rank is HOUSE for the house's own tasks, otherwise
-    ORDINARY.
+    ORDINARY. On PostgreSQL one that is marked HOUSE is stopped after `WORK_SECONDS_MAX`.
     """
 
     def mark(use_case: U) -> U:
@@ -248,13 +248,14 @@ class Database:
 
     async def _in_turn(self, rank: Rank | None, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
         """Run one transaction when its turn comes."""
+        limits = {"seconds_max": WORK_SECONDS_MAX} if rank is Rank.HOUSE and self.kind == "postgresql" else {}
         asker = None if rank is Rank.HOUSE else ASKER.get()
         if rank is None:
             rank = Rank.HOUSE if asker is None else Rank.ORDINARY
         turns = self._writing if writes else self._reading
         place = await turns.take(rank, asker)
         try:
-            running = self._engine.run(work, writes=writes, brief=brief)
+            running = self._engine.run(work, writes=writes, brief=brief, **limits)
             if asker is None or writes:
                 return await running
             return await within_limits(asker, READ_SECONDS_MAX, running)

@@ -11,6 +11,10 @@ class DatabaseUnavailable(Exception):
     """
 
 
+class Locked(DatabaseUnavailable):
+    """Another session holds the lock of a row, and has not released it within the time that the house waits."""
+
+
 class TryAgain(Exception):
     """Raised by a use case whose transaction lost a race and would succeed if it ran again."""
 

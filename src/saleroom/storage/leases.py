@@ -18,8 +18,8 @@ from saleroom.storage.tables import leases
 
 P = ParamSpec("P")
 R = TypeVar("R")
-MARGIN_SECONDS = 1.0
-"""A holder stops so long before its lease runs out: its own clock and the database's may differ a little in speed."""
+CERTAIN = 0.9
+"""A holder stops after this share of its lease: its own clock and the database's may differ a little in speed."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """This clock also counts the time during which the machine sleeps."""
 
@@ -61,7 +61,7 @@ class Lease:
 
     def is_certain(self) -> bool:
         """Return whether no other process can have the lease now."""
-        return self.age < self._seconds - MARGIN_SECONDS
+        return self.age < CERTAIN * self._seconds
 
     def term(self) -> Callable[[], bool]:
         """Return what tells whether the present term lasts."""

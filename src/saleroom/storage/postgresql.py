@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import asyncpg
@@ -16,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from saleroom.storage.faults import DatabaseUnavailable, TryAgain
+from saleroom.storage.faults import DatabaseUnavailable, Locked, TryAgain
 
 R = TypeVar("R")
 
@@ -26,8 +27,9 @@ _PASSING_SQLSTATES = frozenset({"40001", "40P01"})
 _AWAY_SQLSTATES = ("08", "25P0", "28", "3D", "53", "57P0", "58")
 """Connection lost or refused, idle for too long, wrong password, no such database, no resources (such as a full disk),
 shutting down, an error of the machine (such as a disk's)."""
-_REFUSED_SQLSTATES = frozenset({"25006", "55P03", "57014"})
-"""Read-only, lock timeout, cancelled by an administrator: trying again at once would not help."""
+_REFUSED_SQLSTATES = frozenset({"25006", "57014"})
+"""Read-only, cancelled by an administrator: trying again at once would not help."""
+_LOCK_TIMEOUT = "55P03"
 _READ_ONLY = "25006"
 LOCK_SECONDS_MAX = 10.0
 """How long a statement waits for another session's lock, such as a repair; the house holds its own for milliseconds."""
@@ -38,6 +40,9 @@ _PROBES = 3
 PRIVATE_PART = "_transport"
 """The member of asyncpg's connections that leads to their socket; no public one does. pyproject.toml bounds the versions."""
 CONNECT_SECONDS_MAX = 10.0
+WORK_SECONDS_MAX = 20.0
+"""How long the statements of a transaction of the sale itself may take; it is longer than any wait for a lock. A server whose
+disk hangs answers nothing, and its machine still does."""
 COMMIT_SECONDS_MAX = 30.0
 """How long a commit may take, such as one that waits for a standby. After it nobody knows whether it was done."""
 _WARNINGS = "saleroom.warnings"
@@ -76,14 +81,24 @@ class Postgresql:
         if not pooled:
             event.listen(self._engine.sync_engine, "connect", _be_impatient)
 
-    async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False) -> R:
-        """Run `work` in a transaction; run it again if the connection is lost before the commit, which undoes it."""
+    async def run(
+        self, work: Callable[[Connection], R], *, writes: bool, brief: bool = False, seconds_max: float | None = None
+    ) -> R:
+        """Run `work` in a transaction; run it again if the connection is lost before the commit, which undoes it.
+
+        After `seconds_max` the connection is cut off, and it is not run again.
+        """
         for again in (True, False):
             step = "connect"
+            limit = _Limit()
             try:
                 async with self._engine.connect() as connection:
                     step = "work"
-                    answer = await connection.run_sync(work)
+                    if seconds_max is None:
+                        answer = await connection.run_sync(work)
+                    else:
+                        with limit.of(await _driver(connection), seconds_max):
+                            answer = await connection.run_sync(work)
                     step = "commit"
                     connection.info[_WARNINGS].clear()
                     await (_commit(connection) if writes else connection.commit())
@@ -93,6 +108,8 @@ class Postgresql:
                         raise DatabaseUnavailable(f"PostgreSQL: {warnings[0]}, at the commit")
                     return answer
             except DBAPIError as error:
+                if limit.passed:
+                    raise DatabaseUnavailable(f"PostgreSQL: no answer within {seconds_max:g} seconds") from error
                 if again and step == "work" and error.connection_invalidated:
                     continue
                 self._explain(error, step)
@@ -108,6 +125,8 @@ class Postgresql:
             raise TryAgain(f"PostgreSQL: {type(error.orig).__name__}") from error
         if state in _STRANGE_STATEMENTS and not self._pooled:
             raise DatabaseUnavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
+        if state == _LOCK_TIMEOUT:
+            raise Locked(f"PostgreSQL: {in_words(error.orig)}") from error
         if state in _REFUSED_SQLSTATES:
             raise DatabaseUnavailable(f"PostgreSQL: {in_words(error.orig)}") from error
         if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):
@@ -138,12 +157,37 @@ class Postgresql:
         await self._engine.dispose()
 
 
+class _Limit:
+    """Cuts a connection off if its work takes too long; `passed` says that it did."""
+
+    def __init__(self) -> None:
+        self.passed = False
+
+    @contextmanager
+    def of(self, driver: Any, seconds: float) -> Iterator[None]:
+        """Cut `driver` off after `seconds`, unless this ends before."""
+
+        def cut() -> None:
+            self.passed = True
+            driver.terminate()
+
+        timer = asyncio.get_running_loop().call_later(seconds, cut)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+async def _driver(connection: AsyncConnection) -> Any:
+    return (await connection.get_raw_connection()).driver_connection
+
+
 async def _commit(connection: AsyncConnection) -> None:
     """Commit even if this task is cancelled: the driver would end the wait for a standby, and the server would then commit.
 
     After `COMMIT_SECONDS_MAX` the connection is cut off, which fails as a lost one does.
     """
-    driver: Any = (await connection.get_raw_connection()).driver_connection
+    driver = await _driver(connection)
     commit = asyncio.ensure_future(connection.commit())
     deadline = asyncio.get_running_loop().call_later(COMMIT_SECONDS_MAX, driver.terminate)
     try:

@@ -18,9 +18,10 @@ from saleroom.bidding.service.recording import Step, record, steps
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.figures import Distribution, Figure
 from saleroom.storage import heartbeats, outages
-from saleroom.storage.database import Database, SharedPart, Transaction
-from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.database import Database, SharedPart, Transaction, ranked
+from saleroom.storage.faults import DatabaseUnavailable, Locked
 from saleroom.storage.outages import Outage
+from saleroom.storage.turns import Rank
 
 log = structlog.get_logger()
 
@@ -54,11 +55,13 @@ class Round(Struct, frozen=True):
     more: bool = False
 
 
-def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
+@ranked(Rank.HOUSE)
+def settle_due(tx: Transaction, *, reopens: bool = True, free: bool = False) -> Round:
     """Write the heartbeat, reopen up to `BATCH` auctions that an outage cut short, and open or close up to `BATCH` due ones.
 
     The heartbeat comes first and in the same transaction, and closing waits until all are reopened, so that no auction closes
     before its outage is noticed. The heartbeat stays locked meanwhile: of several processes one at a time does a round.
+    With `free`, due auctions that another session has locked are left for a later round.
     """
     now = tx.now()
     before = heartbeats.record(tx, now)
@@ -67,7 +70,7 @@ def settle_due(tx: Transaction, *, reopens: bool = True) -> Round:
     if more:
         return Round(0, reopened, 0.0, more=True)
     taken: list[Step] = []
-    due = auctions.lock_due(tx, now, BATCH)
+    due = auctions.lock_due(tx, now, BATCH, free=free)
     late = tuple((now - auction.due_at).total_seconds() for auction in due if auction.due_at is not None)
     earliest = _earliest_ends(tx, due)
     for auction in due:
@@ -169,7 +172,10 @@ class Closer:
         """Settle all auctions that are due now, and return the seconds until the next round. Raises DatabaseUnavailable."""
         reopened = 0
         while True:
-            done = await self._database.write(settle_due, reopens=self._reopens)
+            try:
+                done = await self._database.write(settle_due, reopens=self._reopens)
+            except Locked:  # by a repair, or by a commit that hangs: the others do not wait for it any longer
+                done = await self._database.write(settle_due, reopens=self._reopens, free=True)
             for seconds in done.late:
                 self._late.count(seconds)
             reopened += done.reopened

@@ -10,10 +10,12 @@ from itertools import islice
 
 from saleroom.bidding.service.bidding import BidCommand, place_bids, refusals_at_door
 from saleroom.bidding.service.signing import SigningKey
+from saleroom.bidding.storage import auctions
 from saleroom.kernel.errors import Busy, Refusal
 from saleroom.kernel.figures import Distribution, Figure, counters, gauge
-from saleroom.storage.batching import Batches, OpenQuestion
+from saleroom.storage.batching import Batches, OpenQuestion, tell
 from saleroom.storage.database import Database
+from saleroom.storage.faults import DatabaseUnavailable, Locked
 from saleroom.storage.turns import begin_for_all
 
 BATCH_MAX = 512
@@ -24,8 +26,12 @@ LOOK_FROM = BATCH_MAX
 AT_DOOR_MAX = 4 * WAITING_MAX
 """The most bids that wait for the check of their token and auction. The house checks forged bids faster than they come."""
 
+FAIL_SECONDS_MAX = 10.0
+"""If no batch could be decided for so long, the bids that wait are answered by 503 along with the batch that failed."""
+
 ACCEPTED = "accepted"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_HELD = "another session has locked this auction"
 _TOO_MANY = "Too many bids at once; nothing was changed; try again in a moment."
 
 
@@ -50,6 +56,10 @@ class Desk:
         """How many bids of each token wait."""
         self._at_door: deque[tuple[BidCommand, asyncio.Future[bytes]]] = deque()
         self._batches = Batches("bids", self._take, self._decide)
+        self._locked: set[str] = set()
+        """Auctions that another session had locked for too long when they were last looked at."""
+        self._fails_since: float | None = None
+        """When the first began of the batches that have failed since the last one that was decided."""
         self._looking: asyncio.Task[None] | None = None
         self._waits_since = 0.0
         """When the first bid of the next batch came, or the batch before began."""
@@ -113,6 +123,9 @@ class Desk:
                     refusals: Sequence[Exception | None] = await self._database.read(
                         refusals_at_door, [bid for bid, _ in some]
                     )
+                except DatabaseUnavailable as error:
+                    some = list(self._at_door)  # the others would wait as long, for the same answer
+                    refusals = [error] * len(some)
                 except Exception as error:  # noqa: BLE001  # each bidder gets it: a bid that cannot be checked does not pass
                     refusals = [error] * len(some)
                 for (command, answer), refusal in zip(some, refusals, strict=True):
@@ -159,15 +172,45 @@ class Desk:
     async def _decide(self, commands: Sequence[BidCommand]) -> Sequence[bytes | Exception]:
         begun = time.monotonic()
         try:
-            answers = await self._database.write(place_bids, commands, self._key)
-        except Exception:  # of any kind: it is counted here, and goes on to those who wait for an answer
+            answers = await self._decided(commands)
+        except Exception as error:  # of any kind: it is counted here, and goes on to those who wait for an answer
             self._outcomes["failed"] += len(commands)
+            if isinstance(error, DatabaseUnavailable):
+                self._give_up_late(begun, error)
             raise
+        self._fails_since = None
         self._decisions.count(time.monotonic() - begun)
         outcomes = self._outcomes
         for answer in answers:
             outcomes[ACCEPTED if isinstance(answer, bytes) else outcome(answer)] += 1
         return answers
+
+    async def _decided(self, commands: Sequence[BidCommand]) -> Sequence[bytes | Exception]:
+        if not self._locked:
+            try:
+                return await self._database.write(place_bids, commands, self._key)
+            except Locked:
+                self._locked = {command.gid for command in commands}
+        return await self._decide_free(commands)
+
+    async def _decide_free(self, commands: Sequence[BidCommand]) -> Sequence[bytes | Exception]:
+        """Decide the bids, but for those on auctions that another session still has locked: these are not waited for."""
+        suspects = self._locked & {command.gid for command in commands}
+        free = await self._database.write(auctions.lock_free, suspects) if suspects else set()
+        self._locked -= free
+        held = suspects - free
+        others = [one for one in commands if one.gid not in held]
+        decided = iter(await self._database.write(place_bids, others, self._key) if others else ())
+        return [Locked(_HELD) if one.gid in held else next(decided) for one in commands]
+
+    def _give_up_late(self, begun: float, error: DatabaseUnavailable) -> None:
+        """Answer all bids that wait if batches have failed for too long: nobody waits for several of them in turn."""
+        self._fails_since = begun if self._fails_since is None else self._fails_since
+        if time.monotonic() - self._fails_since < FAIL_SECONDS_MAX:
+            return
+        while batch := self._take():
+            self._outcomes["failed"] += len(batch)
+            tell(batch, [DatabaseUnavailable(str(error)) for _ in batch])
 
 
 def outcome(error: Exception) -> str:

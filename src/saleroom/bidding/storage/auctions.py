@@ -30,7 +30,8 @@ from saleroom.kernel.parties import Party
 from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup, among
 from saleroom.storage.cache import CacheKey
-from saleroom.storage.database import Note, Transaction
+from saleroom.storage.database import Note, Transaction, ranked
+from saleroom.storage.turns import Rank
 
 CACHED_MAX = 16_384
 """Auctions that a process caches: about 2 KB each, and up to 40 KB with the longest description."""
@@ -89,9 +90,21 @@ def lock(tx: Transaction, gids: Iterable[str]) -> dict[str, Auction]:
     return {auction.gid: auction for auction in found}
 
 
-def lock_due(tx: Transaction, now: datetime, limit: int) -> list[Auction]:
-    """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id."""
+@ranked(Rank.HOUSE)
+def lock_free(tx: Transaction, gids: Iterable[str]) -> set[str]:
+    """Lock those of these auctions that no other session has locked, without a wait, and return their gids."""
+    rows = select(auctions.c.gid).where(among(tx, auctions.c.gid, sorted(gids)))
+    return set(tx.execute(rows.order_by(auctions.c.id).with_for_update(key_share=True, skip_locked=True)).scalars())
+
+
+def lock_due(tx: Transaction, now: datetime, limit: int, *, free: bool = False) -> list[Auction]:
+    """Return up to `limit` auctions whose start or end has come by `now`, the longest due first, locked in order of id.
+
+    With `free`, those that another session has locked are left out, and nothing waits for them.
+    """
     due = select(auctions.c.id).where(auctions.c.due_at <= now).order_by(auctions.c.due_at).limit(limit)
+    if free:
+        due = due.with_for_update(key_share=True, skip_locked=True)
     ids = tx.execute(due).scalars().all()
     # Another process may have settled one before the lock was granted. That auction is then due later, or never.
     return _resolve(tx, _LOCK_DUE(tx, ids, now=now)) if ids else []
