@@ -44,6 +44,11 @@ class Stream:
                 taken.append(data)
         return taken
 
+    def until_comments(self, count: int) -> None:
+        """Read until so many comments have come."""
+        while len(self.comments) < count:
+            self._line()
+
     def types(self, count: int) -> list[str]:
         """Return the types of the next `count` events."""
         return [msgspec.json.decode(data)["type"] for data in self.take(count)]

@@ -252,3 +252,24 @@ def _is_cut(connection: socket.socket) -> bool:
     """Whether the other side has closed the connection, without reading from it."""
     state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
     return state != 1  # 1 is "established"
+
+
+@pytest.mark.parametrize(
+    ("followers", "seconds"), [(0, 4), (1000, 4), (2500, 10), (5000, 20), (15_000, 60), (1_000_000, 60)]
+)
+def test_the_more_follow_the_longer_they_take_to_come_back(followers: int, seconds: float) -> None:
+    """After a restart all come back: no more than 250 a second to each process, as long as a minute is enough."""
+    assert seconds == streams.spread_of(followers)
+
+
+def test_readers_are_told_anew_when_many_follow(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who came first, when few followed, come back as late as the others. Nothing is said again without need."""
+    monkeypatch.setattr(streams, "COMMENT_SECONDS", 0.05)
+    with following(house, "/events") as stream:
+        stream.until_comments(3)
+        first = stream.retry
+        assert 1000 <= first <= 4000
+        monkeypatch.setattr(streams, "RECONNECTS_PER_SECOND", 1 / 60)
+        monkeypatch.setattr(streams, "RETRY_SECONDS_MIN", 59.0)
+        stream.until_comments(6)
+        assert 59_000 <= stream.retry <= 60_000

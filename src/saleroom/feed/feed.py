@@ -54,13 +54,13 @@ class Follower:
 
     __slots__ = (
         "_catching_up",
-        "_feed",
         "_missed",
         "_nudged",
         "_waiting",
         "_waker",
         "deliver",
         "ended",
+        "feed",
         "gid",
         "on_cut",
         "origin",
@@ -68,7 +68,7 @@ class Follower:
     )
 
     def __init__(self, feed: Feed, gid: str | None) -> None:
-        self._feed = feed
+        self.feed = feed
         self.gid = gid
         self.origin = BEGINNING
         """The event after which it began; a client that is cut off before its first event resumes here."""
@@ -109,7 +109,7 @@ class Follower:
 
     def park(self) -> None:
         """Get no new events any more: `next` gives out what is in the log now, and then nothing until `wake` or `end`."""
-        self._feed.detach(self.gid, self)
+        self.feed.detach(self.gid, self)
 
     def end(self) -> None:
         """Give out the queued events, and then no more."""
@@ -147,7 +147,7 @@ class Follower:
 
     def close(self) -> None:
         """Follow no more."""
-        self._feed.forget(self)
+        self.feed.forget(self)
 
     def begin(self, origin: EventId, reached: int, *, over: bool) -> None:
         """Start after `reached`; for the feed only."""
@@ -159,7 +159,7 @@ class Follower:
         """Return a page of the log after `reached`; none once the pushed events follow without a gap."""
         while self._catching_up:
             self._missed = False
-            events, more, over = await self._feed.page_after(self)
+            events, more, over = await self.feed.page_after(self)
             self._catching_up = more or self._missed
             if events:
                 self.reached = self._place(events[-1])

@@ -24,8 +24,11 @@ from saleroom.log.store import LoggedEvent
 
 COMMENT_SECONDS = 15.0
 _CHANCE = SystemRandom()
-RETRY_MILLISECONDS = (1000, 4000)
-"""When a client reconnects after its connection has ended. It is random, so that not all return at the same moment."""
+RETRY_SECONDS_MIN = 1.0
+SPREAD_SECONDS_MIN = 4.0
+SPREAD_SECONDS_MAX = 60.0
+RECONNECTS_PER_SECOND = 250
+"""How many followers of a process come back in a second after a restart; more, if the longest spread is not enough."""
 CHUNK_EVENTS_MAX = 64
 BUFFER_BYTES_MAX = 32 * 1024
 """How much is buffered for one reader, here and as much in the kernel."""
@@ -82,6 +85,8 @@ class EventStream(Response):
         self.follower = follower
         self._source = source
         self.clock = clock
+        self._spread = 0.0
+        """The spread that the reader was last told of."""
         self.status_code = 200
         self.raw_headers = [*_HEADERS]
         self.background = None
@@ -107,8 +112,7 @@ class EventStream(Response):
     async def run(self, connection: ClientConnection, send: Send) -> None:
         """Send all there is, until the follower or the connection ends."""
         follower = self.follower
-        head = f"retry: {_CHANCE.randint(*RETRY_MILLISECONDS)}\n".encode()
-        await send_more(send, head + await self.opening(follower.origin))
+        await send_more(send, self._retry() + await self.opening(follower.origin))
         self._is_due = False
         timer = self._timer(follower)
         try:
@@ -118,11 +122,22 @@ class EventStream(Response):
                 if follower.ended and not events:
                     return
                 if self._is_due:
-                    await send_more(send, await self.beat())
+                    await send_more(send, self._retry() + await self.beat())
                     self._is_due = False
                     timer = self._timer(follower)
         finally:
             timer.cancel()
+
+    def _retry(self) -> bytes:
+        """Return the line that says when to come back after the connection has ended; empty if the last one still holds.
+
+        The time is random within a spread that grows with the number of followers, as all of them come back at once.
+        """
+        spread = spread_of(len(self.follower.feed))
+        if self._spread and self._spread / 2 < spread < self._spread * 2:
+            return b""
+        self._spread = spread
+        return f"retry: {round(1000 * _CHANCE.uniform(RETRY_SECONDS_MIN, spread))}\n".encode()
 
     def shorten(self, connection: ClientConnection) -> None:
         """Send events without a turn of this stream's task if nothing waits for the reader: as one chunk, made once for all."""
@@ -158,6 +173,11 @@ class EventStream(Response):
     def time(self) -> bytes:
         """Return the time of the house's clock as a comment, without an empty line, which some clients take for an event."""
         return f": time {instant(self.clock())}\n".encode()
+
+
+def spread_of(followers: int) -> float:
+    """Return within how many seconds so many followers of a process should come back."""
+    return min(SPREAD_SECONDS_MAX, max(SPREAD_SECONDS_MIN, followers / RECONNECTS_PER_SECOND))
 
 
 def started(source: str, origin: EventId, now: datetime) -> bytes:
