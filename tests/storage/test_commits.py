@@ -102,6 +102,16 @@ async def test_a_commit_whose_wait_somebody_ends_is_in_doubt(house: Database, op
     assert isinstance(await another, int)
 
 
+async def test_what_waits_for_its_standby_is_seen_by_nobody(house: Database, operator: asyncpg.Connection) -> None:
+    """The server shows it only after the wait. So no page, stream or broker has what a failover takes away."""
+    adding = asyncio.create_task(house.write(_add, "ada"))
+    await _one_waits(operator)
+    assert await house.read(_names) == []
+    await _wait_for(operator, "")
+    await adding
+    assert await house.read(_names) == ["ada"]
+
+
 async def test_a_cancelled_task_does_not_end_the_wait(house: Database, operator: asyncpg.Connection) -> None:
     """The driver would ask the server to stop, and the server would commit without its standby."""
     adding = asyncio.create_task(house.write(_add, "ada"))

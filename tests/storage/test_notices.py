@@ -95,3 +95,19 @@ async def test_a_lost_connection_is_made_again_and_counts_as_a_notice(
     assert not one.task.done()
     assert {"warning"} >= {line["log_level"] for line in lines}
     assert not any("state" in line.get("reason", "") for line in lines)  # other houses of this process may log, too
+
+
+async def test_the_more_processes_the_rarer_the_notices_of_each(
+    join: Callable[[], NoticeListener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each notice wakes every process. All together send as many as one alone, and one that is gone no longer counts."""
+    one = join()
+    await until(lambda: one.count == 1, "its own connection")
+    assert one.notices.apart() == notices_module.APART_SECONDS
+    for _ in range(3):
+        join()
+    await until(lambda: one.notices.apart() == 4 * notices_module.APART_SECONDS, "the three others")
+    monkeypatch.setattr(notices_module, "APART_SECONDS_MAX", 0.01)
+    assert one.notices.apart() == 0.01
+    monkeypatch.setattr(notices_module, "CHECK_SECONDS", 0.0)
+    assert one.notices.apart() == notices_module.APART_SECONDS

@@ -7,6 +7,7 @@ a separate connection, because `NOTIFY` inside a transaction makes all commits o
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -18,6 +19,9 @@ from saleroom.storage.postgresql import DRIVER_ERRORS, in_words
 
 CHANNEL = "saleroom_log"
 APART_SECONDS = 0.005
+"""The time between two notices of all processes together, as each of them wakes every process."""
+APART_SECONDS_MAX = 0.05
+"""The longest time between two notices of one process, however many there are."""
 RETRY_SECONDS = 1.0
 CHECK_SECONDS = 30.0
 
@@ -32,6 +36,17 @@ class Notices:
         self._heard = heard
         self._woken = asyncio.Event()
         self._lost = False
+        self._others: dict[int, float] = {}
+        """The other processes that have been heard, by the numbers of their sessions, and when."""
+
+    def apart(self) -> float:
+        """Return how long to wait after a notice: longer with more processes, so that the wake-ups grow with them alone.
+
+        Each process is heard at least every `CHECK_SECONDS`.
+        """
+        known = time.monotonic() - 2 * CHECK_SECONDS
+        self._others = {sender: at for sender, at in self._others.items() if at > known}
+        return min(APART_SECONDS_MAX, APART_SECONDS * (1 + len(self._others)))
 
     def announce(self) -> None:
         """Say that this process has committed something; call it in the event loop's thread."""
@@ -55,6 +70,7 @@ class Notices:
 
             def heard(_connection: object, sender: int, _channel: str, _payload: str) -> None:
                 if sender != own:
+                    self._others[sender] = time.monotonic()
                     self._heard()
 
             connection.add_termination_listener(lambda _: self._woken.set())
@@ -67,7 +83,7 @@ class Notices:
                 self._woken.clear()
                 # Also sent if nothing was committed for a while: this finds a connection that is dead without notice.
                 await connection.execute(f"NOTIFY {CHANNEL}", timeout=CHECK_SECONDS)
-                await asyncio.sleep(APART_SECONDS)
+                await asyncio.sleep(self.apart())
                 with suppress(TimeoutError):
                     async with asyncio.timeout(CHECK_SECONDS):
                         await self._woken.wait()

@@ -77,7 +77,8 @@ async def test_bids_on_other_lots_do_not_wait_for_it(
 
     first = await both(bob, "100")
     assert [Locked, Locked, bytes] == [type(answer) for answer in first]
-    monkeypatch.setattr(house, "write", counted(house, waited := []))
+    waited: list[Any] = []
+    monkeypatch.setattr(house, "write", counted(house, waited))
     second = await both(cid, "200")
     assert [Locked, Locked, bytes] == [type(answer) for answer in second]
     assert [lock_free, place_bids] == waited
