@@ -9,7 +9,7 @@ from alembic import op
 from saleroom.storage.schema import Instant
 
 revision = "0072"
-down_revision = "0070"
+down_revision = "0071"
 branch_labels = None
 depends_on = None
 
