@@ -79,9 +79,8 @@ def application(
 ) -> ASGIApp:
     """Return the application of one process: the platform, and the parts of all areas.
 
-    ASGI is for its start and its end only: the protocol finds what answers requests in the state of the lifespan.
-    `broker` None leaves MQTT off. Tests may pass a `database` with a clock that they set. `folder` is what several processes
-    share; None if there is one process. On the `board` the process publishes its figures; without one it shows none.
+    ASGI is for its start and its end only: the protocol finds what answers requests in the state of the lifespan. `broker` None
+    leaves MQTT off. Tests pass a `database` with a clock. Several processes share a `folder`, and show figures on the `board`.
     """
     tracing = tracing_of(settings)
     traces = None if tracing is None else tracing.Traces(settings)

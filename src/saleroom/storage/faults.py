@@ -11,7 +11,7 @@ class DatabaseUnavailable(Exception):
     """
 
 
-class Locked(DatabaseUnavailable):
+class LockTimeout(DatabaseUnavailable):
     """Another session holds the lock of a row, and has not released it within the time that the house waits."""
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from saleroom.storage.faults import DatabaseUnavailable, Locked, TryAgain
+from saleroom.storage.faults import DatabaseUnavailable, LockTimeout, TryAgain
 
 R = TypeVar("R")
 
@@ -126,7 +126,7 @@ class Postgresql:
         if state in _STRANGE_STATEMENTS and not self._pooled:
             raise DatabaseUnavailable(f"PostgreSQL: {_POOLER_FOUND}") from error
         if state == _LOCK_TIMEOUT:
-            raise Locked(f"PostgreSQL: {in_words(error.orig)}") from error
+            raise LockTimeout(f"PostgreSQL: {in_words(error.orig)}") from error
         if state in _REFUSED_SQLSTATES:
             raise DatabaseUnavailable(f"PostgreSQL: {in_words(error.orig)}") from error
         if error.connection_invalidated or state.startswith(_AWAY_SQLSTATES):

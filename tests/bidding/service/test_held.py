@@ -15,7 +15,7 @@ from saleroom.bidding.storage.auctions import lock_free
 from saleroom.storage import database as transactions
 from saleroom.storage import postgresql
 from saleroom.storage.database import Database, Transaction, ranked
-from saleroom.storage.faults import DatabaseUnavailable, Locked
+from saleroom.storage.faults import DatabaseUnavailable, LockTimeout
 from saleroom.storage.turns import Rank
 from tests.bidding.domain.examples import after
 from tests.bidding.service.people import Person, person, sells, stored
@@ -76,11 +76,11 @@ async def test_bids_on_other_lots_do_not_wait_for_it(
         return await asyncio.gather(*bids, return_exceptions=True)
 
     first = await both(bob, "100")
-    assert [Locked, Locked, bytes] == [type(answer) for answer in first]
+    assert [LockTimeout, LockTimeout, bytes] == [type(answer) for answer in first]
     waited: list[Any] = []
     monkeypatch.setattr(house, "write", counted(house, waited))
     second = await both(cid, "200")
-    assert [Locked, Locked, bytes] == [type(answer) for answer in second]
+    assert [LockTimeout, LockTimeout, bytes] == [type(answer) for answer in second]
     assert [lock_free, place_bids] == waited
     await session.rollback()
     third = await both(bob, "300")

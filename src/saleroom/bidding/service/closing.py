@@ -19,7 +19,7 @@ from saleroom.bidding.storage import auctions
 from saleroom.kernel.figures import Distribution, Figure
 from saleroom.storage import heartbeats, outages
 from saleroom.storage.database import Database, SharedPart, Transaction, ranked
-from saleroom.storage.faults import DatabaseUnavailable, Locked
+from saleroom.storage.faults import DatabaseUnavailable, LockTimeout
 from saleroom.storage.outages import Outage
 from saleroom.storage.turns import Rank
 
@@ -174,7 +174,7 @@ class Closer:
         while True:
             try:
                 done = await self._database.write(settle_due, reopens=self._reopens)
-            except Locked:  # by a repair, or by a commit that hangs: the others do not wait for it any longer
+            except LockTimeout:  # by a repair, or by a commit that hangs: the others do not wait for it any longer
                 done = await self._database.write(settle_due, reopens=self._reopens, free=True)
             for seconds in done.late:
                 self._late.count(seconds)

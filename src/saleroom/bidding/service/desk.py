@@ -15,7 +15,7 @@ from saleroom.kernel.errors import Busy, Refusal
 from saleroom.kernel.figures import Distribution, Figure, counters, gauge
 from saleroom.storage.batching import Batches, OpenQuestion, tell
 from saleroom.storage.database import Database
-from saleroom.storage.faults import DatabaseUnavailable, Locked
+from saleroom.storage.faults import DatabaseUnavailable, LockTimeout
 from saleroom.storage.turns import begin_for_all
 
 BATCH_MAX = 512
@@ -189,7 +189,7 @@ class Desk:
         if not self._locked:
             try:
                 return await self._database.write(place_bids, commands, self._key)
-            except Locked:
+            except LockTimeout:
                 self._locked = {command.gid for command in commands}
         return await self._decide_free(commands)
 
@@ -201,7 +201,7 @@ class Desk:
         held = suspects - free
         others = [one for one in commands if one.gid not in held]
         decided = iter(await self._database.write(place_bids, others, self._key) if others else ())
-        return [Locked(_HELD) if one.gid in held else next(decided) for one in commands]
+        return [LockTimeout(_HELD) if one.gid in held else next(decided) for one in commands]
 
     def _give_up_late(self, begun: float, error: DatabaseUnavailable) -> None:
         """Answer all bids that wait if batches have failed for too long: nobody waits for several of them in turn."""
