@@ -33,7 +33,7 @@ from saleroom.notices.service.choosing import Change
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
 from saleroom.outbox.message import MAIL, PUSH, Message
-from saleroom.storage import heartbeats, leases, processes
+from saleroom.storage import heartbeats, leases, outages, processes
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.processes import Report
 from tests.bidding.domain.examples import eur
@@ -122,6 +122,8 @@ async def furnish_it(url: str) -> str:
         await database.write(sanctions.impose, "cyd", Sanction.WARNING, "Be polite.")
         await database.write(leases.hold, "relay", "somebody", 10)
         await database.write(heartbeats.record, clock.now)
+        long_ago = clock.now - timedelta(days=1000)  # so that no lot is touched
+        await database.write(outages.begin, long_ago, long_ago)
         await database.write(processes.beat, "a process", Report("hall", 7, "1", "off", ()))
         await database.write(rate_limits.lock, rate_limits.digest("network", "192.0.2.1"), clock.now)
         return running

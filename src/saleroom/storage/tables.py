@@ -62,6 +62,6 @@ processes = Table(
 
 TABLES = AreaTables(
     tables=(secrets, leases, heartbeats, outages, processes),
-    not_exported=(leases, outages, processes),
+    not_exported=(leases, processes),
     filled_at_start=(secrets,),
 )
