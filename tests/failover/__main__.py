@@ -23,6 +23,7 @@ from tests.failover.cluster import check_needs
 from tests.failover.inside import SPACES, run_inside
 from tests.failover.trial import Trial, TrialOutcome
 from tests.faults.judging import faults
+from tests.needs import MARK
 
 HEADINGS = ("breaks", "bids", "sent again", "lost", "doubled", "streams", "MQTT", "lots", "closed wrong", "other")
 
@@ -55,7 +56,7 @@ def _missing() -> str:
     try:
         check_needs()
     except (pytest.skip.Exception, pytest.fail.Exception) as missing:
-        return str(missing)
+        return f"needed here: {str(missing).removeprefix(MARK)}"
     trying = subprocess.run([*SPACES, "true"], capture_output=True, text=True, check=False)
     return f"no namespaces can be made here: {trying.stderr.strip()}" if trying.returncode else ""
 
