@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests import cashier
 from tests.browser.people import BrowserVisitor, broken_rules
@@ -75,6 +75,28 @@ def test_hasty_keys_pay_once(enter: Callable[..., BrowserVisitor], sqlite_house:
     wait_until(lambda: bool(settling.desk(second)["money"]))
     page.wait_for_load_state()
     assert [["4.000"], ["14.880"]] == [[one["moved"] for one in settling.desk(who)["money"]] for who in (first, second)]
+
+
+def test_keys_before_a_slow_answer_change_nothing(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
+    """The answer waits until all keys are typed: one form is sent, and its change is said, but not again by a reload."""
+    settling = Settling(sqlite_house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    page, held = enter(settling.cashier).page, list[Route]()
+    page.route("**/payments", lambda route: held.append(route))  # noqa: PLW0108  # Playwright takes no built-in
+    page.goto(f"/admin/desk/{settling.gid}?buyer={paddle}")
+    expect(page.get_by_label("Cash", exact=True)).to_be_focused()
+    page.keyboard.type("20")
+    with page.expect_request("**/payments"):
+        page.keyboard.press("Enter")
+    page.keyboard.type("101")
+    page.keyboard.press("Enter")
+    held[0].continue_()
+    expect(page.get_by_role("status")).to_contain_text("Change: €5.12.")
+    assert (1, ["14.880"]) == (len(held), [each["moved"] for each in settling.desk(paddle)["money"]])
+    page.reload()
+    expect(page.get_by_text("Nothing is left to pay.")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_count(0)
 
 
 @pytest.mark.parametrize("locale", ["en", "de"])
