@@ -116,6 +116,7 @@ SHORT = (
         "broker with memory killed",
         troubles.broker_death_with_memory,
         times=2,
+        bids=300,  # after a hundred changes the broker saves its sessions; one that has not would know no subscriber
         broker=AUTOSAVE,
         states=False,
         on=ON_POSTGRESQL[:1],
