@@ -32,6 +32,8 @@ from saleroom.storage.leases import Lease, LeaseLapsed, LeaseLost
 LEASE = "mqtt-relay"
 LEASE_SECONDS = 10
 RENEW_SECONDS = 3.0
+TIMER_SECONDS = 0.01
+"""How early a timer may wake."""
 STANDBY_SECONDS = 2.0
 POLL_SECONDS = 0.5
 BACKOFF_SECONDS_MIN = 0.5
@@ -217,9 +219,11 @@ class Relay:
         before it is renewed.
         """
         while True:
-            await asyncio.sleep(max(0.0, RENEW_SECONDS - self._lease.age) or RENEW_SECONDS)
+            left = RENEW_SECONDS - self._lease.age
+            # A timer may wake a little early by another clock: what is left then is no time to sleep for.
+            await asyncio.sleep(left if left > TIMER_SECONDS else RENEW_SECONDS)
             try:
-                if self._lease.age >= RENEW_SECONDS:
+                if self._lease.age >= RENEW_SECONDS - TIMER_SECONDS:
                     await self._renewed()
             except DatabaseUnavailable:
                 continue  # `_deliver` logs it, as it reads more often
