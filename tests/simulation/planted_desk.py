@@ -45,7 +45,7 @@ def undone_pledge_counts() -> Any:
     return patch.object(pledges, "save_undone", lambda tx, lot_id, pledge: None)
 
 
-@plant(23)
+@plant(32)
 def pledge_beyond_the_limit() -> Any:
     """A pledge ignores the limit."""
     return patch.object(needs, "refuse_pledge_beyond", lambda limit, exposure, amount: None)
