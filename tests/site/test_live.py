@@ -100,6 +100,10 @@ class Log:
         self.gate.set()
         self.listeners: set[Any] = set()
 
+    def __len__(self) -> int:
+        """How many follow."""
+        return len(self.listeners)
+
     def append(self, *, last: bool = False) -> None:
         """Append an event."""
         number = len(self.events) + 1
