@@ -100,10 +100,6 @@ class Log:
         self.gate.set()
         self.listeners: set[Any] = set()
 
-    def __len__(self) -> int:
-        """How many follow."""
-        return len(self.listeners)
-
     def append(self, *, last: bool = False) -> None:
         """Append an event."""
         number = len(self.events) + 1
@@ -129,8 +125,10 @@ class Log:
         await self.gate.wait()
         return found, False, False
 
-    now = None
-    """The clock, which is not asked here."""
+    now = None  # the clock, which is not asked here
+
+    def __len__(self) -> int:
+        return len(self.listeners)
 
 
 class Visit(Struct):
