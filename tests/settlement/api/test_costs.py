@@ -21,6 +21,7 @@ def test_the_costs_of_a_lot_are_what_its_buyer_owes(house: House) -> None:
     stranger, sale = house.client(), f"/sales/{settling.gid}"
     shown = stranger.json("GET", f"{sale}/costs")
     assert ("25.000", None, []) == (shown["premium"]["tiers"][0]["percent"], shown["due"], shown["buyerLines"])
+    assert stranger.json("GET", f"{sale}/costs", params={"price": "0"})["due"] is None
     asked = {"price": "1000.10", "channel": "floor"}
     found = stranger.json("GET", f"{sale}/lots/1/costs", params=asked)
     assert not [line for line in found["buyerLines"] if "hiddenTax" in line]

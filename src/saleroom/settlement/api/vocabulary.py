@@ -70,8 +70,11 @@ VOCABULARY = Vocabulary(
         "country": ({"enum": list(Country)}, "Whose law taxes the house."),
         "cumulative": ({}, "Whether each percentage is of the part of the price in its tier."),
         "donation": (_PERCENT, "What the consignor donates, in per cent of the hammer price."),
-        "due": (MONEY, "What the buyer owes in all; null without a price."),
-        "memberDue": (MONEY, "What a member would owe in all; null without a price, or without rates of members."),
+        "due": (MONEY, "What the buyer owes in all; null without a price above 0."),
+        "memberDue": (
+            MONEY,
+            "What a member would owe in all; null without a price above 0, or without rates of members.",
+        ),
         "entryFee": (MONEY, "The consignor's fee for each lot."),
         "goods": ({"enum": list(Goods)}, "What is sold by the rate card."),
         "hiddenTax": (MONEY, "The tax inside the amount by the margin scheme, which no paper shows."),

@@ -122,9 +122,9 @@ def bill_view(bill: Bill) -> BillView:
     return BillView(
         tax_scheme=bill.scheme,
         legal_words=bill.words,
-        buyer_lines=[line_view(line) for line in bill.buyer],
+        buyer_lines=[_line(line) for line in bill.buyer],
         due=amount_text(bill.due),
-        consignor_lines=[line_view(line) for line in bill.consignor],
+        consignor_lines=[_line(line) for line in bill.consignor],
         proceeds=amount_text(bill.proceeds),
     )
 
@@ -135,8 +135,7 @@ def preview_view(bill: Bill, for_members: Bill | None) -> PreviewView:
     return PreviewView(**shown, member_bill=None if for_members is None else bill_view(for_members))
 
 
-def line_view(line: Line) -> LineView:
-    """Return a line of a bill as JSON has it."""
+def _line(line: Line) -> LineView:
     return LineView(
         item=line.item,
         line_amount=amount_text(line.amount),

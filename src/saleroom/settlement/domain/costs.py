@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.cards import ScaleView, amount_text, line_view, scale_view
-from saleroom.settlement.domain.rates import Bill, RateCard
+from saleroom.settlement.domain.cards import ScaleView, amount_text, scale_view
+from saleroom.settlement.domain.rates import Bill, Line, RateCard
 
 
 class CostLineView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -35,26 +35,31 @@ class CostsView(Struct, frozen=True, kw_only=True, rename="camel"):
     member_due: str | None
 
 
-def costs_view(card: RateCard, found: Bill, is_priced: bool, for_members: Bill | None) -> CostsView:
-    """Return what buying costs as JSON has it."""
-    lines = [line_view(line) for line in found.buyer] if is_priced else []
+def costs_view(card: RateCard, for_all: Bill, for_members: Bill) -> CostsView:
+    """Return what buying costs as JSON has it. The bills have no lines of a buyer without a price."""
+    has_members = card.member_premium is not None
     return CostsView(
         premium=scale_view(card.premium),
-        member_premium=None if card.member_premium is None else scale_view(card.member_premium),
+        member_premium=scale_view(card.member_premium) if card.member_premium is not None else None,
         surcharges={channel.value: amount_text(percent) for channel, percent in card.surcharges.items() if percent},
         country=card.country,
-        tax_scheme=found.scheme,
-        legal_words=found.words,
-        buyer_lines=[
-            CostLineView(
-                item=line.item,
-                line_amount=line.line_amount,
-                tax_percent=line.tax_percent,
-                line_tax=line.line_tax,
-                member_rate=line.member_rate,
-            )
-            for line in lines
-        ],
-        due=amount_text(found.due) if is_priced else None,
-        member_due=amount_text(for_members.due) if is_priced and for_members is not None else None,
+        tax_scheme=for_all.scheme,
+        legal_words=for_all.words,
+        buyer_lines=[_line(line) for line in for_all.buyer],
+        due=_due(for_all),
+        member_due=_due(for_members) if has_members else None,
+    )
+
+
+def _due(found: Bill) -> str | None:
+    return amount_text(found.due) if found.buyer else None
+
+
+def _line(line: Line) -> CostLineView:
+    return CostLineView(
+        item=line.item,
+        line_amount=amount_text(line.amount),
+        tax_percent=amount_text(line.rate),
+        line_tax=amount_text(line.tax),
+        member_rate=line.member,
     )

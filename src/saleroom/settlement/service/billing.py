@@ -20,7 +20,7 @@ from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
-from saleroom.settlement.domain.rates import Bill, Hammer, RateCard, bill
+from saleroom.settlement.domain.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
 from saleroom.settlement.storage.journal import Standing
 from saleroom.settlement.storage.member_tables import memberships as marks
@@ -152,6 +152,11 @@ class _Rates:
         at = None if one.auction is None else one.auction.closed_at
         return None if at is None else self.held_at(one, at)
 
+    def card_at(self, one: OfferedLot | None, at: datetime) -> RateCard:
+        """Return the card for a lot that is sold then, or for any lot without a card of its own."""
+        version = self.held_at(one, at)
+        return RateCard() if version is None else version.card
+
     def held_at(self, one: OfferedLot | None, at: datetime) -> Version | None:
         """Return the version for a lot that is sold then, or for any lot without a card of its own; None without one."""
         if one is None:
@@ -172,30 +177,32 @@ def _members(tx: Transaction, offered: Sequence[OfferedLot], merged: dict[int, i
     )
 
 
-def due_in_all(tx: Transaction, sale: Sale, one: OfferedLot, price: Decimal, buyer_id: int, places: int) -> Decimal:
-    """Return what a buyer would pay for a lot that staff sell to them now at this price: with premium, surcharge and tax."""
-    now = tx.now()
-    version = _Rates(tx, sale, [one], set()).held_at(one, now)
-    if version is None:
-        return price
-    merged = mergers.of_sale(tx, sale.id)
-    people = people_of({buyer_id}, merged)
-    members = Members(buyers=memberships.marks_of(tx, marks.c.user_id, people), consignors={}, merged=merged)
-    hammer = Hammer(
-        price=price,
-        on=now.date(),
-        channel=Channel.FLOOR,
-        scheme=one.lot.entry.tax_scheme,
-        buyer_member=version.card.member_premium is not None and members.has_bought(buyer_id, now),
-    )
-    return bill(version.card, hammer, places).due
+class OfferBilling:
+    """What a buyer would pay for lots of a sale that staff sell to them now: with premium, surcharge and tax."""
+
+    def __init__(self, tx: Transaction, sale: Sale, offered: Sequence[OfferedLot], buyer_id: int, places: int) -> None:
+        merged = mergers.of_sale(tx, sale.id)
+        marked = memberships.marks_of(tx, marks.c.user_id, people_of({buyer_id}, merged))
+        self._now = tx.now()
+        self._is_member = Members(buyers=marked, consignors={}, merged=merged).has_bought(buyer_id, self._now)
+        self._rates = _Rates(tx, sale, offered, set())
+        self._places = places
+
+    def due(self, one: OfferedLot, price: Decimal) -> Decimal:
+        """Return what the buyer pays in all for a lot at this hammer price."""
+        hammer = Hammer(
+            price=price,
+            on=self._now.date(),
+            channel=Channel.FLOOR,
+            scheme=one.lot.entry.tax_scheme,
+            buyer_member=self._is_member,
+        )
+        return bill(self._rates.card_at(one, self._now), hammer, self._places).due
 
 
-def trial(tx: Transaction, sale: Sale, one: OfferedLot | None, hammer: Hammer, places: int) -> tuple[RateCard, Bill]:
-    """Return the rate card that holds now in a sale, for a lot or for any, and what a hammer price would cost by it."""
-    version = _Rates(tx, sale, [] if one is None else [one], set()).held_at(one, tx.now())
-    card = RateCard() if version is None else version.card
-    return card, bill(card, hammer, places)
+def card_now(tx: Transaction, sale: Sale, one: OfferedLot | None) -> RateCard:
+    """Return the rate card that holds now for a lot of a sale, or for any lot without a card of its own."""
+    return _Rates(tx, sale, [] if one is None else [one], set()).card_at(one, tx.now())
 
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:

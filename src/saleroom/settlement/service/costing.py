@@ -14,7 +14,7 @@ from saleroom.sales.service.access import get_lot, get_one, is_staff, viewer_of
 from saleroom.sales.storage import lots
 from saleroom.settlement.domain.costs import CostsView, costs_view
 from saleroom.settlement.domain.rates import Hammer, bill
-from saleroom.settlement.service.billing import trial
+from saleroom.settlement.service.billing import card_now
 from saleroom.storage.database import Transaction
 
 
@@ -43,8 +43,7 @@ def costs(
     lot = None if label is None else get_lot(tx, sale, label)
     [one] = [None] if lot is None else lots.with_auctions(tx, [lot])
     scheme = None if lot is None else lot.entry.tax_scheme
-    # A price of 1 tells the tax scheme and its words without a price.
-    hammer = Hammer(price=price or Decimal(1), on=tx.now().date(), channel=channel, scheme=scheme)
-    card, found = trial(tx, sale, one, hammer, places)
-    for_members = None if card.member_premium is None else bill(card, replace(hammer, buyer_member=True), places)
-    return Costs(sale, lot, costs_view(card, found, price is not None, for_members))
+    card = card_now(tx, sale, one)
+    hammer = Hammer(price=price, on=tx.now().date(), channel=channel, scheme=scheme)
+    for_all, for_members = bill(card, hammer, places), bill(card, replace(hammer, buyer_member=True), places)
+    return Costs(sale, lot, costs_view(card, for_all, for_members))

@@ -42,7 +42,7 @@ from saleroom.settlement.domain.offer_views import (
 )
 from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
-from saleroom.settlement.service.billing import due_in_all
+from saleroom.settlement.service.billing import OfferBilling
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.storage import after_sale, offers
 from saleroom.settlement.storage.after_sale import Departure
@@ -272,13 +272,16 @@ def _gone_view(lot: OfferedLot, one: Departure) -> GoneLotView:
 def _own(tx: Transaction, viewer: User, places: int) -> OwnOffersView:
     found, now = offers.of_user(tx, viewer.id), tx.now()
     of_sales = sales.by_ids(tx, {sale_id for sale_id, _ in found})
-    by_lot = {one.lot.id: one for sale_id in of_sales for one in lots.offered(tx, sale_id)}
+    offered = {sale_id: lots.offered(tx, sale_id) for sale_id in of_sales}
+    by_lot = {one.lot.id: one for some in offered.values() for one in some}
+    open_in = {sale_id for sale_id, one in found if one.state(now, viewer.id) is OfferState.OPEN}
+    billings = {one: OfferBilling(tx, of_sales[one], offered[one], viewer.id, places) for one in open_in}
     shown = []
     for sale_id, one in found:
-        sale, lot = of_sales[sale_id], by_lot[one.lot_id]
-        view = offer_view(tx, sale, lot, one, now, viewer.id)
+        lot = by_lot[one.lot_id]
+        view = offer_view(tx, of_sales[sale_id], lot, one, now, viewer.id)
         if one.state(now, viewer.id) is OfferState.OPEN:
-            total = due_in_all(tx, sale, lot, one.price, viewer.id, places)
+            total = billings[sale_id].due(lot, one.price)
             view = msgspec.structs.replace(view, offer_total=f"{total:.3f}")
         shown.append(view)
     return OwnOffersView(offers=shown)
