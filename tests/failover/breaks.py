@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -56,64 +56,52 @@ def machine_lost(role: Role) -> Trouble:
     return lose
 
 
+Hurt = Callable[[Machine, Sequence[Machine]], None]
+"""What begins or ends a break of a machine, beside the two others."""
+
+
 def frozen(role: Role, seconds: float) -> Trouble:
     """All processes of a machine stop, and go on after `seconds` as if nothing had been."""
-
-    async def freeze(scene: Scene) -> None:
-        machine = await _machine(scene, role)
-        scene.mark()
-        await asyncio.to_thread(machine.freeze)
-        await asyncio.sleep(seconds)
-        machine.thaw()
-        await scene.storm.more(A_FEW)
-
-    return freeze
+    return _for_a_while(role, seconds, lambda machine, _: machine.freeze(), lambda machine, _: machine.thaw())
 
 
 def isolated(role: Role, seconds: float) -> Trouble:
     """A machine has no network for a while, and everything on it runs on."""
-
-    async def isolate(scene: Scene) -> None:
-        machine = await _machine(scene, role)
-        scene.mark()
-        machine.isolate()
-        await asyncio.sleep(seconds)
-        machine.join()
-        await scene.storm.more(A_FEW)
-
-    return isolate
+    return _for_a_while(role, seconds, lambda machine, _: machine.isolate(), lambda machine, _: machine.join())
 
 
 def deaf(role: Role, seconds: float) -> Trouble:
     """A machine gets nothing from the two others for a while; they get everything from it."""
 
-    async def one_way(scene: Scene) -> None:
-        machine = await _machine(scene, role)
-        others = _others(scene, machine)
-        scene.mark()
+    def begin(machine: Machine, others: Sequence[Machine]) -> None:
         for other in others:
             other.mute(machine)
-        await asyncio.sleep(seconds)
+
+    def end(machine: Machine, others: Sequence[Machine]) -> None:
         for other in others:
             other.speak(machine)
-        await scene.storm.more(A_FEW)
 
-    return one_way
+    return _for_a_while(role, seconds, begin, end)
 
 
 def mute(role: Role, seconds: float) -> Trouble:
     """The two others get nothing from a machine for a while; it gets everything from them."""
+    return _for_a_while(
+        role, seconds, lambda machine, others: machine.mute(*others), lambda machine, others: machine.speak(*others)
+    )
 
-    async def one_way(scene: Scene) -> None:
+
+def _for_a_while(role: Role, seconds: float, begin: Hurt, end: Hurt) -> Trouble:
+    async def hurt(scene: Scene) -> None:
         machine = await _machine(scene, role)
         others = _others(scene, machine)
         scene.mark()
-        machine.mute(*others)
+        await asyncio.to_thread(begin, machine, others)
         await asyncio.sleep(seconds)
-        machine.speak(*others)
+        await asyncio.to_thread(end, machine, others)
         await scene.storm.more(A_FEW)
 
-    return one_way
+    return hurt
 
 
 async def lost_without_standbys(scene: Scene) -> None:
