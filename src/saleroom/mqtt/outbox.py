@@ -17,7 +17,7 @@ from saleroom.mqtt import retained
 from saleroom.mqtt.connection import Connection, acknowledged
 from saleroom.mqtt.topics import AUCTIONS, MqttSettings
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.leases import Lease, LeaseLost
+from saleroom.storage.leases import Lease
 
 BATCH_EVENTS_MAX = 500
 STATE_SECONDS = 1.0
@@ -173,11 +173,9 @@ class Outbox:
         """
         if not self._unmarked:
             return await self._database.read(_owed, asked)
-        found = await self._lease.hold_and(self._database, _marked_and_owed, self._unmarked, asked)
+        pages = await self._lease.hold_and(self._database, _marked_and_owed, self._unmarked, asked)
         self._unmarked = []
-        if found is None:
-            raise LeaseLost("another process has the lease")
-        return found[0]
+        return pages
 
     def _event_sends(self, topics: str, events: Iterable[OwedEvent]) -> list[asyncio.Future[None]]:
         topic = self._settings.events_topic

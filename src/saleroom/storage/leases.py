@@ -75,14 +75,17 @@ class Lease:
 
     async def hold_and(
         self, database: Database, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
-    ) -> tuple[R] | None:
-        """Take or renew the lease and run `use_case` in the same transaction; return its result, or None if another has it.
+    ) -> R:
+        """Take or renew the lease and run `use_case` in the same transaction; return its result.
 
-        The use case runs in both cases. Raises what `Database.write` raises; what is known of the lease then stays as it was.
+        Raises LeaseLost if another process has the lease: what the use case did stands then, too. Raises what `Database.write`
+        raises; what is known of the lease then stays as it was.
         """
         asked = clock()
         held, result = await database.write(hold_and, self._name, self._holder, self._seconds, use_case, args, kwargs)
-        return (result,) if self._answered(asked, held=held) else None
+        if not self._answered(asked, held=held):
+            raise LeaseLost("another process has the lease")
+        return result
 
     def _answered(self, asked: float, *, held: bool) -> bool:
         """Note what the database answered, and return it."""

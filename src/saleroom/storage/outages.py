@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import delete, insert, select, update
 
 from saleroom.storage.database import Transaction
@@ -28,7 +29,7 @@ def begin(tx: Transaction, began: datetime, noticed: datetime) -> Outage:
     before = under_way(tx)
     outage = Outage(began if before is None else min(began, before.began), noticed)
     end(tx)
-    tx.execute(insert(outages), {"name": _NAME, **_values(outage)})
+    tx.execute(insert(outages), {"name": _NAME, **asdict(outage)})
     return outage
 
 
@@ -40,18 +41,9 @@ def under_way(tx: Transaction) -> Outage | None:
 
 def reach(tx: Transaction, outage: Outage) -> None:
     """Record how far the work has come."""
-    tx.execute(update(outages).values(_values(outage)))
+    tx.execute(update(outages).values(asdict(outage)))
 
 
 def end(tx: Transaction) -> None:
     """Record that all is put right."""
     tx.execute(delete(outages))
-
-
-def _values(outage: Outage) -> dict[str, datetime | int]:
-    return {
-        "began": outage.began,
-        "noticed": outage.noticed,
-        "reached": outage.reached,
-        "reached_id": outage.reached_id,
-    }

@@ -66,7 +66,9 @@ def settle_due(tx: Transaction, *, reopens: bool = True, free: bool = False) -> 
     now = tx.now()
     before = heartbeats.record(tx, now)
     outage = _outage(tx, before, now) if reopens else None
-    reopened, more = (0, False) if outage is None else _reopen(tx, outage)
+    reopened, more = 0, False
+    if outage is not None:
+        reopened, more = _reopen(tx, outage)
     if more:
         return Round(0, reopened, 0.0, more=True)
     taken: list[Step] = []

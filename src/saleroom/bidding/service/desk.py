@@ -205,7 +205,8 @@ class Desk:
 
     def _give_up_late(self, begun: float, error: DatabaseUnavailable) -> None:
         """Answer all bids that wait if batches have failed for too long: nobody waits for several of them in turn."""
-        self._fails_since = begun if self._fails_since is None else self._fails_since
+        if self._fails_since is None:
+            self._fails_since = begun
         if time.monotonic() - self._fails_since < FAIL_SECONDS_MAX:
             return
         while batch := self._take():

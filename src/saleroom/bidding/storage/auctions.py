@@ -131,7 +131,7 @@ def due_after(tx: Transaction, after: datetime, after_id: int, until: datetime, 
     later = or_(c.due_at > after, and_(c.due_at == after, c.id > after_id))
     due = select(c.id, c.due_at, c.ends_at, c.soft_close).where(c.due_at >= after, later, c.due_at <= until)
     return [
-        DueAuction(row.id, row.due_at, row.ends_at, None if row.soft_close is None else _window(row.soft_close))
+        DueAuction(row.id, row.due_at, row.ends_at, _window(row.soft_close))
         for row in tx.execute(due.order_by(c.due_at, c.id).limit(limit))
     ]
 
@@ -142,7 +142,9 @@ def lock_live(tx: Transaction, ids: Collection[int]) -> list[Auction]:
 
 
 @lru_cache(256)
-def _window(soft_close: str) -> int:
+def _window(soft_close: str | None) -> int | None:
+    if soft_close is None:
+        return None
     return _decode_soft_close(soft_close).window
 
 
