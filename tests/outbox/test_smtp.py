@@ -1,10 +1,12 @@
 """One connection to a real mail server, and what becomes of its faults."""
 
+import asyncio
 import socket
 from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import quote
 
+import psutil
 import pytest
 
 from saleroom.outbox import smtp
@@ -60,6 +62,22 @@ async def test_a_mail_goes_by_starttls_and_a_login(post: Post, tmp_path: Path) -
     assert "530" in str(plain)
     assert "does not speak TLS here" in str(at_once)
     assert all("wrong" not in str(one) and PASSWORD not in str(one) for one in faults)
+
+
+async def test_a_connection_over_tls_leaves_no_socket(post: Post, tmp_path: Path) -> None:
+    """The socket is closed at once, however long the server takes to end the connection on its side."""
+    pair = certificate(tmp_path)
+
+    def open_sockets() -> int:
+        return sum(bool(one.raddr) and one.raddr.port == port for one in psutil.Process().net_connections("tcp"))
+
+    with mail_server(post, certificate=pair) as port:
+        await send(f"smtp+starttls://{USER}:{quote(PASSWORD, safe='')}@localhost:{port}", ca_file=pair[0])
+        await asyncio.sleep(0)
+        assert 0 == open_sockets()
+        await fault(f"smtp+starttls://{USER}:wrong@localhost:{port}", ca_file=pair[0])
+        await asyncio.sleep(0)
+        assert 0 == open_sockets()
 
 
 async def test_a_server_without_starttls_gets_no_password(post: Post) -> None:

@@ -86,7 +86,7 @@ class SmtpServer:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Connection]:
         """Connect and log in. Raises ServerFault."""
-        client = aiosmtplib.SMTP(
+        client = _Client(
             hostname=self.host,
             port=self.port,
             use_tls=self.tls == "tls",
@@ -186,6 +186,17 @@ class Connection:
             await self._client.rset(timeout=ANSWER_SECONDS_MAX)
         except (aiosmtplib.SMTPException, OSError, TimeoutError):
             self._client.close()
+
+
+class _Client(aiosmtplib.SMTP):
+    """A client whose socket is closed with it. Over TLS, the library's waits until the server ends the connection, too."""
+
+    def close(self) -> None:
+        """Close the connection and its socket; the library calls it for every end."""
+        transport = self.transport
+        super().close()
+        if isinstance(transport, asyncio.WriteTransport):
+            transport.abort()
 
 
 def where_mails_go(url: str | None, origin: str) -> str:
