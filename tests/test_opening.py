@@ -74,6 +74,19 @@ async def test_a_migration_gives_up_if_the_tables_stay_in_use(
         assert BEFORE == await database.read(current_revision)
 
 
+@ON_POSTGRESQL
+async def test_each_step_of_a_migration_is_a_transaction(monkeypatch: pytest.MonkeyPatch, database: Database) -> None:
+    """The locks of a step end before the next step waits for others: a table that is done is not kept from a sale."""
+    monkeypatch.setattr(migrations, "LOCK_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(opening, "TRIES", 1)
+    await database.write(migrate, "0059")
+    async with long_read(database):
+        with pytest.raises(Refusal, match="in use all the time"):
+            await opening.with_tables(database)
+        assert BEFORE == await database.read(current_revision)
+    assert newest_revision() == await opening.with_tables(database)
+
+
 @pytest.mark.databases("sqlite")
 async def test_tables_of_a_newer_version_are_left_alone(database: Database) -> None:
     """A version that does not know the revision of the tables says so and what to do, and changes nothing."""

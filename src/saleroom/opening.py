@@ -13,7 +13,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
-from saleroom.storage.migrations import NewerTables, TablesInUse
+from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
 
 R = TypeVar("R")
@@ -49,14 +49,18 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
 
 
 async def with_tables(database: Database, revision: str = "head") -> str:
-    """Bring the tables to `revision` and return the one reached.
+    """Bring the tables to `revision` and return the one reached; up to the newest one, each step is a transaction.
 
     Raises Refusal if it is unknown, if the tables are those of a newer version, or if another program keeps
     them in use for all tries.
     """
     for left in reversed(range(TRIES)):
         try:
-            return await database.write(migrate_tables, revision)
+            if revision != "head":
+                return await database.write(migrate_tables, revision)
+            while (reached := await database.write(migrate_one_step)) != newest_revision():
+                log.info("the tables are at revision %s", reached)
+            return reached
         except CommandError as error:
             raise Refusal(f"cannot bring the tables to revision {revision}: {error}") from error
         except NewerTables as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +38,19 @@ def migrate(tx: Transaction, revision: str = "head") -> str:
     Processes that start at the same time wait for each other. Raises NewerTables, TablesInUse if a table is not free within
     `LOCK_SECONDS_MAX`, and alembic.util.CommandError for an unknown revision.
     """
+    return _migrate(tx, lambda _: revision)
+
+
+def migrate_one_step(tx: Transaction) -> str:
+    """Bring tables to the revision after theirs, a database without any to the newest one, and return the revision reached.
+
+    The locks of a step end with its transaction, so other houses wait for one step at a time. Raises as `migrate` does.
+    """
+    return _migrate(tx, lambda current: "head" if current in (None, newest_revision()) else "+1")
+
+
+def _migrate(tx: Transaction, choose: Callable[[str | None], str]) -> str:
+    """Migrate to the revision that `choose` names for the present one, which is asked for under the lock."""
     if tx.dialect == "postgresql":
         _wait_for_locks(tx, 0)  # without an end: another process's migration may take long
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
@@ -44,6 +58,7 @@ def migrate(tx: Transaction, revision: str = "head") -> str:
     current = current_revision(tx)
     if current is not None and current not in _known_revisions():
         raise NewerTables(current)
+    revision = choose(current)
     step = command.downgrade if _is_older(revision, current) else command.upgrade
     try:
         step(configuration(tx), revision)
@@ -89,4 +104,4 @@ def _configuration() -> Config:
 
 def _is_older(revision: str, current: str | None) -> bool:
     """Revisions are numbered, so that their names are in their order."""
-    return revision == "base" or (current is not None and revision != "head" and revision < current)
+    return revision == "base" or (current is not None and revision not in ("head", "+1") and revision < current)
