@@ -24,7 +24,7 @@ DEPLOY = ROOT / "deploy"
 UNIT = DEPLOY / "systemd" / "saleroom.service"
 CONTAINERFILE = (DEPLOY / "container" / "Containerfile").read_text()
 GUIDE = ROOT / "docs" / "installing.md"
-COMPOSE = ("compose.yaml", "compose.internet.yaml")
+COMPOSE = ("container/compose.yaml", "container/compose.internet.yaml", "three-nodes/compose.yaml")
 OVERLAYS = ("sqlite", "postgresql")
 ELSEWHERE = ("apt", "systemctl", "docker", "kubectl", "mkdir", "(umask", "chown", "make")
 """Programs in docs/installing.md beside saleroom's own."""
@@ -130,9 +130,9 @@ def test_the_image_is_built_of_hashed_packages_from_no_named_index() -> None:
 
 
 def test_the_image_does_not_run_as_root_and_is_checked_by_a_linter() -> None:
-    """Its last user is a number, as Kubernetes asks for it; hadolint finds nothing."""
+    """Its last user is a number, as Kubernetes asks for it; hadolint finds nothing, nor in the image of PostgreSQL."""
     assert "10001:10001" == re.findall(r"^USER (.*)$", CONTAINERFILE, re.MULTILINE)[-1]
-    checked(need("hadolint"), str(DEPLOY / "container" / "Containerfile"))
+    checked(need("hadolint"), *(str(DEPLOY / folder / "Containerfile") for folder in ("container", "three-nodes")))
 
 
 def test_the_check_of_the_image_asks_whether_the_house_is_ready(sqlite_house: House) -> None:
@@ -148,7 +148,7 @@ def test_the_check_of_the_image_asks_whether_the_house_is_ready(sqlite_house: Ho
 
 def services(name: str) -> dict[str, Any]:
     """Return the services of a file for compose."""
-    found: dict[str, Any] = yaml.safe_load((DEPLOY / "container" / name).read_text())["services"]
+    found: dict[str, Any] = yaml.safe_load((DEPLOY / name).read_text())["services"]
     return found
 
 
@@ -162,27 +162,55 @@ def test_services_of_compose_are_confined(name: str) -> None:
     assert ["ALL"] == services(name)["house"]["cap_drop"]
 
 
+def test_three_machines_in_containers_have_the_files_of_the_recipe() -> None:
+    """Each file that compose mounts or reads is one of the recipe, at the place where its program looks for it."""
+    found = services("three-nodes/compose.yaml")
+    mounts = [
+        mount.split(":") for service in found.values() for mount in service["volumes"] if mount.startswith("./files/")
+    ]
+    read = {Path(source).name: place for source, place, _ in mounts}
+    accounts = re.findall("password_file (.*)/passwords", (DEPLOY / "three-nodes" / "mosquitto-core.conf").read_text())
+    assert [read.pop("broker")] == accounts
+    recipe = {file.name.replace("-core", "").replace("-edge", "") for file in (DEPLOY / "three-nodes").iterdir()}
+    assert recipe >= {*read, Path(found["etcd"]["env_file"]).name}
+    assert read["patroni.yml"] in (DEPLOY / "three-nodes" / "Containerfile").read_text()
+    assert read["saleroom.toml"] in found["house"]["command"]
+    patroni = yaml.safe_load((DEPLOY / "three-nodes" / "patroni.yml").read_text())["postgresql"]
+    [image] = re.findall("FROM .*postgres:([0-9]+)", (DEPLOY / "three-nodes" / "Containerfile").read_text())
+    assert f"/usr/lib/postgresql/{image}/bin" == patroni["bin_dir"]
+    assert "postgresql:/var/lib/postgresql" in found["postgresql"]["volumes"]
+
+
 @pytest.mark.parametrize("name", COMPOSE)
 def test_settings_of_compose_can_be_used(name: str, tmp_path: Path) -> None:
-    """The house takes the environment of its service, with the secrets that the file names."""
+    """The house takes the environment of its service, with the secrets that the file names, and its own file if it has one."""
     house = services(name)["house"]
+    file = tmp_path / "etc" / "saleroom.toml"
+    file.parent.mkdir()
+    file.write_text((DEPLOY / "three-nodes" / "saleroom.toml").read_text().replace("THIS_ADDRESS", "192.0.2.1"))
     secrets = {"saleroom_database": "postgresql://ada:pw@database/saleroom", "saleroom_mqtt_password": "pw"}
+    (tmp_path / "secrets").mkdir()
     for secret in house.get("secrets", []):
-        (tmp_path / secret).write_text(secrets[secret])
+        (tmp_path / "secrets" / secret).write_text(secrets[secret])
     environ = {key: re.sub(r"\$\{\w+:-(.*)\}", r"\1", value) for key, value in house["environment"].items()}
     if SECRETS_VARIABLE in environ:
-        environ[SECRETS_VARIABLE] = str(tmp_path)
-    workers = house.get("command", ["serve", "--workers", "1"])[2]
-    settings = load({"workers": workers}, environ)
-    assert settings.database.startswith("postgresql" if "secrets" in house else "sqlite")
+        environ[SECRETS_VARIABLE] = str(tmp_path / "secrets")
+    said = dict(zip(house.get("command", [])[1::2], house.get("command", [])[2::2], strict=True))
+    config = str(file) if "--config" in said else None
+    settings = load({"workers": said.get("--workers", "1")}, environ, config)
+    assert settings.database.startswith("postgresql" if "secrets" in house or config else "sqlite")
+    assert ("192.0.2.1" == settings.host) == bool(config)
 
 
 @pytest.mark.parametrize("name", COMPOSE)
 def test_compose_takes_the_file(name: str, tmp_path: Path) -> None:
     """docker-compose finds every key where its schema has it. Its version 1 knows no `name`, which is left out for it."""
     program = need("docker-compose")
-    (tmp_path / name).write_text((DEPLOY / "container" / name).read_text().replace("\nname: saleroom\n", "\n"))
-    checked(program, "-f", str(tmp_path / name), "config", "--quiet")
+    text = (DEPLOY / name).read_text().replace("\nname: saleroom\n", "\n")
+    for file in re.findall("env_file: (.*)", text):
+        text = text.replace(file, str(DEPLOY / "three-nodes" / Path(file).name))
+    (tmp_path / "compose.yaml").write_text(text)
+    checked(program, "-f", str(tmp_path / "compose.yaml"), "config", "--quiet")
 
 
 @pytest.fixture(params=OVERLAYS)
