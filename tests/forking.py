@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from importlib import import_module
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 from uvicorn import _subprocess
 from uvicorn.supervisors.multiprocess import SIGNALS
@@ -234,8 +235,22 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], files: 
         subprocess.__dict__["Popen"] = _Popen
     sys.argv = arguments
     sys.path[0] = str(Path(arguments[0]).parent)
-    runpy.run_path(arguments[0], run_name="__main__")
-    sys.exit(0)
+    try:
+        runpy.run_path(arguments[0], run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            raise  # the interpreter prints it
+        _end(end.code or 0)
+    _end(0)
+
+
+def _end(code: int) -> NoReturn:
+    """End as the interpreter does, but take nothing apart: that would copy all memory that the fork shares with its parent."""
+    cast("Any", threading)._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _set_environment(environment: Mapping[str, str]) -> None:

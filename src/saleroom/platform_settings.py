@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
-from zoneinfo import available_timezones
 
 from babel.numbers import is_currency
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.instants import time_zones
 from saleroom.kernel.mail import parse_mail_address
 from saleroom.kernel.texts import hidden_fault, shown_fault
 from saleroom.mqtt.topics import MqttSettings
@@ -171,7 +171,7 @@ class PlatformSettings(BaseModel):
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
-        if value not in available_timezones():
+        if value not in time_zones():
             raise ValueError("write the name of a time zone, such as Europe/Berlin")
         return value
 

@@ -1,8 +1,10 @@
-"""Instants as JSON has them: RFC 3339 in UTC, with microseconds."""
+"""Instants as JSON has them: RFC 3339 in UTC, with microseconds; and the names of time zones."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -16,3 +18,9 @@ def instant(at: datetime) -> str:
 def maybe_instant(at: datetime | None) -> str | None:
     """Return `at` as text, None for None."""
     return None if at is None else instant(at)
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """Return the names of all time zones of the IANA database. The first call looks through some 600 files."""
+    return frozenset(available_timezones())

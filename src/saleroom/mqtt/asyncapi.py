@@ -217,7 +217,7 @@ def _needed(found: Mapping[str, Any], known: Mapping[str, Schema]) -> dict[str, 
 
 def _with_bare_references(value: Any) -> Any:
     """Return `value` without the members beside a reference, which draft 07 of JSON Schema ignores."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if "$ref" in value:
             return {"$ref": value["$ref"]}
         return {name: _with_bare_references(one) for name, one in value.items()}
@@ -226,7 +226,14 @@ def _with_bare_references(value: Any) -> Any:
 
 def _referred(value: Any) -> set[str]:
     """Return the names of all schemas that `value` refers to, however deep."""
-    if isinstance(value, Mapping):
-        own = {str(value["$ref"]).rpartition("/")[2]} if "$ref" in value else set()
-        return own.union(*map(_referred, value.values()))
-    return set().union(*map(_referred, value)) if isinstance(value, list | tuple) else set()
+    names: set[str] = set()
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            if "$ref" in part:
+                names.add(str(part["$ref"]).rpartition("/")[2])
+            parts += part.values()
+        elif isinstance(part, list | tuple):
+            parts += part
+    return names

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
+from saleroom.kernel.instants import time_zones
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED, OF_LOTS
 
 MAIL = "mail"
@@ -78,4 +79,4 @@ def parse_time(text: str) -> time | Fault:
 def parse_zone(text: str) -> str | Fault:
     """Return the name of a time zone of the IANA database, or its fault."""
     name = text.strip()
-    return name if name in available_timezones() else ZONE
+    return name if name in time_zones() else ZONE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from zoneinfo import available_timezones
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +11,7 @@ from starlette.responses import Response
 from saleroom.http.problems import NotFound
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.instants import time_zones
 from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
@@ -28,9 +28,7 @@ from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
-_ZONES = sorted(
-    zone for zone in available_timezones() if "/" in zone and not zone.startswith(("Etc/", "posix/", "right/"))
-)
+_ZONES = sorted(zone for zone in time_zones() if "/" in zone and not zone.startswith(("Etc/", "posix/", "right/")))
 
 
 class ChoicePages:
