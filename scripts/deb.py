@@ -37,7 +37,7 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: saleroom
 
 Files: *
-Copyright: the authors of saleroom
+Copyright: 2026 the authors of saleroom
 License: Apache-2.0
  On Debian systems the text of this licence is in /usr/share/common-licenses/Apache-2.0.
 Comment: The Python packages below /{home}/lib have their own licences, which are in the folder *.dist-info of each. The
@@ -90,6 +90,9 @@ def _program(root: Path, python: str, platform: str) -> None:
     shutil.rmtree(packages / "bin")  # programs of the packages, with the path of this scratch folder in them
     for lock in (packages / ".lock", *packages.rglob("direct_url.json")):
         lock.unlink(missing_ok=True)
+    for file in packages.rglob("*"):
+        if file.is_file():
+            file.chmod(0o644)  # imported, never run, whatever their authors gave them
 
 
 def _around(root: Path, version: str) -> None:
