@@ -1,11 +1,13 @@
 """`python -m tests.simulation`: many seeds, one seed step by step, or the planted faults.
 
-Exit codes: 0 nothing was found (or with --planted: every plant was), 1 otherwise, 2 wrong words, 130 stopped.
+Exit codes: 0 nothing was found (or with --planted: every plant was), 1 otherwise (also if a seed hangs), 2 wrong words,
+130 stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import multiprocessing
 import signal
 import sys
@@ -29,8 +31,10 @@ from tests.simulation.storage import File, in_memory
 
 FAILURES_MAX = 5
 """How many failing seeds are shrunk and reported in full; the others only by number."""
-TOLD_EACH = 500
-"""After so many seeds a line reports the progress, if no bar can."""
+TOLD_SECONDS = 10.0
+"""After so long a line reports the progress, if no bar can."""
+SEED_SECONDS_MAX = 300.0
+"""A seed takes a fifth of a second; one that takes this long on a busy machine hangs."""
 PLANTED_SEEDS_MAX = 400
 _file: File | None = None
 
@@ -49,6 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
             if chosen.seed is not None:
                 return _one(console, chosen)
             return _many(console, chosen)
+    except multiprocessing.TimeoutError:
+        _tell(console, [f"no seed ended within {SEED_SECONDS_MAX:.0f} s: one hangs where the lines above say"])
+        return 1
     except KeyboardInterrupt:
         return 130
 
@@ -98,6 +105,7 @@ def _one(console: Console, chosen: argparse.Namespace) -> int:
 def _many(console: Console, chosen: argparse.Namespace) -> int:
     """Run many seeds, shrink the first that fail, and say how many did."""
     began, failed = time.monotonic(), []
+    told = began
     commits = events = 0
     with _progress(console) as progress:
         task = progress.add_task("", total=len(chosen.seeds))
@@ -110,9 +118,9 @@ def _many(console: Console, chosen: argparse.Namespace) -> int:
                     _shrink(progress.console, seed, result, chosen.plant)
             rate = (progress.tasks[task].completed + 1) / (time.monotonic() - began)
             progress.update(task, advance=1, description=f"{rate:.1f} seeds/s, failed: {len(failed)}")
-            count = int(progress.tasks[task].completed)
-            if not console.is_terminal and count % TOLD_EACH == 0:
-                _tell(console, [f"{count} seeds, {rate:.1f}/s, failed: {len(failed)}"])
+            if not console.is_terminal and time.monotonic() - told >= TOLD_SECONDS:
+                told = time.monotonic()
+                _tell(console, [f"{progress.tasks[task].completed:.0f} seeds, {rate:.1f}/s, failed: {len(failed)}"])
     seconds = time.monotonic() - began
     rate = len(chosen.seeds) / seconds
     done = f"{len(chosen.seeds)} seeds in {seconds:.0f} s ({rate:.2f}/s), {commits} transactions, {events} events"
@@ -121,17 +129,15 @@ def _many(console: Console, chosen: argparse.Namespace) -> int:
 
 
 def _results(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
-    if jobs == 1:
-        with _fresh_file() as file:
-            for seed in seeds:
-                yield seed, run(plan(seed), file)
-        return
+    """Return the result of each seed. Raises multiprocessing.TimeoutError if one hangs, whose place is on standard error."""
     # The pool's processes are killed, so their files are removed from here.
     with (
         tempfile.TemporaryDirectory(prefix="saleroom-simulation-", dir=in_memory()) as folder,
         multiprocessing.get_context("fork").Pool(jobs, _prepare, (folder,)) as pool,
     ):
-        yield from pool.imap_unordered(_run_here, seeds, chunksize=4)
+        results = pool.imap_unordered(_run_here, seeds)
+        for _ in seeds:
+            yield results.next(timeout=SEED_SECONDS_MAX)
 
 
 def _prepare(folder: str) -> None:
@@ -142,7 +148,11 @@ def _prepare(folder: str) -> None:
 
 def _run_here(seed: int) -> tuple[int, Result]:
     assert _file is not None
-    return seed, run(plan(seed), _file)
+    faulthandler.dump_traceback_later(SEED_SECONDS_MAX - 1)
+    try:
+        return seed, run(plan(seed), _file)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _shrink(console: Console, seed: int, result: Result, planted: str | None) -> None:
