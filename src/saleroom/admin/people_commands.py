@@ -110,7 +110,7 @@ def suspend(settings: Settings, name: str, reason: str, days: int) -> None:
 
         saleroom users suspend bob --days 7 --reason "two lots were not paid for"
 
-    It counts at once, in every process. What the user did before stays.
+    It counts at once, in every process. The user's earlier acts stay.
     """
     from saleroom.admin import users as accounts
 
@@ -130,7 +130,7 @@ def ban(settings: Settings, name: str, reason: str, days: int | None) -> None:
         saleroom users ban bob --reason "bids on own lots"
         saleroom users ban bob --days 90 --reason "bids on own lots"
 
-    It counts at once, in every process. What the user did before stays.
+    It counts at once, in every process. The user's earlier acts stay.
     """
     from saleroom.admin import users as accounts
 

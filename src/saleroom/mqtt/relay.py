@@ -194,7 +194,7 @@ class Relay:
         """
         try:
             if not self._lease.is_certain():
-                # This process stood still, or was without its database. What it has read may be old by now.
+                # This process stood still, or was without its database. The events that it has read may be old by now.
                 outbox.begin_again()
                 await self._renewed()
             sent = await outbox.send_next()

@@ -1,4 +1,4 @@
-"""The mail server: how to reach it, and one connection to it. What it answers becomes one of three kinds of fault."""
+"""The mail server: how to reach it, and one connection to it. Its answers become one of three kinds of fault."""
 
 from __future__ import annotations
 

@@ -378,6 +378,6 @@ def keys_known(tx: Transaction, channel: str, keys: Collection[str]) -> frozense
 
 
 def _word(row: Row[Any]) -> Word:
-    """Return a word. Facts that cannot be read are none: whoever makes a mail of it finds that they are missing."""
+    """Return a word. Facts that cannot be read are left out, which the maker of a mail notices."""
     values = {name: getattr(row, name) for name in Word.__struct_fields__}
     return Word(**values | {"facts": facts_of(row.facts) or {}, "state": State(row.state)})

@@ -133,7 +133,7 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         tag="accounts",
         access=Access.TOKEN,
         answer=StandingView,
-        about="The latest first. Who is suspended or banned reads it too.",
+        about="The latest first. Users who are suspended or banned read it too.",
     ),
     Endpoint(
         method="POST",

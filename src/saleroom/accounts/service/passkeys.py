@@ -112,7 +112,7 @@ class Passkeys:
         All faults are one refusal, and count as a failed login does. Raises InvalidPasskey or TooManyRequests.
         """
         claim = await asyncio.to_thread(ceremonies.claim, answer)
-        # No name of a user has a space. What is no passkey at all counts for its network.
+        # No name of a user has a space. An answer that is no passkey counts for its network.
         who = f"passkey {claim.credential_id.hex() if claim else ''}"
         async with self._failed_logins.attempt(who, address):
             challenge = self._challenges.read(ticket, bound, self._database.clock_now(), adding=False)

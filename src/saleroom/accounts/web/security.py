@@ -142,7 +142,7 @@ class SecurityPages:
         return self._site.page(request, "recovery_codes.html", viewer, context, headers=PRIVATE)
 
     def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
-        """Return the parts of a refusal that the forms show. What is wrong in one field is shown beside it."""
+        """Return the parts of a refusal that the forms show. A fault of one field is shown beside it."""
         shown = refused
         if isinstance(refused, WrongPassword | WrongCode):
             field = "password" if isinstance(refused, WrongPassword) else "code"

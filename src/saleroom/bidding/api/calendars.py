@@ -73,7 +73,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         status=201,
         answer=NewCalendarView,
-        about="Whoever has the link reads what I watch, and can do nothing else. The link before leads nowhere from now on.",
+        about="Anyone with the link reads what I watch, and can do nothing else. The link before leads nowhere from now on.",
     ),
     Endpoint(
         method="DELETE",

@@ -1,6 +1,6 @@
 """The block: the state of the lot that the auctioneer sells now, and how the events of the block change it.
 
-What a bid changes of it follows from the number of bids: so no bid writes it (docs/rules.md, "On the block").
+A bid does not write it, as its effect follows from the number of bids (docs/rules.md, "On the block").
 """
 
 from __future__ import annotations

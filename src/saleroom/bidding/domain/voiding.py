@@ -1,6 +1,6 @@
 """Voiding a bid: what stood before it stands again (docs/rules.md, "Voiding a bid", number by number).
 
-The book of bids is read from the log. What a clerk undoes on the block is decided by it too (`calling.py`).
+The book of bids is read from the log. It also decides the undo of a clerk on the block (`calling.py`).
 """
 
 from __future__ import annotations

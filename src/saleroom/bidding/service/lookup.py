@@ -66,7 +66,7 @@ def has_won(auction: Auction, viewer: Holder) -> bool:
 
 
 def view_for(auction: Auction, viewer: Holder | None, *, staff: bool = False) -> AuctionView:
-    """Return the auction as `viewer` may see it. What a winner has bought has a name for them, also if it is hidden since."""
+    """Return the auction as `viewer` may see it. A winner sees the name of the lot, also if it is hidden since."""
     if viewer is not None and viewer.id == auction.author.id:
         return auction_view(auction, own=True, staff=staff)
     if not staff and viewer is not None and has_won(auction, viewer):

@@ -26,7 +26,7 @@ def _photo() -> dict[str, Any]:
         "operationId": "photo",
         "tags": ["auctions"],
         "summary": "A photo in one of its widths",
-        "description": "Its address is in `files` of a photo. What is there never changes.",
+        "description": "Its address is in `files` of a photo. The file there never changes.",
         "security": [],
         "parameters": [
             openapi.parameter("path", "id", {"type": "string"}, "The photo.", required=True),

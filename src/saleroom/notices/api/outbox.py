@@ -115,7 +115,7 @@ ENDPOINTS: tuple[Endpoint[NoticeServices], ...] = (
             *paging(WORDS),
         ),
         answer=OutboxPage,
-        about="For those who run the house. What a word says and where it goes is not shown.",
+        about="For those who run the house. Neither the words nor the addresses are shown.",
     ),
     Endpoint(
         method="POST",

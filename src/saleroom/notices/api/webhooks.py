@@ -251,7 +251,7 @@ ENDPOINTS: tuple[Endpoint[NoticeServices], ...] = (
         form=_CHANGE,
         answer=WebhookView,
         errors=(UnknownWebhook,),
-        about="What is left out stays. What happens while it is off is never posted.",
+        about="Members that are left out stay as they are. Events that happen while it is off are never posted.",
     ),
     Endpoint(
         method="DELETE",

@@ -150,7 +150,7 @@ def _push(tx: Transaction, to: NumberedSubscription, letter: Letter) -> Push:
     expires = max(word.expires_at for word in letter.words)
     ends = [item.lot.ends_at for item in letter.items if item.lot.ends_at is not None]
     lots = {item.lot.gid for item in letter.items}
-    # What is said of one lot takes the place of what was said of it before; other news take no place.
+    # News of one lot takes the place of earlier news of it; other news takes no place.
     about = f"{to.id} {lots.pop()}" if len(lots) == 1 else f"{to.id} letter {letter.number}"
     return Push(to, letter, kept(kind, ends, expires, tx.now()), topic(about), kind in URGENT)
 

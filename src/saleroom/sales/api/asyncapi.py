@@ -18,7 +18,7 @@ from saleroom.sales.api.vocabulary import VOCABULARY
 from saleroom.sales.domain.events import EVENTS
 
 _ABOUT = """\
-**Sales** of many lots have events of their own, numbered in the same way. What happens to a lot is in the events of its
+**Sales** of many lots have events of their own, numbered in the same way. The events of a lot are those of its
 auction, whose gid is the member `lot`. Between a sale and its lots there is no order.
 """
 _OF_GID = {"gid": {"description": "The sale.", "examples": [messages.SALE_GID]}}

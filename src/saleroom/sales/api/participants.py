@@ -118,7 +118,7 @@ CHANGE = Form(
             to="standing",
             parse=one_of(_ADMISSIONS),
             schema={"type": "string", "enum": list(_ADMISSIONS)},
-            about="What staff decide; to decline needs a reason. Who is approved up to a limit is `limited`.",
+            about="What staff decide; to decline needs a reason. A participant who is approved up to a limit is `limited`.",
         ),
         Field(
             name="reason",

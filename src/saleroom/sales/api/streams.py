@@ -21,7 +21,7 @@ ENDPOINTS: tuple[Endpoint[Feed], ...] = (
         query=AFTER,
         stream=True,
         errors=(UnknownSale, UnknownEvent, Busy),
-        about="It begins with the publication. What happens to a lot is in the stream of its auction. The stream ends after "
+        about="It begins with the publication. The events of a lot are in the stream of its auction. The stream ends after "
         "the sale's last event.",
     ),
 )

@@ -175,7 +175,7 @@ class LevelSet(SaleEvent, frozen=True, kw_only=True):
 
 
 class PledgeMade(SaleEvent, frozen=True, kw_only=True):
-    """Somebody promised this `amount`; `total` of so many `pledges` stands now. Who it was is not told."""
+    """Somebody promised this `amount`; `total` of so many `pledges` stands now. It does not name the giver."""
 
     TYPE: ClassVar[str] = "pledge.made"
 

@@ -103,7 +103,7 @@ def standing_of(limit: Decimal | None) -> Standing:
 
 
 def on_registration(sale: Sale, was: Participant | None) -> tuple[Standing, Decimal | None]:
-    """Return the standing and limit of a user who registers. Who is a participant already stays what they are.
+    """Return the standing and limit of a user who registers. A participant keeps theirs.
 
     Raises SaleOver, NoRegistration, or RegistrationDeclined for somebody whom staff have declined.
     """

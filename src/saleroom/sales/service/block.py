@@ -211,7 +211,7 @@ def _name(tx: Transaction, auction: Auction, asked: BlockAct) -> list[Event]:
 
 
 def _retracting(tx: Transaction, auction: Auction, asked: BlockAct) -> Party:
-    """Return who takes a bid back: the bidder with the paddle, without one whoever leads."""
+    """Return the bidder who takes a bid back: the one with the paddle, without a paddle the leader."""
     if asked.paddle is not None:
         return with_paddle(tx, auction, asked.paddle)
     return auction.leader or Party(0, "")

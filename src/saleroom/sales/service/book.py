@@ -98,7 +98,7 @@ def _change(tx: Transaction, staff: Account, auction: Auction, user: Party, line
 
 @of_a_paddle()
 def _place(tx: Transaction, staff: Account, auction: Auction, paddle: int, maximum: Decimal) -> None:
-    # What was taken back is written by now, so that the exposure of the bidder no longer counts it.
+    # The withdrawal is written by now, so that the exposure of the bidder no longer counts it.
     of_lot, party = admitted(tx, auction, paddle)
     now = tx.now()
     made = place_bid(auction, party, rules.request(maximum), now)

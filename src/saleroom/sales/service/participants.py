@@ -95,7 +95,7 @@ def register(tx: Transaction, token: str, gid: str) -> ParticipantProfile:
     sale = _public(tx, gid)
     was = participants.find(tx, sale.id, account.id)
     if was is None:
-        # One after the other takes the next paddle. Who comes again waits for nobody.
+        # One after the other takes the next paddle. A participant who comes again waits for nobody.
         sale = locked_sale(tx, gid)
         was = participants.find(tx, sale.id, account.id)
     standing, limit = on_registration(sale, was)

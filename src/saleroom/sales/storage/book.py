@@ -1,4 +1,4 @@
-"""The book of absentee bids, as rows. Who bids, and whether the bid stands, is in the bids."""
+"""The book of absentee bids, as rows. The bids say who bids, and whether the bid stands."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _seller(house: Party, *, outside: bool) -> dict[str, Any]:
 
 
 def _party(party: Party, *, outside: bool) -> dict[str, Any]:
-    """Return a party. What is outside the tax names no identifier for it (rules BR-O-02 to BR-O-04)."""
+    """Return a party. An invoice outside the tax names no identifier for it (rules BR-O-02 to BR-O-04)."""
     found = {
         "name": party.name,
         "addr_l1": party.street,

@@ -52,7 +52,7 @@ class Method(StrEnum):
 
 
 BY_HAND = (Method.CASH, Method.CARD, Method.BANK, Method.OTHER)
-"""How a cashier takes money and pays it out. What is paid online, the provider says."""
+"""How a cashier takes money and pays it out. The provider tells of payments online."""
 
 
 class Account(Struct, frozen=True):

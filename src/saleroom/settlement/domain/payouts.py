@@ -60,7 +60,7 @@ BEFORE: Mapping[PayoutState, frozenset[PayoutState]] = {
     PayoutState.BOOKED: UNDER_WAY,
     PayoutState.FAILED: UNDER_WAY | {PayoutState.BOOKED},
 }
-"""From which states each can be reached. What the bank has booked can still come back."""
+"""From which states each can be reached. A payout that the bank has booked can still come back."""
 
 
 class Debit(Struct, frozen=True, kw_only=True):

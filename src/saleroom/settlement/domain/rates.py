@@ -83,7 +83,7 @@ class Line(Struct, frozen=True, kw_only=True):
     """One line: an amount, and the tax that comes on top of it, each rounded once.
 
     `rate` is the percentage of that tax. `hidden_tax` is the tax inside the amount by the margin scheme, which no paper may
-    show. What a consignor bears is negative. `member` says that it is by the scale of members.
+    show. An amount that a consignor bears is negative. `member` says that it is by the scale of members.
     """
 
     item: Item

@@ -138,7 +138,7 @@ def follows_booking(
 ) -> PayoutState | Doubt | None:
     """Return what follows from a booking of a payout that is on no statement before: its next state, a doubt, or nothing.
 
-    `booked_before` is whether a statement had another booking of it. What a person has noted as booked is on none.
+    `booked_before` is whether a statement had another booking of it. A person's note that it is booked is on none.
     """
     if state is PayoutState.FAILED and not came_back:
         return Doubt.BOOKED_AFTER_FAILED

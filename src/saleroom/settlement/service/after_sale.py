@@ -38,7 +38,7 @@ def put_into_next(
 ) -> bytes:
     """Make a lot that was not sold a lot of another sale, and return the JSON of the offers of its sale.
 
-    The new lot has the terms, the estimate, the consignor and the photos of the old one. What the old one has come to is posted
+    The new lot has the terms, the estimate, the consignor and the photos of the old one. The result of the old one is posted
     before, so that its fees are borne there.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotSold, LotGone, LotOffered,

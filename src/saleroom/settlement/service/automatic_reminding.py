@@ -51,7 +51,7 @@ def do_due(tx: Transaction, sale_id: int, pairs: list[Pair], calendar: Calendar,
 
 
 def _due(tx: Transaction, pairs: list[Pair] | None, calendar: Calendar) -> list[Overdue]:
-    """Return what the house does by itself now. What would reach nobody by mail is left for a person."""
+    """Return what the house does by itself now. A reminder that would reach nobody by mail is left for a person."""
     today = calendar.day(tx.now())
     found = [
         one for one in overdue(tx, pairs, calendar) if one.step is not None and is_by_house(one.step, today, calendar)

@@ -46,7 +46,7 @@ class CardPage(Struct, frozen=True):
 
 
 class Callback(Struct, frozen=True, kw_only=True):
-    """What a callback is about, by the names of the house and of the provider. What has happened, the provider is asked."""
+    """What a callback is about, by the names of the house and of the provider. The house asks it what has happened."""
 
     payment: str | None
     session: str | None

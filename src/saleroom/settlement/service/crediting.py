@@ -1,6 +1,6 @@
 """Credit notes and the journal: lines that are taken back from a document are no longer owed either.
 
-A lot of which all lines are taken back is on no document any more. What it comes to stays owed until the correction of its sale
+A lot of which all lines are taken back is on no document any more. Its amount stays owed until the correction of its sale
 takes it back, and stands on its next document. Charges that are taken back while the lot stays on its document are given up:
 the journal has an entry for that.
 """

@@ -1,6 +1,6 @@
 """The journal of a sale, brought up to date under the lock of the sale by each use case that reads or moves money.
 
-The logs of the lots are the truth. What they say is compared with what is posted; a difference is taken back and put right. So
+The logs of the lots are the truth. They are compared with the entries; a difference is taken back and put right. So
 nothing is missed, and doing it again does nothing.
 """
 

@@ -1,6 +1,6 @@
 """Payments by card online: asked for by the buyer of an invoice, posted once the provider says that they are paid.
 
-No transaction waits for the provider. What it says is asked for by `online_looking.py` and posted here: a callback only has the
+No transaction waits for the provider. `online_looking.py` asks it, and the answer is posted here: a callback only has the
 house ask soon, so one that is doubled, out of order, old or about somebody else changes nothing.
 """
 

@@ -44,8 +44,8 @@ class Overdue(Struct, frozen=True, kw_only=True):
 def overdue(tx: Transaction, pairs: Collection[Pair] | None, calendar: Calendar) -> list[Overdue]:
     """Return the open invoices whose day has passed of buyers of sales who owe something, the earliest day first.
 
-    None stands for all buyers. What a lot was that is open again, or was given to another paddle, nobody owes any more, though
-    its invoice is not credited yet.
+    None stands for all buyers. Nobody owes the price of a lot any more that is open again or was given to another paddle,
+    though its invoice is not credited yet.
     """
     owed = reminders.debtors(tx, None if pairs is None else {sale_id for sale_id, _ in pairs})
     owing = [pair for pair in owed if pairs is None or pair in pairs]

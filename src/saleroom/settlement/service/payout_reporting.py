@@ -48,7 +48,7 @@ def refuse(tx: Transaction, token: str) -> None:
 def import_report(tx: Transaction, token: str, report: StatusReport) -> ImportedReportView:
     """Follow what a bank says of a payment file: what it rejects is owed again, what it accepts is with the bank.
 
-    What was said before does nothing again. What contradicts what the house knows changes nothing and waits for a person.
+    A status that came before does nothing again. One that contradicts the house changes nothing and waits for a person.
     Raises Unauthenticated, MissingRight, or Invalid for a report about a file that the house has not made.
     """
     authenticate(tx, token, Right.SETTLE)

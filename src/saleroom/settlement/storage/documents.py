@@ -1,6 +1,6 @@
 """Documents as rows: numbered without gaps, and never changed.
 
-A document goes on to name the user whom it was issued to. What is read here names the person whom that user was merged into.
+A document goes on to name the user whom it was issued to. Rows read here name the person whom that user was merged into.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The journal as rows: entries are added, and never changed.
 
-An entry goes on to name the user for whom it was posted. What is read here names the person whom that user was merged into,
+An entry goes on to name the user for whom it was posted. Rows read here name the person whom that user was merged into,
 except for `entries` and `postings`, which say what the rows say.
 """
 

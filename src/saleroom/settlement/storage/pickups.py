@@ -53,6 +53,6 @@ def add(tx: Transaction, lot_id: int, user_id: int, to: str, by_id: int, reason:
 
 
 def undo(tx: Transaction, lot_id: int, by_id: int) -> None:
-    """Store that a lot is back, whoever had it. The sale is locked."""
+    """Store that a lot is back, from anyone. The sale is locked."""
     out = (pickups.c.lot_id == lot_id, pickups.c.undone_at.is_(None))
     tx.execute(update(pickups).where(*out).values(undone_at=tx.now(), undone_by_id=by_id))

@@ -30,7 +30,7 @@ def page_gid(request: Request, unknown: type[Unknown]) -> str:
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number of a form, None for anything else. What has more digits than any place or paddle is none."""
+    """Return a whole number of a form, None for anything else. A number with more digits than any place or paddle is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
 
 

@@ -52,7 +52,7 @@ class Rostrum:
             self._called.set()
 
     async def sell(self, evening: Evening) -> None:
-        """Sell one lot after the other until the sale is over, whoever ends it."""
+        """Sell one lot after the other until the sale is over, also if somebody else ends it."""
         self._conditional.clear()
         while True:
             await asyncio.sleep(self._chance.uniform(*PAUSE_SECONDS) / self._speed)
