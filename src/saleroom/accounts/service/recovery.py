@@ -1,7 +1,7 @@
 """Forgotten passwords: a request is kept, a task answers it by a mail with a link, and the link sets a new password.
 
-A request gets the same answer in the same time, whether or not there is such a user: it only stores what was typed. A task looks the
-user up, at an instant that does not depend on the request. Requests have limits, since strangers make them too; no
+A request gets the same answer in the same time, whether or not there is such a user: it only stores what was typed. A task
+looks the user up, at an instant that does not depend on the request. Requests have limits, since strangers make them too; no
 stranger elsewhere can use up those of a user who asks from a network where they have logged in.
 """
 

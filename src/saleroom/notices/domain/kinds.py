@@ -71,8 +71,8 @@ def _always(auction: Auction, user_id: int) -> bool:
 class Kind(Struct, frozen=True, kw_only=True):
     """A kind of word. With `gathers`, more of them may follow at once, so the first one waits for the others.
 
-    It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. A user who has chosen nothing gets no mail of a
-    kind that is not `mailed`: it would come too late. Mails of a kind that `must_be_mailed` go to everybody, whatever they
+    It is dropped if it waits longer than it `lasts`, or if it no longer `holds`. A user who has chosen nothing gets no mail of
+    a kind that is not `mailed`: it would come too late. Mails of a kind that `must_be_mailed` go to everybody, whatever they
     chose. A kind that is not `about_lot` is about money: it is a letter of its own, and `outbox/kinds.py` has what it says.
     """
 

@@ -93,8 +93,8 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             IdempotencyMismatch,
         ),
         once=True,
-        about="Needs the right `bid`. Everybody who may bid in the sale may pledge. A pledge counts for the limit in the sale. Only "
-        "the clerk can undo it.",
+        about="Needs the right `bid`. Everybody who may bid in the sale may pledge. A pledge counts for the limit in the sale. "
+        "Only the clerk can undo it.",
     ),
     Endpoint(
         method="GET",
