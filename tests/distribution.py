@@ -28,6 +28,8 @@ LONG = (
     "tests/tools/load/test_load.py",
     "tests/bidding/service/test_decoder.py",
     "tests/storage/test_migrations.py",
+    "tests/faults/test_lost_machine.py",
+    "tests/storage/test_litestream.py",
     "tests/test_serving.py",
     "tests/bidding/api/test_devices.py",
     "tests/test_cli.py",

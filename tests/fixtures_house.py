@@ -188,7 +188,8 @@ class House:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._database = Database(self.settings.database, clock=self.clock)
+        copier = self.settings.litestream_socket
+        self._database = Database(self.settings.database, clock=self.clock, litestream=copier)
         application = compose.application(self.settings, starting.broker_of(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))

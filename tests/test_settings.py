@@ -127,6 +127,16 @@ def test_a_bad_value_is_refused_by_name_with_the_remedy(variable: str, value: st
     assert remedy in fault
 
 
+def test_postgresql_is_not_copied_by_litestream() -> None:
+    """The setting is refused there: nobody may believe that answers wait for a copy."""
+    environ = {
+        "SALEROOM_DATABASE": "postgresql://ada@nowhere/house",
+        "SALEROOM_LITESTREAM_SOCKET": "/run/litestream.sock",
+    }
+    (fault,) = faults(environ)
+    assert fault.startswith("SALEROOM_LITESTREAM_SOCKET: Litestream copies SQLite; PostgreSQL has standbys")
+
+
 def test_all_faults_are_named_at_once_each_where_it_was_written(tmp_path: Path) -> None:
     """Faults in flags, environment and file come out together, one line each."""
     file = tmp_path / "house.toml"

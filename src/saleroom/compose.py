@@ -96,7 +96,7 @@ def application(
     presence = Presence(database, status, origin(settings))
     health = HealthServices(
         broker=status,
-        seconds_without_commit=database.seconds_without_commit,
+        database=database,
         owed=next((part.owed for part in parts if part.owed is not None), partial(_nothing_owed, database)),
         openapi=api_document(endpoints, areas),
         asyncapi=_messages_document(settings, areas, None if relay is None else broker),

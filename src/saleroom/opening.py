@@ -27,7 +27,12 @@ def database(settings: Settings, make: Callable[..., Database] = Database) -> Da
     """Return the database that the settings name. Raises Refusal for a URL that cannot be used."""
     try:
         pooled = settings.database_pooler == "transaction"
-        return make(settings.database, pool_size=settings.database_pool_size, pooled=pooled)
+        return make(
+            settings.database,
+            pool_size=settings.database_pool_size,
+            pooled=pooled,
+            litestream=settings.litestream_socket,
+        )
     except ValueError as error:
         raise Refusal(f"database: {error}") from error
 

@@ -58,6 +58,9 @@ class PlatformSettings(BaseModel):
     database_pooler: Literal["none", "transaction"] = Field(
         "none", description="transaction if a pooler such as PgBouncer gives each transaction another connection."
     )
+    litestream_socket: Path | None = Field(
+        None, description="Control socket of Litestream: answers wait until it has copied what they say (SQLite)."
+    )
     mqtt_user: str | None = Field(None, min_length=1, description="Account on the MQTT broker.")
     mqtt_password: SecretStr | None = Field(None, description="Password of that account.")
     mqtt_client_id: str = Field("saleroom", min_length=1, description="Client id on the MQTT broker.")
@@ -188,6 +191,13 @@ class PlatformSettings(BaseModel):
     def _one_process_on_sqlite(cls, value: int, info: ValidationInfo) -> int:
         if value > 1 and info.data.get("database", "").startswith("sqlite"):
             raise ValueError("SQLite serves one process: set workers to 1, or database to a postgresql:// URL")
+        return value
+
+    @field_validator("litestream_socket")
+    @classmethod
+    def _copies_sqlite(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is not None and not info.data.get("database", "sqlite").startswith("sqlite"):
+            raise ValueError("Litestream copies SQLite; PostgreSQL has standbys (deploy/three-nodes/)")
         return value
 
     @field_validator("mqtt_prefix")

@@ -34,8 +34,9 @@ from saleroom.outbox.message import WEBHOOK, Message
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
+from tests.litestream import LitestreamProcess
 from tests.mqtt.equipment import free_port
-from tests.process import ServeProcess
+from tests.process import ServeProcess, wait_until
 from tests.settlement.paying import provider
 from tests.settlement.stripe_server import KEY
 
@@ -114,6 +115,24 @@ def test_a_sound_house(examine: Examine, database_url: str) -> None:
         assert ["ok", "ok"] == [level for level, _ in found["database"]]
         assert {"ok"} == {level for name in ("settings", "tables", "clock", "ports") for level, _ in found[name]}
         assert {"off"} == {level for name in ("broker", "mail", "certificate", "backups") for level, _ in found[name]}
+
+
+def test_copies_by_litestream(examine: Examine, tmp_path: Path, sqlite_template: Path) -> None:
+    """They are fine, or the fault is named; then the database itself has none."""
+    database = tmp_path / "saleroom.db"
+    shutil.copy(sqlite_template, database)
+    copier = LitestreamProcess(tmp_path, database)
+    settings = {"database": f"sqlite:///{database}", "litestream_socket": str(copier.socket)}
+    [(level, what)] = examine(code=1, **settings)["copies"]
+    assert "fault" == level
+    assert f"Litestream: it does not answer at {copier.socket}: [Errno 2]" in what
+    copier.start()
+    try:
+        wait_until(copier.socket.exists)
+        assert [("ok", "Litestream has copied all that is in the database")] == examine(**settings)["copies"]
+    finally:
+        copier.kill()
+    assert {"ok"} == {level for level, _ in examine(code=1, **settings)["database"]}
 
 
 def test_it_says_so_in_lines(

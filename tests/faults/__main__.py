@@ -19,9 +19,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tests.faults import live, money, outbox, table, trial
+from tests.faults import live, lost_machine, money, outbox, table, trial
 from tests.faults.judging import faults
 from tests.faults.live import LiveOutcome, LiveTrial
+from tests.faults.lost_machine import MachineOutcome, MachineTrial
 from tests.faults.money import MoneyOutcome, MoneyTrial
 from tests.faults.outbox import OutboxOutcome, OutboxTrial
 from tests.faults.places import place
@@ -30,9 +31,9 @@ from tests.fixtures_database import embedded_server
 from tests.needs import need
 
 BIDS = 10_000
-AnyTrial = Trial | OutboxTrial | LiveTrial | MoneyTrial
-AnyOutcome = TrialOutcome | OutboxOutcome | LiveOutcome | MoneyOutcome
-ALL: tuple[AnyTrial, ...] = (*table.FULL, outbox.FULL, live.FULL, money.FULL)
+AnyTrial = Trial | OutboxTrial | LiveTrial | MoneyTrial | MachineTrial
+AnyOutcome = TrialOutcome | OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome
+ALL: tuple[AnyTrial, ...] = (*table.FULL, outbox.FULL, live.FULL, money.FULL, lost_machine.FULL, lost_machine.CONTROL)
 HEADINGS = (
     "deaths",
     "bids",
@@ -122,6 +123,8 @@ def _try(one: AnyTrial, where: str, bids: int, server: Any) -> TrialResult:
                     outcome = asyncio.run(live.run(one, Path(folder), where, there))
                 elif isinstance(one, MoneyTrial):
                     outcome = asyncio.run(money.run(one, Path(folder), where, there))
+                elif isinstance(one, MachineTrial):
+                    outcome = asyncio.run(lost_machine.run(one, Path(folder), where, there))
                 else:
                     outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
             found = outcome.faults
@@ -156,7 +159,7 @@ def _table(found: list[TrialResult]) -> Table:
 def _row(found: TrialResult, outcome: AnyOutcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
-    if isinstance(outcome, OutboxOutcome | LiveOutcome | MoneyOutcome):
+    if isinstance(outcome, OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome):
         return [found.name, found.where, *[""] * len(HEADINGS), str(outcome)]
     told, recorded = outcome.told, outcome.recorded
     missing = sum(one.missing for one in told) + recorded.lost

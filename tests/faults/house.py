@@ -33,7 +33,9 @@ HASTE = {
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 
 
-class _MortalProcess(ServeProcess):
+class MortalProcess(ServeProcess):
+    """`saleroom serve` that can be made to die at a named point."""
+
     program = Path(mortal.__file__)
 
 
@@ -121,7 +123,7 @@ class SupervisedHouse:
         return "\n".join([*self.logs, "" if self._served is None else self._served.log()])
 
     async def _start(self) -> None:
-        started = asyncio.to_thread(_MortalProcess, self._folder, "--port", str(self.port), **self._settings)
+        started = asyncio.to_thread(MortalProcess, self._folder, "--port", str(self.port), **self._settings)
         self._served = await started
 
     async def _watch(self) -> None:

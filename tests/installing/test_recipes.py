@@ -16,6 +16,7 @@ import yaml
 
 from saleroom.settings import SECRETS_VARIABLE, load
 from tests.fixtures_house import House
+from tests.litestream import LITESTREAM
 from tests.needs import need
 from tests.test_docs import check_command, code, parse_line
 
@@ -211,6 +212,36 @@ def test_compose_takes_the_file(name: str, tmp_path: Path) -> None:
         text = text.replace(file, str(DEPLOY / "three-nodes" / Path(file).name))
     (tmp_path / "compose.yaml").write_text(text)
     checked(program, "-f", str(tmp_path / "compose.yaml"), "config", "--quiet")
+
+
+def test_compose_takes_litestream_beside_the_house(tmp_path: Path) -> None:
+    """Litestream and the house have the same volume, and the house waits at the socket that Litestream's file names."""
+    added = services("container/compose.litestream.yaml")
+    config = yaml.safe_load((DEPLOY / "litestream" / "litestream.yml").read_text())
+    assert {"SALEROOM_LITESTREAM_SOCKET": config["socket"]["path"]} == added["house"]["environment"]
+    assert [config["dbs"][0]["path"]] == added["restore"]["command"][-1:]
+    assert all("data:/var/lib/saleroom" in added[name]["volumes"] for name in ("volume", "restore", "litestream"))
+    program = need("docker-compose")
+    one, other = (tmp_path / name for name in ("compose.yaml", "compose.litestream.yaml"))
+    for file in (one, other):
+        file.write_text((DEPLOY / "container" / file.name).read_text().replace("\nname: saleroom\n", "\n"))
+    (tmp_path / "litestream.env").touch()
+    checked(program, "-f", str(one), "-f", str(other), "config", "--quiet")
+
+
+def test_units_of_litestream(tmp_path: Path) -> None:
+    """systemd knows every line; the house does not start without Litestream, which reads its file and knows the database."""
+    folder = DEPLOY / "litestream"
+    unit, config = (folder / name for name in ("saleroom-litestream.service", "litestream.yml"))
+    listed = checked(str(LITESTREAM), "databases", "-config", str(config))
+    assert re.search(r"^/var/lib/saleroom/saleroom.db +s3", listed, re.MULTILINE)
+    assert "Requires=saleroom-litestream.service" in (folder / "saleroom.conf").read_text()
+    assert "-if-db-not-exists" in unit.read_text()
+    program = need("systemd-analyze")
+    copy = tmp_path / unit.name
+    copy.write_text(unit.read_text().replace("/usr/bin/litestream", "/bin/true"))
+    done = subprocess.run([program, "verify", "--man=no", str(copy)], capture_output=True, text=True, check=False)
+    assert "" == "".join(line for line in done.stderr.splitlines() if unit.name in line)
 
 
 @pytest.fixture(params=OVERLAYS)

@@ -31,6 +31,7 @@ def _threaded(check: Callable[[Settings, str | None], Sequence[Finding]]) -> Che
 
 CHECKS: dict[str, Check] = {
     "database": service_checks.database,
+    "copies": service_checks.copies,
     "broker": service_checks.broker,
     "mail": service_checks.mail,
     "webhooks": notice_checks.webhooks,

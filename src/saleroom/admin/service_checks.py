@@ -23,6 +23,7 @@ from saleroom.settings import Settings
 from saleroom.storage import leases
 from saleroom.storage.database import Database, Transaction, parse_url, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.litestream import Litestream
 from saleroom.storage.migrations import current_revision, newest_revision
 
 CLOCK_SECONDS_MAX = 2.0
@@ -41,7 +42,7 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
         ]
     opened = None
     try:
-        opened = opening.database(settings)
+        opened = opening.database(settings.model_copy(update={"litestream_socket": None}))  # `copies` looks at it
         async with asyncio.timeout(CONNECT_SECONDS_MAX):
             await opened.check()
             before = time.time()
@@ -57,6 +58,24 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
         if opened is not None:
             await opened.close()
     return [fine("database", f"{shown} can be reached"), _tables(revision), *written, _clock(before, there, after)]
+
+
+async def copies(settings: Settings, _: str | None) -> Sequence[Finding]:
+    """Litestream has copied all that is in the database, if the house waits for it."""
+    url = parse_url(settings.database)
+    if settings.litestream_socket is None:
+        return [off("copies", "no litestream_socket: answers wait for no copy")]
+    if is_missing(url):
+        return [off("copies", "there is no database yet")]
+    litestream = Litestream(settings.litestream_socket, url.database or "")
+    try:
+        fault = await litestream.look()
+    finally:
+        await litestream.close()
+    if fault is None:
+        return [fine("copies", "Litestream has copied all that is in the database")]
+    remedy = "start it, or correct its configuration or the setting litestream_socket; until then nothing is accepted"
+    return [failed("copies", f"Litestream: {fault.why}", remedy)]
 
 
 def is_missing(url: URL) -> bool:

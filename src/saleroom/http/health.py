@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from saleroom.http.endpoints import Call, Endpoint
 from saleroom.http.responses import Health, Readiness, json_response
+from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
 PROBE = {"Cache-Control": "no-store"}
@@ -24,8 +25,8 @@ class HealthServices:
     """Returns `connected`, `not connected`, `standing by` (another process has the relay) or `off`."""
     owed: Callable[[], Awaitable[int]]
     """Counts the events that were not delivered yet. Raises DatabaseUnavailable."""
-    seconds_without_commit: Callable[[], float]
-    """Returns for how long this process has committed nothing."""
+    database: Database
+    """It says for how long it has committed nothing, and whether that is copied."""
     openapi: bytes
     asyncapi: bytes
 
@@ -36,7 +37,7 @@ async def healthz(call: Call[HealthServices]) -> Response:
 
 
 async def readyz(call: Call[HealthServices]) -> Response:
-    """GET /readyz: 503 while the database cannot be reached or commits nothing; the broker's absence does not stop the service.
+    """GET /readyz: 503 while the database cannot be reached, commits nothing or is not copied. It can do without the broker.
 
     A database may answer each question and yet commit nothing, as one that waits for its standby.
     """
@@ -45,7 +46,9 @@ async def readyz(call: Call[HealthServices]) -> Response:
         owed = await call.services.owed()
     except DatabaseUnavailable:
         return _not_ready(Readiness("unavailable", "unavailable", mqtt, 0))
-    if call.services.seconds_without_commit() > COMMIT_SECONDS_MAX:
+    if not call.services.database.is_copied():
+        return _not_ready(Readiness("unavailable", "not copied", mqtt, owed))
+    if call.services.database.seconds_without_commit() > COMMIT_SECONDS_MAX:
         return _not_ready(Readiness("unavailable", "commits nothing", mqtt, owed))
     return json_response(Readiness("ok", "ok", mqtt, owed), headers=PROBE)
 
@@ -84,7 +87,8 @@ HEALTH: tuple[Endpoint[HealthServices], ...] = (
         tag="service",
         answer=Readiness,
         unavailable=Readiness,
-        about="For a check of whether requests can be served; 503 where the database cannot be reached or commits nothing.",
+        about="For a check of whether requests can be served; 503 where the database cannot be reached, commits nothing, "
+        "or is not copied although answers wait for that.",
     ),
     Endpoint(
         method="GET",

@@ -24,7 +24,7 @@ class Health(Struct, frozen=True):
 
 
 class Readiness(Struct, frozen=True):
-    """How the database is (`ok`, `unavailable` or `commits nothing`), how the broker is, and how many events it is owed."""
+    """How the database is (`ok`, `unavailable`, `commits nothing`, `not copied`), how the broker is, and what it is owed."""
 
     status: str
     database: str

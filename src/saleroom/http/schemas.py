@@ -61,7 +61,10 @@ _BYTES: Schema = {"type": "integer", "minimum": 1, "description": "The bytes all
 VOCABULARY = Vocabulary(
     members={
         "code": ({}, "What is wrong, as a stable word for programs."),
-        "database": ({"enum": ["ok", "unavailable", "commits nothing"]}, "Whether the database answers and commits."),
+        "database": (
+            {"enum": ["ok", "unavailable", "commits nothing", "not copied"]},
+            "Whether the database answers, commits and is copied.",
+        ),
         "message": ({}, "What is wrong and what would be right, for people."),
         "mqtt": ({}, "How the MQTT broker is; `off` where there is none."),
         "next": ({}, "The cursor of the next page; null at the end."),

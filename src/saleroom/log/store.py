@@ -12,7 +12,7 @@ from sqlalchemy import Column, Row, Table, Text, cast, func, select, update
 from saleroom.kernel.errors import UnknownEvent
 from saleroom.log.tables import state_kept
 from saleroom.storage import bulk
-from saleroom.storage.database import Note, SharedPart, Transaction, brief, ranked
+from saleroom.storage.database import Note, SharedPart, Transaction, brief, ranked, told
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
@@ -142,6 +142,7 @@ class Log:
 
     @ranked(Rank.HOUSE)
     @brief
+    @told
     def backlogs(self, tx: Transaction, asked: Sequence[tuple[str, int | None]]) -> list[Backlog | Exception]:
         """Return for each (gid, version) the events after that version; for version None no events, only the present version.
 
@@ -180,6 +181,7 @@ class Log:
 
     @ranked(Rank.HOUSE)
     @brief
+    @told
     def between(self, tx: Transaction, asked: Sequence[tuple[int, int]]) -> list[list[LoggedEvent] | Exception]:
         """Return for each pair of numbers a page of all public events after the first and up to the second, in order."""
         answers: list[list[LoggedEvent] | Exception] = []
@@ -190,6 +192,7 @@ class Log:
         return answers
 
     @brief
+    @told
     def tail(self, tx: Transaction, after: LogPosition, missing: Sequence[int]) -> LogPage:
         """Return a page of the log after `after`, and those of `missing` that are visible now. Raises LogMismatch."""
         settled, begun = self._transactions(tx) if missing else (0, 0)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
@@ -20,6 +21,7 @@ from sqlalchemy.exc import ArgumentError
 
 from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
+from saleroom.storage.litestream import Litestream
 from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
@@ -121,6 +123,12 @@ def brief(use_case: U) -> U:
     return use_case
 
 
+def told(use_case: U) -> U:
+    """Mark a use case that reads what others are told, such as a stream of events: nothing that can still be lost."""
+    cast("Any", use_case).is_told = True
+    return use_case
+
+
 def ranked(rank: Rank) -> Callable[[U], U]:
     """Mark a use case with its rank, for every caller. Without a mark the rank is HOUSE for the house's own tasks, otherwise
     ORDINARY. On PostgreSQL one that is marked HOUSE is stopped after `WORK_SECONDS_MAX`.
@@ -149,7 +157,16 @@ def unbound(use_case: Callable[..., Any]) -> Callable[..., Any]:
 class Database:
     """The two kinds of transaction over either database. `kind` is `sqlite` or `postgresql`."""
 
-    def __init__(self, url: str, *, clock: Clock | None = None, pool_size: int = 10, pooled: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        pool_size: int = 10,
+        pooled: bool = False,
+        litestream: Path | None = None,
+    ) -> None:
+        """Open a database. With the control socket of `litestream`, all that is written waits for its copy."""
         self.url = parse_url(url)
         self.clock = clock
         self.cache = Cache()
@@ -160,20 +177,25 @@ class Database:
         self._hooks: list[tuple[Note[Any], Callable[[list[Any]], object]]] = []
         self.kind = self.url.get_backend_name()
         self._engine: Sqlite | Postgresql
+        self._litestream: Litestream | None = None
         if self.kind == "sqlite":
             self._engine = Sqlite(self.url)
             self._reading, self._writing = Turns(READERS), Turns(1)
+            if litestream is not None:
+                self._litestream = Litestream(litestream, self.url.database or "")
         else:
             self._engine = Postgresql(self.url, pool_size, pooled=pooled)
             self._reading = self._writing = Turns(pool_size)
 
     async def write(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run `use_case` in a transaction that may write, and return its result after the commit.
+        """Run `use_case` in a transaction that may write, and return its result after the commit and its copy by Litestream.
 
         After a deadlock, a serialisation failure or TryAgain everything is rolled back, and it is tried again.
         Raises DatabaseUnavailable if the database cannot be reached or is busy for too long, and whatever the use case raises.
         For a client (`turns.ASKER`) it also raises Busy if too many wait, and HangUp if the client has gone by its turn.
         """
+        if self._litestream is not None:
+            await self._litestream.back()
         for attempt in range(1, PASSING_TRIES + 1):
             try:
                 answer, tx = await self.transact(use_case, args, kwargs, writes=True)
@@ -184,7 +206,13 @@ class Database:
                 await asyncio.sleep(0.01 * attempt)
         else:
             raise AssertionError("the last attempt succeeds or raises")
-        self._hand_over(tx)
+        try:
+            if self._litestream is not None:
+                self._litestream.committed()
+                await self._litestream.copied()
+            self._committed = time.monotonic()
+        finally:
+            self._hand_over(tx)  # also of a commit in doubt: it is done here, and ends may have moved
         return answer
 
     def _hand_over(self, tx: Transaction) -> None:
@@ -212,12 +240,15 @@ class Database:
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
-        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp).
+        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp). What the house's tasks
+        read, and what is marked `told`, is returned once Litestream has copied it, because it goes out to others.
         """
         try:
             answer, tx = await self.transact(use_case, args, kwargs, writes=False)
         except TryAgain as error:
             raise DatabaseUnavailable(str(error)) from error
+        if self._litestream is not None and (WORK.get() is not None or getattr(unbound(use_case), "is_told", False)):
+            await self._litestream.copied()
         self._hand_over(tx)
         return answer
 
@@ -238,8 +269,6 @@ class Database:
             answer, tx = await self._engine.run(work, writes=False, brief=True)  # it takes no place, as it never waits
         else:
             answer, tx = await self._in_turn(rank, work, writes=writes, brief=brief)
-        if writes:
-            self._committed = time.monotonic()
         for key, values in tx.cached:
             self.cache[key].update(values)
         if (last := WORK.get()) is not None:
@@ -274,6 +303,10 @@ class Database:
         """Return for how long this process has committed nothing. The heartbeat of the house commits every five seconds."""
         return time.monotonic() - self._committed
 
+    def is_copied(self) -> bool:
+        """Return whether Litestream copied what was written last, or is not asked to."""
+        return self._litestream is None or not self._litestream.is_away
+
     def use(self) -> tuple[int, int, dict[Rank, int]]:
         """Return the number of places for transactions, how many are taken, and how many transactions wait, by rank."""
         places, taken, waiting = self._writing.use()
@@ -291,6 +324,8 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self._engine.close()
+        if self._litestream is not None:
+            await self._litestream.close()
 
 
 def shown_url(url: URL) -> str:
