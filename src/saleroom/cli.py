@@ -63,6 +63,29 @@ def serve(config: str | None, **flags: str | None) -> int:
     return starting.serve(settings)
 
 
+@cli.command(cls=options.Command, epilog=EXIT_CODES)
+@options.setting("house", "URL[,URL]")
+@options.setting("host", "ADDRESS")
+@options.setting("port", "NUMBER")
+@options.config
+def edge(config: str | None, **flags: str | None) -> int:
+    """Serve the streams of a house to many readers, until SIGTERM or Ctrl-C.
+
+    Examples:
+
+        saleroom edge --house http://127.0.0.1:9000 --port 9100
+        saleroom edge --house http://10.0.0.1:9000,http://10.0.0.2:9000 --host 0.0.0.0 --port 9100
+        saleroom edge --config edge.toml
+
+    An edge follows each stream of the house once, whoever many read it, and has the same addresses and ids. It has no
+    database, and gets only what the house shows to everybody. docs/edge.md says how a proxy leads readers to it.
+    """
+    settings = options.read_settings(config, **flags)
+    from saleroom.edge import command
+
+    return command.serve(settings)
+
+
 @cli.command(
     "load",
     cls=options.ToolCommand,

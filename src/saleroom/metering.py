@@ -23,6 +23,7 @@ from saleroom.http.outcomes import Outcomes
 from saleroom.http.protocol import Http
 from saleroom.kernel.figures import Figure, Kind, Sample, counters, gauge
 from saleroom.outbox.figures import OutboxFigures
+from saleroom.platform_settings import PlatformSettings
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
@@ -64,7 +65,8 @@ class Meter:
             if time.monotonic() >= ask_at:
                 ask_at = time.monotonic() + ASK_SECONDS
                 await self._ask()
-            self._board.publish([*self._own(), *(one for part in self._parts for one in part()), *self._answers])
+            own = (*process_figures(self._outcomes, self._connections), *_places(self._database))
+            self._board.publish([*own, *(one for part in self._parts for one in part()), *self._answers])
             await asyncio.sleep(PUBLISH_SECONDS)
 
     async def _ask(self) -> None:
@@ -73,26 +75,25 @@ class Meter:
             for ask in self._asked:
                 self._answers += await ask()
 
-    def _own(self) -> Sequence[Figure]:
-        answers: Counter[tuple[str, ...]] = Counter()
-        for (route, status), number in self._outcomes.counts.items():
-            answers[route, f"{status // 100}xx"] += number
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return (
-            counters("saleroom_http_requests", "Answered requests.", ("route", "status_class"), answers),
-            gauge("saleroom_connections", "Open connections of clients.", self._connections.count),
-            *_places(self._database),
-            gauge("saleroom_processes", "Processes that serve.", 1),
-            counters(
-                "saleroom_process_cpu_seconds", "Processor time of all processes.", (),
-                {(): used.ru_utime + used.ru_stime},
-            ),
-            gauge("saleroom_process_resident_memory_bytes", "Memory of all processes.", _memory_bytes()),
-            gauge("saleroom_process_open_files", "Open files of all processes.", _open_files()),
-            Figure(
-                "saleroom_build", "The version that serves.", Kind.STATE, (Sample((__version__,), 1),), ("version",)
-            ),
-        )  # fmt: skip
+
+def process_figures(outcomes: Outcomes, connections: Connections) -> Sequence[Figure]:
+    """Return what each process counts that answers requests: its answers, its connections, and what it uses."""
+    answers: Counter[tuple[str, ...]] = Counter()
+    for (route, status), number in outcomes.counts.items():
+        answers[route, f"{status // 100}xx"] += number
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return (
+        counters("saleroom_http_requests", "Answered requests.", ("route", "status_class"), answers),
+        gauge("saleroom_connections", "Open connections of clients.", connections.count),
+        gauge("saleroom_processes", "Processes that serve.", 1),
+        counters(
+            "saleroom_process_cpu_seconds", "Processor time of all processes.", (),
+            {(): used.ru_utime + used.ru_stime},
+        ),
+        gauge("saleroom_process_resident_memory_bytes", "Memory of all processes.", _memory_bytes()),
+        gauge("saleroom_process_open_files", "Open files of all processes.", _open_files()),
+        Figure("saleroom_build", "The version that serves.", Kind.STATE, (Sample((__version__,), 1),), ("version",)),
+    )  # fmt: skip
 
 
 def _places(database: Database) -> Sequence[Figure]:
@@ -120,6 +121,19 @@ def _open_files() -> int:
     with suppress(OSError):
         return sum(1 for _ in Path("/dev/fd").iterdir())
     return 0
+
+
+def shown(settings: PlatformSettings, folder: Path | None) -> tuple[Board, tuple[str, int]] | None:
+    """Show the figures if a setting asks for it; return where they are published, and the address and port of their listener.
+
+    Raises OSError if the port cannot be had.
+    """
+    if settings.metrics_port is None:
+        return None
+    listener = serving.listen(settings.metrics_host, settings.metrics_port, "the settings metrics_host or metrics_port")
+    board, token = Board(folder), settings.metrics_token
+    serve_beside(board, listener, None if token is None else token.get_secret_value())
+    return board, listener.getsockname()[:2]
 
 
 def serve_beside(board: Board, listener: socket.socket, token: str | None) -> None:

@@ -133,6 +133,9 @@ class PlatformSettings(BaseModel):
     house_folder: Path | None = Field(
         None, description="Folder with the house's logo, imprint, privacy page, terms of sale and text after a sale."
     )
+    house: Texts = Field(
+        (), description="Addresses of the house that saleroom edge follows, such as http://10.0.0.1:9000."
+    )
     followers_max: Number = Field(
         10_000, ge=1, le=1_000_000, description="Readers of server-sent events that each process serves at a time."
     )
@@ -258,6 +261,17 @@ class PlatformSettings(BaseModel):
         for origin in value:
             if not re.fullmatch(r"https?://[^/?#@*\s]+", origin):
                 raise ValueError(f"{origin!r} is no origin; write https://host or https://host:port, each by name")
+        return value
+
+    @field_validator("house")
+    @classmethod
+    def _bare_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for url in value:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+                raise ValueError("write http://host:port or https://host, without an account")
+            if parts.query or parts.fragment:
+                raise ValueError("leave out what follows a ? or a #")
         return value
 
     @field_validator("trusted_proxies")

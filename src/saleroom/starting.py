@@ -92,12 +92,8 @@ def worker() -> ASGIApp:
 
 def _show_figures(settings: Settings, folder: Path | None) -> tuple[Board | None, list[str]]:
     """Show the figures of the house if a setting asks for it; return where they are published, and a line for people."""
-    if settings.metrics_port is None:
-        return None, []
-    listener = serving.listen(settings.metrics_host, settings.metrics_port, "the settings metrics_host or metrics_port")
-    board = Board(folder)
-    metering.serve_beside(board, listener, _secret(settings.metrics_token))
-    return board, [f"  metrics   http://{reached_at(*listener.getsockname()[:2])}/metrics"]
+    shown = metering.shown(settings, folder)
+    return (None, []) if shown is None else (shown[0], [f"  metrics   http://{reached_at(*shown[1])}/metrics"])
 
 
 def broker_of(settings: Settings) -> MqttSettings | None:

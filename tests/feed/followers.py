@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from saleroom.feed.feed import Feed, Follower
+from saleroom.feed.feed import Feed
+from saleroom.feed.follower import Follower
 from saleroom.log.store import LoggedEvent
 from tests.patience import SECONDS_MAX
 

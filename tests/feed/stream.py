@@ -2,13 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import msgspec
 
-from tests.fixtures_house import House
 from tests.patience import SECONDS_MAX
+
+
+class StreamServer(Protocol):
+    """What serves streams: a house, or an edge."""
+
+    plain: httpx.Client
 
 
 class Stream:
@@ -84,7 +89,7 @@ class Stream:
 
 
 @contextmanager
-def following(house: House, path: str, **headers: str) -> Iterator[Stream]:
+def following(house: StreamServer, path: str, **headers: str) -> Iterator[Stream]:
     """Follow `path` of a house."""
     with house.plain.stream("GET", path, headers=headers, timeout=SECONDS_MAX) as response:
         assert (200, "text/event-stream") == (response.status_code, response.headers["content-type"])
@@ -93,7 +98,7 @@ def following(house: House, path: str, **headers: str) -> Iterator[Stream]:
         yield stream
 
 
-def payloads(house: House, gid: str) -> list[str]:
+def payloads(house: StreamServer, gid: str) -> list[str]:
     """Return an auction's events as its stream sends them from the beginning. The auction must be over."""
     with following(house, f"/auctions/{gid}/events?after=0") as stream:
         return stream.rest()

@@ -14,8 +14,9 @@ from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.storage import tables
 from saleroom.bidding.storage.event_log import LOG
-from saleroom.feed import feed as feed_module
-from saleroom.feed.feed import Feed, Follower
+from saleroom.feed import follower as follower_module
+from saleroom.feed.feed import Feed
+from saleroom.feed.follower import Follower
 from saleroom.kernel.errors import Busy, UnknownEvent
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
@@ -205,7 +206,7 @@ async def test_a_follower_that_takes_nothing_is_cut_off_alone(
     sales: Sales, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If too much waits for a follower, it is cut off at once. It can resume, and the others go on."""
-    monkeypatch.setattr(feed_module, "WAITING_MAX", 5)
+    monkeypatch.setattr(follower_module, "WAITING_MAX", 5)
     gid = await sales.sell()
     stalled, lively = await feed.follow(gid, None), await feed.follow(gid, None)
     cut: list[bool] = []

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from saleroom import serving
-from saleroom.feed import feed, streams
+from saleroom.feed import follower, streams
 from tests.feed.stream import following, payloads, refusal
 from tests.fixtures_house import House, ServeHouse
 from tests.patience import SECONDS_MAX
@@ -209,7 +209,7 @@ def test_a_house_that_stops_ends_its_streams(serve_house: ServeHouse, monkeypatc
 
 def test_a_reader_that_does_not_read_is_cut_off(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """If too much waits for a reader, its connection is cut. Bids and other readers go on, and it can resume without a gap."""
-    monkeypatch.setattr(feed, "WAITING_MAX", 50)
+    monkeypatch.setattr(follower, "WAITING_MAX", 50)
     house = serve_house()
     seller, bidders = house.user("ada"), [house.user("bob"), house.user("cyd")]
     gid = seller.auction(description="A long one. " * 800)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from saleroom.feed.feed import Feed, Follower
+from saleroom.feed.follower import Follower
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log.store import LoggedEvent
 from saleroom.site import live
@@ -153,7 +153,7 @@ class Hall:
         """The version that was read last, and is kept while nobody needs a later one."""
         self.failures = 0
         """How many reads of the lot are still to fail."""
-        self.audiences: Audiences[Versions, int] = Audiences(cast("Feed", self.log), Pace(), Versions, self._load)
+        self.audiences: Audiences[Versions, int] = Audiences(cast("Any", self.log), Pace(), Versions, self._load)
         self.visits: list[Visit] = []
 
     async def _load(self, due: Mapping[str, int]) -> Mapping[str, int]:
@@ -173,7 +173,7 @@ class Hall:
     async def visit(self, version: int | None = None, first: Callable[[], Awaitable[str]] | None = None) -> Visit:
         """Open a page that shows the lot at `version`, otherwise as it is now. `first` is as for a stream."""
         shown = len(self.log.events) if version is None else version
-        follower = Follower(cast("Feed", self.log), GID)
+        follower = Follower(cast("Any", self.log), GID)
         follower.begin(EventId(GID, shown), shown, over=False)
         line, page = Line(), VersionPage()
         stream = PageStream(follower, self.audiences, page, first)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from random import SystemRandom
+from typing import Protocol, TypeVar
 
 import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from saleroom.feed.feed import WAITING_MAX, Feed, Follower
+from saleroom.feed.follower import WAITING_MAX, Follower
 from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.endpoints import Call
 from saleroom.http.forms import Field, checked
@@ -51,7 +52,20 @@ _HEADERS = [
 ]
 
 
-async def follow(call: Call[Feed]) -> Response:
+class LogStreams(Protocol):
+    """What can be followed: the log of a house, or on an edge the same log as a house sends it."""
+
+    async def follow(self, gid: str | None, after: EventId | None) -> Follower:
+        """Return a follower of one aggregate, or of all, from behind the event `after` or from now on. Raises Refusal."""
+
+    def now(self) -> datetime:
+        """Return the time of the house's clock."""
+
+
+F = TypeVar("F", bound=LogStreams)
+
+
+async def follow(call: Call[F]) -> Response:
     """Answer with the events of the aggregate in the path, such as an auction, or with all events if it names none."""
     gid = call.identifier or None
     after = _after(call, gid)
@@ -62,7 +76,7 @@ async def follow(call: Call[Feed]) -> Response:
     return EventStream(follower, call.services.now, source=call.request.url.path if after is None else None)
 
 
-def _after(call: Call[Feed], gid: str | None) -> EventId | None:
+def _after(call: Call[F], gid: str | None) -> EventId | None:
     """Return the event to begin after. The header counts before the address, as a browser keeps the address unchanged."""
     name, sent = "Last-Event-ID", header(call.request.scope, _LAST_ID)
     found = parse_event_id(sent) if sent else call.query.get("after")
@@ -145,7 +159,7 @@ class EventStream(Response):
         def deliver(events: Sequence[LoggedEvent]) -> bool:
             if len(events) > CHUNK_EVENTS_MAX or not connection.is_free:
                 return False
-            connection.write(_latest.of(events))
+            connection.write(_latest.of(events, self.frame))
             return True
 
         self.follower.deliver = deliver
@@ -160,7 +174,11 @@ class EventStream(Response):
     async def tell(self, events: Sequence[LoggedEvent], send: Send) -> None:
         """Send `events`, in order."""
         for start in range(0, len(events), CHUNK_EVENTS_MAX):
-            await send_more(send, b"".join(map(frame, events[start : start + CHUNK_EVENTS_MAX])))
+            await send_more(send, b"".join(map(self.frame, events[start : start + CHUNK_EVENTS_MAX])))
+
+    def frame(self, event: LoggedEvent) -> bytes:
+        """Return an event as it is sent."""
+        return frame(event)
 
     async def opening(self, origin: EventId) -> bytes:
         """Return the text before all events of a stream that begins after `origin`."""
@@ -173,6 +191,11 @@ class EventStream(Response):
     def time(self) -> bytes:
         """Return the time of the house's clock as a comment, without an empty line, which some clients take for an event."""
         return f": time {instant(self.clock())}\n".encode()
+
+
+def page_time(now: datetime) -> bytes:
+    """Return the time of the house's clock for a page, as an event because htmx ignores comments."""
+    return f"event: time\ndata: {instant(now)}\n\n".encode()
 
 
 def spread_of(followers: int) -> float:
@@ -215,8 +238,8 @@ class _LatestChunk:
     def __init__(self) -> None:
         self._made: tuple[Sequence[LoggedEvent], bytes] = ((), b"")
 
-    def of(self, events: Sequence[LoggedEvent]) -> bytes:
-        """Return these events as one chunk."""
+    def of(self, events: Sequence[LoggedEvent], frame: Callable[[LoggedEvent], bytes]) -> bytes:
+        """Return these events as one chunk; `frame` returns one of them as it is sent."""
         known, made = self._made
         if known is not events:
             made = chunk(b"".join(map(frame, events)))

@@ -17,11 +17,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import structlog
 from starlette.types import Send
 
-from saleroom.feed.feed import Feed, Follower
-from saleroom.feed.streams import EventStream, chunk, send_more
+from saleroom.feed.feed import Feed
+from saleroom.feed.follower import Follower
+from saleroom.feed.streams import EventStream, chunk, page_time, send_more
 from saleroom.http.client_connection import ClientConnection
 from saleroom.kernel.identifiers import EventId
-from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 from saleroom.site.language import Language
 from saleroom.site.rendering import Renderer
@@ -318,8 +318,8 @@ class PageStream(EventStream, Generic[N, D]):
         return self.time() + (b"" if self._beat is None else _message(await self._beat()))
 
     def time(self) -> bytes:
-        """Return the time of the house's clock, as an event because htmx ignores comments."""
-        return f"event: time\ndata: {instant(self.clock())}\n\n".encode()
+        """Return the time of the house's clock."""
+        return page_time(self.clock())
 
 
 def _message(html: str, event_id: EventId | None = None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LINE_BYTES_MAX = 1 << 20
 """The longest line, and the longest event. An event of a house has a few hundred bytes, or with a long description 40 KiB."""
@@ -21,6 +21,8 @@ class Message:
     id: str | None
     data: str
     name: str = ""
+    has_id: bool = field(default=False, compare=False)
+    """Whether the id came with it, and not with one before."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class EventStreamParser:
 
     def _dispatch(self) -> Iterator[Message]:
         if self._data or self._has_id:
-            yield Message(self._id, "\n".join(self._data), self._name)
+            yield Message(self._id, "\n".join(self._data), self._name, self._has_id)
         self._data.clear()
         self._name = ""
         self._size = 0

@@ -12,7 +12,8 @@ from saleroom.bidding.service import ledgers
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed import streams as streams_module
-from saleroom.feed.feed import Feed, Follower
+from saleroom.feed.feed import Feed
+from saleroom.feed.follower import Follower
 from saleroom.log import store
 from saleroom.storage.database import Database
 from tests.bidding.service.people import bid, person, read, sells

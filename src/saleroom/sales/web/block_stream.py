@@ -7,11 +7,10 @@ from datetime import datetime
 
 from starlette.types import Send
 
-from saleroom.feed.feed import Follower
-from saleroom.feed.streams import EventStream, chunk, send_more
+from saleroom.feed.follower import Follower
+from saleroom.feed.streams import EventStream, chunk, page_time, send_more
 from saleroom.http.client_connection import ClientConnection
 from saleroom.kernel.identifiers import EventId
-from saleroom.kernel.instants import instant
 from saleroom.log.store import LoggedEvent
 from saleroom.sales.service.blocks import Blocks, State
 from saleroom.site.live import OVER
@@ -84,8 +83,8 @@ class BlockStream(EventStream):
             await send_more(send, self._message(state))
 
     def time(self) -> bytes:
-        """Return the time of the house's clock, as an event because htmx ignores comments."""
-        return f"event: time\ndata: {instant(self.clock())}\n\n".encode()
+        """Return the time of the house's clock."""
+        return page_time(self.clock())
 
     def _message(self, state: State) -> bytes:
         made = self._make(state)

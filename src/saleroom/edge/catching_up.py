@@ -1,0 +1,65 @@
+"""A stream of the house for one reader alone, from an event that is no longer in memory up to one that is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from saleroom.edge.addresses import Address
+from saleroom.edge.house import House, Over
+from saleroom.kernel.errors import Refusal
+from saleroom.kernel.identifiers import EventId
+from saleroom.tools.errors import NoAnswer
+from saleroom.tools.event_stream import Message
+
+LOOK_SECONDS = 0.25
+"""How long one read waits before the reader's place is looked for in memory again."""
+
+
+class CatchUp:
+    """A stream of the house that is read no faster than its one reader takes it."""
+
+    def __init__(self, house: House, address: Address, after: EventId, turns: asyncio.Semaphore) -> None:
+        """`turns` bounds how many of them a house serves at a time."""
+        self.place = after
+        """The event after which the reader goes on."""
+        self._batches: asyncio.Queue[Sequence[Message] | None] = asyncio.Queue(1)
+        self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(house, address, after, turns))
+
+    async def begin(self) -> None:
+        """Wait until the house has begun the stream. Raises Over, Refusal, NoAnswer."""
+        await asyncio.shield(self._begun)
+
+    async def read(self) -> Sequence[Message] | None:
+        """Return the next messages; none if none come in a moment, or None at the end of the stream."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await self._batches.get()
+        return ()
+
+    def close(self) -> None:
+        """End the stream."""
+        self._task.cancel()
+
+    async def _run(self, house: House, address: Address, after: EventId, turns: asyncio.Semaphore) -> None:
+        try:
+            async with turns, house.stream(address, after) as stream:
+                self._settle(None)
+                async for messages in stream.batches():
+                    await self._batches.put(messages)
+        except (NoAnswer, Over, Refusal) as fault:
+            self._settle(fault)
+        finally:
+            self._settle(NoAnswer("the reader has gone", "Gone"))
+        await self._batches.put(None)
+
+    def _settle(self, fault: Exception | None) -> None:
+        if self._begun.done():
+            return
+        if fault is None:
+            self._begun.set_result(None)
+        else:
+            self._begun.set_exception(fault)
+            self._begun.exception()  # nobody may be waiting any more
