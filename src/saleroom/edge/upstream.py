@@ -64,6 +64,8 @@ class Upstream:
         """The version that the house was at when this began: readers wait until the window has it."""
         self._expected: LoggedEvent | None = None
         """The message that the house must send first when the stream goes on."""
+        self._is_placed = False
+        """Whether the house has said where the present stream begins."""
         self._renews = False
         self._task: asyncio.Task[None] | None = None
 
@@ -167,24 +169,29 @@ class Upstream:
         return window.before if len(kept) == 1 else EventId(kept[0].gid, kept[0].version)
 
     async def _take_all(self, stream: HouseStream, pauses: Pauses) -> None:
-        waits = True
-        """Whether the house has yet to say where the stream begins."""
+        self._is_placed = False
         async for messages in stream.batches():
             pauses.reset()
             pauses.least = stream.retry_seconds or pauses.least
-            fresh = []
-            for message in messages:
-                if waits and message.name in (STARTED, TIME):
-                    waits = False
-                    self._begin_at(message)
-                elif is_news(message) and (one := self._taken(message)) is not None:
-                    fresh.append(one)
-            if fresh:
-                await self._receiver.hand_out(fresh)
+            fresh: list[LoggedEvent] = []
+            try:
+                for message in messages:
+                    self._take(message, fresh)
+            finally:  # what is in the window has to reach the readers, whatever comes after it
+                if fresh:
+                    await self._receiver.hand_out(fresh)
             if self._head and self._window.last.version >= self._head:
                 self._settle()
             if self.over:
                 return
+
+    def _take(self, message: Message, fresh: list[LoggedEvent]) -> None:
+        """Take in a message; add it to `fresh` if it is for readers. Raises as `_taken` does."""
+        if not self._is_placed and message.name in (STARTED, TIME):
+            self._is_placed = True
+            self._begin_at(message)
+        elif is_news(message) and (one := self._taken(message)) is not None:
+            fresh.append(one)
 
     def _begin_at(self, message: Message) -> None:
         """Take note of where a stream begins, as its first message says."""

@@ -1,0 +1,166 @@
+"""An edge before a house that lies, hangs or forks: no reader gets what no house sends, and nothing of a reader leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from saleroom.edge import channel, house, hub, upstream
+from saleroom.tools.watch.channel import Pauses
+from tests.edge.edge import Edge, edge_of
+from tests.edge.lying import STREAM, LyingHouse, event, lying_house, started
+from tests.feed.stream import following
+from tests.process import wait_until
+
+pytestmark = pytest.mark.databases("sqlite")
+
+LOT = "k3X9mQ2vTa1_"
+PATH = f"/auctions/{LOT}/events"
+
+
+@pytest.fixture
+def liar() -> Iterator[LyingHouse]:
+    """A server in place of a house."""
+    with lying_house() as served:
+        yield served
+
+
+@pytest.fixture
+def edge(liar: LyingHouse, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edge]:
+    """An edge before it, which waits for nothing long."""
+    monkeypatch.setattr(upstream, "BEGIN_SECONDS_MAX", 2.0)
+    monkeypatch.setattr(channel, "BEGIN_SECONDS_MAX", 2.0)
+    monkeypatch.setattr(house, "OPEN_SECONDS_MAX", 1.0)
+    monkeypatch.setattr(Pauses, "next", lambda *_: 0.05)
+    with edge_of(liar.url) as served:
+        yield served
+
+
+HEAD = started(f"{LOT}/1")
+END = b"HTTP/1.1 204 No Content\r\n\r\n"
+"""The answer after the last event."""
+NO_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (NO_STREAM,),
+        (b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n",),
+        (b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n",),
+        (b"SSH-2.0-OpenSSH\r\n",),
+        (b"",),
+        (STREAM, b""),
+        (STREAM + b"x" * 3_000_000, b""),
+        (STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n") + b"\x1f\x8b", b""),
+        (STREAM + b"event: stream.started\nid: nonsense\ndata: {}\n\n", b""),
+    ],
+    ids=["page", "500", "redirect", "ssh", "closed", "silent", "endless line", "compressed", "no id"],
+)
+def test_a_house_that_gives_no_stream(liar: LyingHouse, edge: Edge, answer: tuple[bytes, ...]) -> None:
+    """A reader is told to come back, and the edge goes on to serve others."""
+    liar.script[PATH] = [answer]
+    refused = edge.plain.get(PATH)
+    assert (503, "busy", "1") == (refused.status_code, refused.json()["code"], refused.headers["retry-after"])
+    assert 200 == edge.plain.get("/healthz").status_code
+    assert 0 == edge.inside(len)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [event(f"{LOT}/4"), event(f"{LOT}/2"), event("another/4"), b"data: {}\n\n", event(f"{LOT}/3", "{\ndata: }")],
+    ids=["gap", "repeat", "another lot", "no id", "two lines"],
+)
+def test_a_house_that_sends_no_such_events(liar: LyingHouse, edge: Edge, said: bytes) -> None:
+    """A reader never gets a gap, a repeat or another lot's event: its stream ends, or goes on once the house is right."""
+    good = [(HEAD, b""), (STREAM + event(f"{LOT}/1"), event(f"{LOT}/2"), said, b"")]
+    liar.script[PATH] = [*good, (STREAM + event(f"{LOT}/2") + event(f"{LOT}/3"),), (END,)]
+    answer = edge.plain.get(PATH + "?after=0")
+    ids = [line.removeprefix("id: ") for line in answer.text.splitlines() if line.startswith("id: ")]
+    assert answer.status_code in (400, 503) or [f"{LOT}/1", f"{LOT}/2", f"{LOT}/3"][: len(ids)] == ids
+
+
+def test_what_came_before_a_fault_is_sent(liar: LyingHouse, edge: Edge) -> None:
+    """Events that came together with something that no house sends reach the readers, once, and so do later ones."""
+    liar.script[PATH] = [
+        (HEAD, b""),
+        (STREAM + event(f"{LOT}/1"),),
+        (HEAD, b""),
+        (STREAM + event(f"{LOT}/1") + event(f"{LOT}/2") + event(f"{LOT}/3") + b"data: {}\n\n", b""),
+        (STREAM + event(f"{LOT}/3") + event(f"{LOT}/4"), b""),
+    ]
+    with following(edge, PATH + "?after=0") as stream:
+        stream.take(4)
+        assert [f"{LOT}/{version}" for version in range(1, 5)] == stream.ids
+
+
+def test_a_fork_ends_all_streams(liar: LyingHouse, edge: Edge) -> None:
+    """If the house comes back with another event by the id of the last one, readers of all streams are sent away."""
+    liar.script[PATH] = [
+        (HEAD, b""),
+        (STREAM + event(f"{LOT}/1", '"a"'), event(f"{LOT}/2", '"b"')),
+        (STREAM + event(f"{LOT}/2", '"fork"') + event(f"{LOT}/3"), b""),
+    ]
+    with following(edge, PATH + "?after=0") as stream, following(edge, "/events") as everything:
+        assert ['"a"', '"b"'] == stream.rest()
+        assert [] == everything.rest()
+    assert 1 == edge.inside(lambda one: one.rewinds)
+
+
+def test_a_lost_event_ends_all_streams(liar: LyingHouse, edge: Edge) -> None:
+    """If the house does not know the last event any more, readers of all streams are sent away."""
+    refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+    liar.script[PATH] = [(HEAD, b""), (STREAM + event(f"{LOT}/1"), event(f"{LOT}/2")), (refusal,)]
+    with following(edge, PATH + "?after=0") as stream, following(edge, "/events") as everything:
+        assert 2 == len(stream.rest())
+        assert [] == everything.rest()
+
+
+def test_a_break_is_nothing_to_readers(liar: LyingHouse, edge: Edge) -> None:
+    """A stream that breaks off in the middle of an event goes on, and its readers get each event once."""
+    liar.script[PATH] = [
+        (HEAD, b""),
+        (STREAM + event(f"{LOT}/1"), event(f"{LOT}/2") + b"id: " + LOT.encode()),
+        (HEAD, b""),
+        (STREAM + event(f"{LOT}/2"), event(f"{LOT}/3") + event(f"{LOT}/4"), b""),
+    ]
+    with following(edge, PATH + "?after=0") as stream:
+        stream.take(4)
+        assert [f"{LOT}/{version}" for version in range(1, 5)] == stream.ids
+
+
+def test_nothing_of_a_reader_reaches_the_house(liar: LyingHouse, edge: Edge) -> None:
+    """Cookies, tokens, addresses and unknown parameters stay on the edge; the language is one of the house's."""
+    secret = {
+        "Cookie": "other=secret",
+        "Authorization": "Bearer secret",
+        "X-Forwarded-For": "secret",
+        "Referer": "secret",
+        "User-Agent": "secret",
+        "Accept-Language": "de-AT, secret",
+    }
+    asked = ["/live?lots=b,a&secret=1", f"/lots/{LOT}/live?story=secret", f"{PATH}?after={LOT}/1"]
+    for path in asked:
+        edge.plain.get(path, headers=secret)
+    assert not any("secret" in head for head in liar.heads)
+    assert any("GET /live?lots=a,b HTTP" in head and "Accept-Language: de-AT\r\n" in head for head in liar.heads)
+
+
+def test_the_edge_is_not_ready_while_the_house_is_silent(
+    liar: LyingHouse, edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A house that keeps its connections and says nothing is noticed; those who follow stay."""
+    with following(edge, "/events"):
+        assert 200 == edge.plain.get("/readyz").status_code
+        monkeypatch.setattr(hub, "HEARD_SECONDS_MAX", 0.0)
+        answer = edge.plain.get("/readyz")
+        assert (503, "silent", 1) == (answer.status_code, answer.json()["house"], answer.json()["readers"])
+        monkeypatch.undo()
+        wait_until(lambda: edge.plain.get("/readyz").status_code == 200)
+
+
+def test_too_many_readers_are_refused(liar: LyingHouse) -> None:
+    """A reader beyond `followers_max` is told to come back."""
+    with edge_of(liar.url, followers_max=1) as small, following(small, "/events"):
+        assert 503 == small.plain.get("/events").status_code
