@@ -70,7 +70,7 @@ def published_before_commit() -> Iterator[None]:
         yield
 
 
-@plant(6)
+@plant(10)
 @contextmanager
 def late_by_an_instant() -> Iterator[None]:
     """A bid at the very end is taken: `>` instead of `>=`."""
@@ -119,7 +119,7 @@ def forgotten_key() -> Any:
     return patch.object(idempotency, "add", lambda tx, accepted, now: None)
 
 
-@plant(4)
+@plant(7)
 def key_for_anything() -> Any:
     """An Idempotency-Key answers for any request."""
     return patch.object(use_cases, "refuse_another", lambda accepted, key: None)
