@@ -35,12 +35,12 @@ async def test_an_outage_in_the_middle_of_reading_loses_nothing(
     await sales.bid(gid)
     reads = 0
 
-    def tail(*asked: Any) -> LogPage:
+    def tail(*asked: Any, **how: Any) -> LogPage:
         nonlocal reads
         reads += 1
         if reads == 2:
             raise DatabaseUnavailable("the second page cannot be read")
-        return original(*asked)
+        return original(*asked, **how)
 
     original = LOG.tail
     monkeypatch.setattr(LOG, "tail", tail)

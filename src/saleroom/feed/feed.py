@@ -49,9 +49,9 @@ class Feed:
         self._clock: tuple[datetime, float] | None = None
         """An instant of the database's clock, and this process's monotonic clock at that instant."""
         self.rewinds = 0
-        """How often the database had lost events that were read from it before."""
+        """How often the database has lost events that were read from it before, or may have, as it was away."""
         self.after_rewind: list[Callable[[], None]] = []
-        """Called after each of them."""
+        """Called when it has lost some that this feed has read."""
         self._followers: set[Follower] = set()
         self._by_gid: dict[str, set[Listener]] = {}
         self._of_all: set[Listener] = set()
@@ -97,6 +97,7 @@ class Feed:
             except DatabaseUnavailable as fault:
                 self._tracked.settle(fault)
                 await asyncio.sleep(RETRY_SECONDS)
+                self.rewinds += 1  # what others have read meanwhile may be lost, although no follower was shown it
             except Exception as error:
                 self._tracked.settle(error)
                 self._end_all()  # some may not have got what was read
@@ -183,7 +184,7 @@ class Feed:
     async def _track(self) -> Frontier:
         """Find out how far the log is complete, and answer those that wait for it."""
         self._forget_the_log()  # an attempt before may have failed halfway
-        frontier = Frontier(await self._database.read(self._rows.numbers, LOOK_BACK), LOOK_BACK)
+        frontier = Frontier(await self._database.read(self._rows.numbers, LOOK_BACK, shown=True), LOOK_BACK)
         for _ in range(2):  # an old rollback is recognized at the second look
             await self._read_on(frontier)
         self._frontier = frontier
@@ -219,7 +220,7 @@ class Feed:
         more = True
         while more or self._fresh:
             if more:
-                tail = await self._database.read(self._rows.tail, frontier.seen, frontier.missing)
+                tail = await self._database.read(self._rows.tail, frontier.seen, frontier.missing, shown=True)
                 frontier.advance(tail)
                 more = tail.more
                 self._fresh += tail.events

@@ -147,9 +147,13 @@ class Log:
         """Return for each (gid, version) the events after that version; for version None no events, only the present version.
 
         The refusal of an unknown gid stands in place of its answer, and UnknownEvent for a version that is not reached yet.
+        The answers have nothing that a failover can take away.
         """
         found = self._find(tx, (gid for gid, _ in asked))
-        return [self._backlog(tx, found.get(gid), version) for gid, version in asked]
+        answers = [self._backlog(tx, found.get(gid), version) for gid, version in asked]
+        if any(isinstance(one, Backlog) and one.version != asked[place][1] for place, one in enumerate(answers)):
+            tx.await_standbys()
+        return answers
 
     def _backlog(self, tx: Transaction, one: Aggregate | None, version: int | None) -> Backlog | Exception:
         if one is None:
@@ -193,8 +197,11 @@ class Log:
 
     @brief
     @told
-    def tail(self, tx: Transaction, after: LogPosition, missing: Sequence[int]) -> LogPage:
-        """Return a page of the log after `after`, and those of `missing` that are visible now. Raises LogMismatch."""
+    def tail(self, tx: Transaction, after: LogPosition, missing: Sequence[int], *, shown: bool = False) -> LogPage:
+        """Return a page of the log after `after`, and those of `missing` that are visible now. Raises LogMismatch.
+
+        With `shown` it has nothing that a failover can take away.
+        """
         settled, begun = self._transactions(tx) if missing else (0, 0)
         in_order = self._rows.order_by(self._c.id)
         found = list(tx.execute(in_order.where(bulk.among(tx, self._c.id, missing)))) if missing else []
@@ -204,12 +211,18 @@ class Log:
         last = LogPosition(beyond[-1].id, tuple(beyond[-1])) if beyond else after
         found += [row for row in beyond if row.id > after.number]
         public = [self._logged(row) for row in found if row.version is not None]
+        if shown and found:
+            tx.await_standbys()
         return LogPage([row.id for row in found], public, settled, begun, last, len(beyond) > PAGE_MAX)
 
-    def numbers(self, tx: Transaction, last: int) -> list[int]:
-        """Return the last `last` numbers of the log in order; fewer if some of them are missing."""
+    def numbers(self, tx: Transaction, last: int, *, shown: bool = False) -> list[int]:
+        """Return the last `last` numbers of the log in order; fewer if some of them are missing. `shown` is as in `tail`."""
         newest = select(func.max(self._c.id)).scalar_subquery()
-        return list(tx.execute(select(self._c.id).where(self._c.id > newest - last).order_by(self._c.id)).scalars())
+        found = select(self._c.id).where(self._c.id > newest - last).order_by(self._c.id)
+        numbers = list(tx.execute(found).scalars())
+        if shown and numbers:
+            tx.await_standbys()
+        return numbers
 
     @staticmethod
     def _transactions(tx: Transaction) -> tuple[int, int]:

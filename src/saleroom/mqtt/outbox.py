@@ -172,7 +172,7 @@ class Outbox:
         Raises LeaseLost if another process has the lease; what went out is marked all the same.
         """
         if not self._unmarked:
-            return await self._database.read(_owed, asked)
+            return await self._database.read(_shown, asked)
         pages = await self._lease.hold_and(self._database, _marked_and_owed, self._unmarked, asked)
         self._unmarked = []
         return pages
@@ -221,12 +221,18 @@ class _LostStates:
             numbers = self._published.running(tx, self._before, BATCH_EVENTS_MAX)
             self._running = len(numbers) == BATCH_EVENTS_MAX
             self._before = min(numbers, default=None)
-            return self._published.states(tx, numbers).values()
+            return self._shown(tx, numbers)
         ended = retained.fresh(tx, self._published.log, STATE_KEPT, self._after_ended, BATCH_EVENTS_MAX)
         self.done = len(ended) < BATCH_EVENTS_MAX
         if ended:
             self._after_ended = ended[-1]
-        return self._published.states(tx, [state.aggregate for state in ended]).values()
+        return self._shown(tx, [state.aggregate for state in ended])
+
+    def _shown(self, tx: Transaction, numbers: Sequence[int]) -> Iterable[State]:
+        states = self._published.states(tx, numbers).values()
+        if states:
+            tx.await_standbys()
+        return states
 
 
 class DueQuestion(Struct, frozen=True):
@@ -265,10 +271,21 @@ def _owed(tx: Transaction, asked: Sequence[DueQuestion]) -> list[Page]:
     return pages
 
 
+def _shown(tx: Transaction, asked: Sequence[DueQuestion]) -> list[Page]:
+    """Return what `_owed` returns, with nothing that a failover can take away."""
+    pages = _owed(tx, asked)
+    if any(page.events or page.states for page in pages):
+        tx.await_standbys()
+    return pages
+
+
 def _marked_and_owed(
     tx: Transaction, delivered: Iterable[tuple[Log, Sequence[OwedEvent]]], asked: Sequence[DueQuestion]
 ) -> list[Page]:
-    """Note that the broker has acknowledged these events, and return what `_owed` returns."""
+    """Note that the broker has acknowledged these events, and return what `_owed` returns.
+
+    A failover can take nothing of it away, as this transaction writes: its commit waits for all before it.
+    """
     mark_delivered(tx, delivered)
     return _owed(tx, asked)
 

@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError
 from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from saleroom.storage.litestream import Litestream
-from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql
+from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql, await_standbys
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
 
@@ -107,6 +107,15 @@ class Transaction:
     def provided(self, part: SharedPart[V]) -> V | None:
         """Return what another area provides as this part; None if none does."""
         return self._provided.get(part)
+
+    def await_standbys(self) -> None:
+        """Let this transaction end only once the standbys have all that it has read up to now, if there are any.
+
+        Otherwise a failover may take away what it has read. Then it raises DatabaseUnavailable at its end. It costs as much as
+        a commit with standbys, and nothing without.
+        """
+        if self.dialect == "postgresql":
+            await_standbys(self.connection)
 
     def now(self) -> datetime:
         """Read the house's clock (UTC): on PostgreSQL the server's, because several machines may share the database."""

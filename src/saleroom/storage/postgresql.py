@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -47,6 +48,12 @@ COMMIT_SECONDS_MAX = 30.0
 """How long a commit may take, such as one that waits for a standby. After it nobody knows whether it was done."""
 _WARNINGS = "saleroom.warnings"
 """Where a connection keeps the warnings of the server."""
+STANDBYS_SECONDS = 5.0
+"""How long a connection takes it for true that its server waits for standbys, or for none."""
+_STANDBYS = "saleroom.standbys"
+"""Where a connection keeps whether its server waits for standbys, and when it asked."""
+_AWAITS = "saleroom.awaits"
+"""Where a connection notes that the commit of its transaction waits, although it only reads."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
 """A prepared statement does not exist, or exists already: the session is another one."""
 _POOLER_FOUND = (
@@ -101,7 +108,8 @@ class Postgresql:
                             answer = await connection.run_sync(work)
                     step = "commit"
                     connection.info[_WARNINGS].clear()
-                    await (_commit(connection) if writes else connection.commit())
+                    waits = writes or connection.info.pop(_AWAITS, False)
+                    await (_commit(connection) if waits else connection.commit())
                     if warnings := connection.info[_WARNINGS]:
                         # As when somebody ends the wait for a standby: the commit is done here, and may be lost.
                         await connection.invalidate()
@@ -155,6 +163,22 @@ class Postgresql:
     async def close(self) -> None:
         """Give all connections back."""
         await self._engine.dispose()
+
+
+def await_standbys(connection: Connection) -> None:
+    """Let this transaction commit only once the standbys have all that it has read, if its server waits for any.
+
+    The server shows a commit before its standbys have it if somebody ended the wait, or if the server started again. A message
+    in its log makes a transaction one that writes: its commit waits for a place in the log behind all that it has read. That
+    needs no rights, and the server itself decides which standbys count. An id alone would not wait.
+    """
+    known: tuple[float, bool] | None = connection.info.get(_STANDBYS)
+    if known is None or time.monotonic() - known[0] > STANDBYS_SECONDS:
+        names = connection.exec_driver_sql("SELECT current_setting('synchronous_standby_names')").scalar()
+        connection.info[_STANDBYS] = known = time.monotonic(), bool(names)
+    if known[1]:
+        connection.exec_driver_sql("SELECT pg_logical_emit_message(true, 'saleroom', '')")
+        connection.info[_AWAITS] = True
 
 
 class _Limit:
