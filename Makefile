@@ -120,8 +120,8 @@ attack: dev ## Attack a served house as strangers did, in minutes (some: make at
 faults: dev ## Break the house under 10,000 bids a trial, and count (some: make faults ONLY=broker ON=sqlite BIDS=2000)
 	@$(BIN)/python -m tests.faults $(if $(ONLY),--only "$(ONLY)") $(if $(ON),--on "$(ON)") $(if $(BIDS),--bids $(BIDS))
 
-failover: dev $(MADE)/patroni ## Break three machines under bids, as root, and count (some: make failover ONLY=frozen COUNT=10)
-	@$(BIN)/python -m tests.failover $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(ARGS)
+failover: dev $(MADE)/patroni ## Break three machines under bids, as root, and count (some: make failover ONLY=frozen COUNT=10; side by side: JOBS=3)
+	@$(BIN)/python -m tests.failover $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(JOBS),--jobs $(JOBS)) $(ARGS)
 
 simulate: dev ## Run the house on a fake clock, with faults by seed (SEEDS=10000 JOBS=2; one, step by step: SEED=17)
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000)) \

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.failover import table, trial
@@ -22,16 +23,18 @@ TOGETHER = ("setpriv", "--pdeathsig", "KILL")
 RESULT = "outcome"
 
 
-def run_inside(one: Trial, count: int, folder: Path, say: Callable[[str], object]) -> TrialOutcome | str:
+async def run_inside(one: Trial, count: int, folder: Path, say: Callable[[str], object]) -> TrialOutcome | str:
     """Run a trial in a process of its own; `say` is told each step. Return its outcome, or an error in words."""
     command = [*TOGETHER, *SPACES, sys.executable, "-m", "tests.failover.inside", one.name, str(count), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                say(line.strip())
-        finally:
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    try:
+        async for line in process.stdout:
+            say(line.decode().strip())
+    finally:
+        with suppress(ProcessLookupError):
             process.kill()
+        await process.wait()
     if not (folder / RESULT).exists():
         return "its process ended without a result"
     outcome: TrialOutcome | str = pickle.loads((folder / RESULT).read_bytes())  # noqa: S301  # our own process wrote it

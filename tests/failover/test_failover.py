@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.failover import cluster, table
-from tests.failover.__main__ import found_by, main
+from tests.failover.__main__ import found_by, main, shares
 from tests.failover.inside import SPACES
 from tests.failover.trial import TrialOutcome
 from tests.faults.judging import BidCounts
@@ -54,6 +54,15 @@ def test_a_trial_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) 
         main(["--only", "no such trial"])
     assert 2 == end.value.code
     assert table.SHORT.name in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("count", "jobs", "expected"),
+    [(1, 3, [1]), (12, 3, [4] * 3), (13, 2, [7, 6]), (300, 3, [25] * 12), (30, 1, [15] * 2)],
+)
+def test_clusters_share_the_breaks(count: int, jobs: int, expected: list[int]) -> None:
+    """Each of those side by side gets about as many, and none so many that its trial does not end."""
+    assert expected == shares(count, jobs)
 
 
 def test_a_control_must_lose_bids() -> None:

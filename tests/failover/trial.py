@@ -3,14 +3,14 @@
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from saleroom.bidding.storage import event_log
 from saleroom.storage.database import Database
@@ -37,6 +37,7 @@ from tests.mqtt.equipment import Subscriber
 from tests.patience import SECONDS_MAX
 from tests.violations import violations
 
+V = TypeVar("V", BidCounts, EndCounts)
 AUCTIONS = 6
 PACE_SECONDS = 0.3
 LOT_SECONDS = (6.0, 16.0)
@@ -102,6 +103,25 @@ class TrialOutcome:
             *self.subscribers,
         ]
         return [f"{n} {name} ({type(v).__name__})" for v in verdicts for name, n in faults(v).items()] + self.others
+
+
+def together(outcomes: Sequence[TrialOutcome]) -> TrialOutcome:
+    """Return the outcomes of several clusters as one."""
+
+    def added(verdicts: Sequence[V]) -> V:
+        return type(verdicts[0])(*map(sum, zip(*map(astuple, verdicts), strict=True)))
+
+    notes = {name for one in outcomes for name in one.notes}
+    return TrialOutcome(
+        recorded=added([one.recorded for one in outcomes]),
+        closed=added([one.closed for one in outcomes]),
+        streams=[verdict for one in outcomes for verdict in one.streams],
+        subscribers=[verdict for one in outcomes for verdict in one.subscribers],
+        others=[fault for one in outcomes for fault in one.others],
+        pauses=[pause for one in outcomes for pause in one.pauses],
+        repeats=sum(one.repeats for one in outcomes),
+        notes={name: sum(one.notes.get(name, 0) for one in outcomes) for name in sorted(notes)},
+    )
 
 
 async def run(trial: Trial, folder: Path, count: int, say: Callable[[str], object]) -> TrialOutcome:
