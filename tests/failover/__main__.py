@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.failover import table
-from tests.failover.cluster import check_needs
+from tests.failover.cluster import check_needs, faketime
 from tests.failover.inside import SPACES, run_inside
 from tests.failover.trial import Trial, TrialOutcome, together
 from tests.faults.judging import faults
@@ -50,17 +50,19 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("count", "jobs"):
         if getattr(chosen, name) < 1:
             parser.error(f"--{name} needs a number of at least 1")
-    if problem := _missing():
+    if problem := _missing(planned):
         parser.error(problem)
     return _Run(planned, chosen.count, chosen.keep).all(chosen.jobs)
 
 
-def _missing() -> str:
-    """Say what is missing here; nothing if all is there."""
+def _missing(planned: list[Trial]) -> str:
+    """Say what is missing here for these trials; nothing if all is there."""
     if os.geteuid() != 0:
         return "only root can make network namespaces"
     try:
         check_needs()
+        if any(one.clocks for one in planned):
+            faketime()
     except (pytest.skip.Exception, pytest.fail.Exception) as missing:
         return f"needed here: {str(missing).removeprefix(MARK)}"
     trying = subprocess.run([*SPACES, "true"], capture_output=True, text=True, check=False)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import asyncpg
 
+from tests.failover import versions
 from tests.failover.cluster import DISK
 from tests.failover.machines import Machine
 from tests.failover.trial import Scene, Trouble
@@ -18,6 +19,8 @@ Role = Literal["primary", "standby"]
 CUT_SECONDS = 4.0
 """How long a primary without standbys may decide: less than Patroni needs to take its rank away."""
 SPRAY_SECONDS = 15.0
+SLOW_SECONDS = 0.5
+STEP_SLOW = 30
 SESSION = """SELECT pid, wait_event FROM pg_stat_activity
     WHERE usename = 'saleroom' ORDER BY (wait_event = 'SyncRep') DESC NULLS LAST, random() LIMIT 1"""
 LOG_FILES_MAX = 50
@@ -130,6 +133,25 @@ async def switchover(scene: Scene) -> None:
     await scene.storm.more(A_FEW)
 
 
+async def slow_links(scene: Scene) -> None:
+    """What passes between the servers of PostgreSQL comes `SLOW_SECONDS` later, each way, for a while."""
+    scene.mark()
+    scene.cluster.slow_down(SLOW_SECONDS)
+    await asyncio.sleep(SPRAY_SECONDS)
+    await scene.storm.more(A_FEW)
+    scene.cluster.slow_down(0)
+    await scene.storm.more(A_FEW)
+
+
+async def killed_with_slow_links(scene: Scene) -> None:
+    """Such links first, and then the primary's PostgreSQL is killed: what it has sent is still under way."""
+    scene.cluster.slow_down(SLOW_SECONDS)
+    await scene.storm.more(STEP_SLOW)
+    await postgresql_killed("primary")(scene)
+    scene.cluster.slow_down(0)
+    await scene.storm.more(A_FEW)
+
+
 async def disk_full(scene: Scene) -> None:
     """No more byte can be written to the primary's disk; somebody makes room once bids are taken again."""
     machine = await scene.cluster.primary()
@@ -142,12 +164,36 @@ async def disk_full(scene: Scene) -> None:
 
 
 async def houses_upgraded(scene: Scene) -> None:
-    """The houses are ended in order and started again, one after the other, as for a new version."""
+    """The houses are ended in order and started again, one after the other, as for a new version; no bid is refused."""
+    before = scene.storm.repeats
+    await _roll(scene)
+    _must_refuse_none(scene, before)
+
+
+async def houses_upgraded_with_steps(scene: Scene) -> None:
+    """The same for two versions after each other: the first adds columns to tables of the sale, the second drops them."""
+    before = scene.storm.repeats
+    for version in await asyncio.to_thread(versions.expanding_and_contracting, scene.cluster.folder):
+        for machine in scene.cluster.machines.values():
+            machine.change("house", {"PYTHONPATH": str(version)})
+        await _roll(scene)
+        await scene.storm.more(A_FEW)
+    _must_refuse_none(scene, before)
+
+
+async def _roll(scene: Scene) -> None:
     scene.mark()
     for machine in scene.cluster.machines.values():
         await asyncio.to_thread(machine.end, "house")
         machine.start("house")
         await scene.cluster.healed()
+
+
+def _must_refuse_none(scene: Scene, before: int) -> None:
+    refused = scene.storm.repeats - before
+    scene.notes["refused meanwhile"] = scene.notes.get("refused meanwhile", 0) + refused
+    if refused:
+        scene.storm.faults.append(f"{refused} requests were refused or got no answer while houses were upgraded")
 
 
 async def house_killed(scene: Scene) -> None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +29,10 @@ ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"}
 DISK = "postgresql"
 DISK_BYTES = 400 * 2**20
 """The size of a small disk. The log may take 128 MiB of it for standbys."""
+DELAY = "delay"
+LINK_PORT = 5433
+SLOW_LINK = (sys.executable, "-m", "tests.failover.slow_link", str(LINK_PORT), "5432")
+HERE = {"PYTHONPATH": str(ROOT)}
 STREAMING = ("streaming", "running")
 
 
@@ -49,17 +53,37 @@ def postgresql_folder() -> Path:
     return Path(found.origin).parent / "pginstall" / "bin"
 
 
+def faketime() -> Path:
+    """Return the library that gives a program another clock. Debian's package is `faketime`."""
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    return found[0] if found else missing("faketime", "apt-get install faketime")
+
+
 class Cluster:
     """Three machines; `asynchronous` replicates without waiting, as the control that must lose bids.
 
-    With `small_disks` each PostgreSQL has a disk of its own, which can be filled.
+    With `small_disks` each PostgreSQL has a disk of its own, which can be filled. With `clocks` the machines' clocks are so
+    many seconds ahead; etcd's is not, as it asks the kernel itself. With `slow_links` the standbys reach the primary by a link
+    that `slow_down` slows down.
     """
 
-    def __init__(self, folder: Path, *, asynchronous: bool = False, small_disks: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        asynchronous: bool = False,
+        small_disks: bool = False,
+        clocks: Sequence[float] = (),
+        slow_links: bool = False,
+    ) -> None:
         self._small_disks = small_disks
+        self._slow_links = slow_links
         self._asynchronous = asynchronous
-        self._folder = folder
+        self.folder = folder
         self.machines = {name: Machine(name, address, folder / name) for name, address in ADDRESSES.items()}
+        for machine, ahead in zip(self.machines.values(), clocks, strict=False):
+            clock = (f"FAKETIME={ahead:+}s", "FAKETIME_DONT_FAKE_MONOTONIC=1")
+            machine.within = (need("env"), f"LD_PRELOAD={faketime()}", *clock)
 
     async def start(self, say: Callable[[str], object]) -> None:
         """Start everything, each part once what it stands on is there; `say` is told what comes."""
@@ -71,6 +95,8 @@ class Cluster:
                 "etcd", need("etcd"), environment={name: value for name, value in settings if name[0] != "#"}
             )
         for machine in self.machines.values():
+            if self._slow_links:
+                machine.service("link", *SLOW_LINK, machine.address, str(machine.folder / DELAY), environment=HERE)
             home = {"HOME": str(machine.folder / DISK)}
             machine.service("patroni", str(PATRONI), str(machine.folder / "patroni.yml"), nobody=True, environment=home)
             if machine.name == "a":
@@ -150,6 +176,11 @@ class Cluster:
         said, _ = await process.communicate()
         assert process.returncode == 0, said.decode()
 
+    def slow_down(self, seconds: float) -> None:
+        """Have all that passes between the servers of PostgreSQL come so many seconds later."""
+        for machine in self.machines.values():
+            (machine.folder / DELAY).write_text(str(seconds))
+
     async def url(self) -> str:
         """Return the URL of the primary's database, for the judge."""
         leader = await self.primary()
@@ -165,7 +196,7 @@ class Cluster:
 
     def told(self) -> str:
         """Return the ends of all logs."""
-        logs = sorted(self._folder.glob("*/*.log"))
+        logs = sorted(self.folder.glob("*/*.log"))
         return "\n".join(f"== {log.parent.name}/{log.name}\n{log.read_text()[-1500:]}" for log in logs)
 
     def _install(self, machine: Machine) -> None:
@@ -198,9 +229,11 @@ class Cluster:
         }
         # The judge reads the database from outside.
         here["    - local all all peer"] = f"    - host all all {OUTSIDE}/32 scram-sha-256"
+        if self._slow_links:
+            here["connect_address: THIS_ADDRESS:5432"] = f"connect_address: {machine.address}:{LINK_PORT}"
         if self._asynchronous:
             here |= {"synchronous_mode: quorum": "synchronous_mode: off", "mode_strict: true": "mode_strict: false"}
-        for old, new in here.items():
+        for old, new in sorted(here.items(), key=lambda both: -len(both[0])):  # a longer one may have another in it
             text = text.replace(old, new)
         return text
 

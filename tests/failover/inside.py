@@ -31,10 +31,11 @@ async def run_inside(one: Trial, count: int, folder: Path, say: Callable[[str], 
     try:
         async for line in process.stdout:
             say(line.decode().strip())
-    finally:
+        await process.wait()
+    except BaseException:  # somebody stops the trials
         with suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        raise
     if not (folder / RESULT).exists():
         return "its process ended without a result"
     outcome: TrialOutcome | str = pickle.loads((folder / RESULT).read_bytes())  # noqa: S301  # our own process wrote it

@@ -38,6 +38,8 @@ class Machine:
         self.name, self.address, self.folder = name, address, folder
         folder.mkdir()
         self._space = f"/run/netns/{name}"
+        self.within: Sequence[str] = ()
+        """The command that runs every service, such as with another clock."""
         self._services: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         _ip("netns", "add", name)
@@ -50,7 +52,7 @@ class Machine:
 
     def service(self, name: str, *command: str, nobody: bool = False, environment: Mapping[str, str] = NOTHING) -> None:
         """Add a service and start it; its output goes to a file of its name in the machine's folder."""
-        self._services[name] = ((*(NOBODY if nobody else ()), *command), environment)
+        self._services[name] = ((*(NOBODY if nobody else ()), *self.within, *command), environment)
         self.start(name)
 
     def start(self, *names: str) -> None:
@@ -68,6 +70,11 @@ class Machine:
                     stdout=log,
                     stderr=log,
                 )
+
+    def change(self, name: str, environment: Mapping[str, str]) -> None:
+        """Give a service more environment from its next start on."""
+        command, known = self._services[name]
+        self._services[name] = command, {**known, **environment}
 
     def has(self, name: str) -> bool:
         """Whether the machine has a service of this name."""
@@ -164,7 +171,8 @@ class Machine:
 
 def switch() -> None:
     """Make the bridge that joins the machines to each other and to the trial. Call it once, in namespaces of one's own."""
-    subprocess.run([need("mount"), "-t", "tmpfs", "none", "/run"], check=True)
+    for folder in ("/run", "/dev/shm"):  # noqa: S108  # libfaketime leaves files there if it is killed
+        subprocess.run([need("mount"), "-t", "tmpfs", "none", folder], check=True)
     _ip("link", "set", "lo", "up")
     _ip("link", "add", BRIDGE, "type", "bridge")
     _ip("addr", "add", f"{OUTSIDE}/24", "dev", BRIDGE)

@@ -6,6 +6,9 @@ from tests.failover.trial import Trial
 LOST, CRASHED, SWITCHED, UNHURT = 30.0, 10.0, 5.0, 5.0
 """The limits after a machine is lost, after a crash, after a switchover, and where the primary is not touched."""
 
+APART = (0, 5, -5)
+"""By how many seconds the machines' clocks are ahead: of two of them, one is 5 s behind the other, or 10."""
+
 SHORT = Trial("PostgreSQL killed", breaks.postgresql_killed("primary"), CRASHED)
 
 ALL = (
@@ -24,8 +27,13 @@ ALL = (
     Trial("machine mute", breaks.mute("primary", 40), LOST),
     Trial("machine deaf", breaks.deaf("primary", 40), LOST),
     Trial("switchover", breaks.switchover, SWITCHED),
+    Trial("clocks apart, PostgreSQL killed", breaks.postgresql_killed("primary"), CRASHED, clocks=APART),
+    Trial("clocks apart, switchover", breaks.switchover, SWITCHED, clocks=APART),
+    Trial("slow links", breaks.slow_links, UNHURT, slow_links=True),
+    Trial("slow links, PostgreSQL killed", breaks.killed_with_slow_links, CRASHED, slow_links=True),
     Trial("disk full", breaks.disk_full, CRASHED, small_disks=True),
     Trial("houses upgraded", breaks.houses_upgraded, UNHURT),
+    Trial("houses upgraded with steps of the tables", breaks.houses_upgraded_with_steps, UNHURT),
     Trial("house killed", breaks.house_killed, UNHURT),
     Trial("core broker killed", breaks.broker_killed("c"), UNHURT),
     Trial("edge broker killed", breaks.broker_killed("b"), UNHURT),

@@ -74,6 +74,10 @@ class Trial:
     seconds_max: float
     small_disks: bool = False
     """Whether each PostgreSQL has a disk of its own, which can be filled."""
+    clocks: Sequence[float] = ()
+    """By how many seconds the clocks of the machines are ahead."""
+    slow_links: bool = False
+    """Whether the standbys reach the primary by a link that can be slowed down."""
     control: bool = False
     """Whether the standbys are asynchronous: the trial must find lost bids, otherwise it could find none at all."""
 
@@ -127,7 +131,13 @@ def together(outcomes: Sequence[TrialOutcome]) -> TrialOutcome:
 async def run(trial: Trial, folder: Path, count: int, say: Callable[[str], object]) -> TrialOutcome:
     """Run `trial` with so many breaks, one after the other, and judge it. `say` is told what happens."""
     async with AsyncExitStack() as stack:
-        cluster = Cluster(folder, asynchronous=trial.control, small_disks=trial.small_disks)
+        cluster = Cluster(
+            folder,
+            asynchronous=trial.control,
+            small_disks=trial.small_disks,
+            clocks=trial.clocks,
+            slow_links=trial.slow_links,
+        )
         await cluster.start(say)
         urls = [f"http://{machine.address}:8080" for machine in cluster.machines.values()]
         # The lots of a control outlast its break: one that is lost with it would be bid on for ever.
@@ -227,7 +237,7 @@ async def _judged(
         others=[*others, *storm.faults],
         pauses=list(_pauses(scene)),
         repeats=storm.repeats,
-        notes=scene.notes | {"receipts": len(storm.receipts)},
+        notes=scene.notes | {"receipts": len(storm.receipts), "told late": storm.told_late},
     )
 
 
