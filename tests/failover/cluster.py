@@ -1,6 +1,7 @@
 """The cluster: three machines with the files of deploy/three-nodes, as its README installs them."""
 
 import asyncio
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,8 @@ ADDRESSES = {"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"}
 DISK = "postgresql"
 DISK_BYTES = 400 * 2**20
 """The size of a small disk. The log may take 128 MiB of it for standbys."""
+EDGE, EDGE_PORT = "c", 9100
+"""The machine with the edge, and its port there."""
 DELAY = "delay"
 LINK_PORT = 5433
 SLOW_LINK = (sys.executable, "-m", "tests.failover.slow_link", str(LINK_PORT), "5432")
@@ -63,8 +66,8 @@ class Cluster:
     """Three machines; `asynchronous` replicates without waiting, as the control that must lose bids.
 
     With `small_disks` each PostgreSQL has a disk of its own, which can be filled. With `clocks` the machines' clocks are so
-    many seconds ahead; etcd's is not, as it asks the kernel itself. With `slow_links` the standbys reach the primary by a link
-    that `slow_down` slows down.
+    many seconds ahead, for all but etcd and Patroni: etcd asks the kernel itself, and Python's `sleep` may fail with it. With
+    `slow_links` the standbys reach the primary by a link that `slow_down` slows down.
     """
 
     def __init__(
@@ -98,7 +101,9 @@ class Cluster:
             if self._slow_links:
                 machine.service("link", *SLOW_LINK, machine.address, str(machine.folder / DELAY), environment=HERE)
             home = {"HOME": str(machine.folder / DISK)}
-            machine.service("patroni", str(PATRONI), str(machine.folder / "patroni.yml"), nobody=True, environment=home)
+            machine.service(
+                "patroni", str(PATRONI), str(machine.folder / "patroni.yml"), as_nobody=True, environment=home
+            )
             if machine.name == "a":
                 await self.until(self.leader, "the first PostgreSQL is primary")
         say("the standbys")
@@ -115,6 +120,16 @@ class Cluster:
             told = {"SALEROOM_CONFIG": str(machine.folder / "saleroom.toml"), "SALEROOM_LOAD_KEY": LOAD_KEY}
             machine.service("house", sys.executable, "-m", "saleroom", "serve", environment=told)
             await self.until(partial(self._is_ready, machine), f"the house of {machine.name} serves")
+        say("the edge")
+        houses = ",".join(f"http://{machine.address}:8080" for machine in self.machines.values())
+        options = ("--house", houses, "--host", self.machines[EDGE].address, "--port", str(EDGE_PORT))
+        self.machines[EDGE].service("edge", sys.executable, "-m", "saleroom", "edge", *options)
+        await self.until(self._edge_is_ready, "the edge serves")
+
+    @property
+    def edge_url(self) -> str:
+        """The address of the edge, which serves the streams of the houses."""
+        return f"http://{self.machines[EDGE].address}:{EDGE_PORT}"
 
     def broker(self, kind: str) -> MqttSettings:
         """Return how a subscriber reaches the core or the edge broker."""
@@ -158,6 +173,7 @@ class Cluster:
         await self.until(self.whole, "both standbys stream again")
         for machine in self.machines.values():
             await self.until(partial(self._is_ready, machine), f"the house of {machine.name} is ready again")
+        await self.until(self._edge_is_ready, "the edge is ready again")
 
     async def switch_over(self) -> None:
         """Make a standby the primary, in order."""
@@ -204,6 +220,8 @@ class Cluster:
         for file in RECIPE.iterdir():
             if file.suffix in {".yml", ".cfg", ".toml", ".conf"}:
                 (machine.folder / file.name).write_text(self._recipe(machine, file.name))
+        if machine.within:
+            _wrap(machine)
         if self._small_disks:
             machine.small_disk(DISK, DISK_BYTES, "nobody")
         for folder, owner in ((DISK, "nobody"), ("mosquitto", "mosquitto")):
@@ -219,7 +237,7 @@ class Cluster:
         here = {
             "THIS_NAME": machine.name,
             "THIS_ADDRESS": machine.address,
-            "/usr/lib/postgresql/17/bin": str(postgresql_folder()),
+            "/usr/lib/postgresql/17/bin": str(machine.folder / "bin" if machine.within else postgresql_folder()),
             "/var/lib/postgresql/saleroom": str(machine.folder / DISK / "data"),
             "/var/run/postgresql": str(machine.folder / DISK),
             "/var/lib/etcd": str(machine.folder),
@@ -247,6 +265,22 @@ class Cluster:
     async def _is_ready(self, machine: Machine) -> bool:
         assert machine.runs("house"), machine.log("house")
         return await _status(f"http://{machine.address}:9000/readyz") == 200
+
+    async def _edge_is_ready(self) -> bool:
+        assert self.machines[EDGE].runs("edge"), self.machines[EDGE].log("edge")
+        return await _status(f"{self.edge_url}/readyz") == 200
+
+
+def _wrap(machine: Machine) -> None:
+    """Make a folder with the programs of PostgreSQL, whose server runs with the machine's clock."""
+    folder = machine.folder / "bin"
+    folder.mkdir()
+    for program in postgresql_folder().iterdir():
+        if program.name != "postgres":
+            (folder / program.name).symlink_to(program)
+            continue
+        (folder / "postgres").write_text(f'#!/bin/sh\nexec {shlex.join([*machine.within, str(program)])} "$@"\n')
+        (folder / "postgres").chmod(0o755)
 
 
 async def _status(url: str) -> int:

@@ -39,7 +39,7 @@ class Machine:
         folder.mkdir()
         self._space = f"/run/netns/{name}"
         self.within: Sequence[str] = ()
-        """The command that runs every service, such as with another clock."""
+        """The command that runs a service, such as with another clock."""
         self._services: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         _ip("netns", "add", name)
@@ -50,9 +50,11 @@ class Machine:
         self._own("link", "set", "lo", "up")
         self._inode = Path(self._space).stat().st_ino
 
-    def service(self, name: str, *command: str, nobody: bool = False, environment: Mapping[str, str] = NOTHING) -> None:
+    def service(
+        self, name: str, *command: str, as_nobody: bool = False, environment: Mapping[str, str] = NOTHING
+    ) -> None:
         """Add a service and start it; its output goes to a file of its name in the machine's folder."""
-        self._services[name] = ((*(NOBODY if nobody else ()), *self.within, *command), environment)
+        self._services[name] = ((*(NOBODY if as_nobody else self.within), *command), environment)
         self.start(name)
 
     def start(self, *names: str) -> None:

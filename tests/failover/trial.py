@@ -151,6 +151,7 @@ async def run(trial: Trial, folder: Path, count: int, say: Callable[[str], objec
         await storm.begin(stack)
         gids = [None, None, None, *storm.gids[:3]]
         readers = [ClusterReader(urls, gid, number) for number, gid in enumerate(gids)]
+        readers += [ClusterReader([cluster.edge_url], gid, 0) for gid in gids]
         readings = [asyncio.create_task(reader.run()) for reader in readers]
         try:
             async with asyncio.TaskGroup() as group:
@@ -220,7 +221,8 @@ async def _judged(
     others += [line for one in subscribers for line in last_states(one, shown)]
     others += [f"a reader of {one.gid} was not told the end" for one in readers if one.gid and not one.over]
     for machine in scene.cluster.machines.values():
-        others += [f"a traceback of {machine.name}: … {end}" for end in tracebacks(machine.log("house"))]
+        said = [machine.log(name) for name in ("house", "edge") if machine.has(name)]
+        others += [f"a traceback of {machine.name}: … {end}" for log in said for end in tracebacks(log)]
     brought_back = bool(scene.forgotten)
     strictly = sum(judge_told(log, one.messages).missing for one in subscribers)
     if brought_back:
