@@ -159,6 +159,19 @@ async def test_streams_and_tasks_are_told_what_is_copied(house: Database, copier
     await adding
 
 
+async def test_what_others_committed_is_told_once_it_is_copied(house: Database, copier: LitestreamProcess) -> None:
+    """A command of the house commits in a process of its own, and a commit ends in a thread before this one hears of it."""
+    await house.write(_nothing)
+    copier.freeze()
+    with sqlite3.connect(copier.database) as other:
+        other.execute("INSERT INTO users (username, created_at) VALUES ('ada', 0)")
+    stream = asyncio.create_task(house.read(event_log.LOG.between, [(0, 1)]))
+    done, _ = await asyncio.wait([stream], timeout=0.3)
+    assert not done
+    copier.thaw()
+    assert [[]] == await stream
+
+
 async def test_a_database_that_litestream_does_not_copy_is_named(copier: LitestreamProcess, tmp_path: Path) -> None:
     """Its answer would never come, so nobody waits for it."""
     wait_until(copier.socket.exists)

@@ -257,6 +257,8 @@ class Database:
         except TryAgain as error:
             raise DatabaseUnavailable(str(error)) from error
         if self._litestream is not None and (WORK.get() is not None or getattr(unbound(use_case), "is_told", False)):
+            # It may have read what a thread or another process committed a moment ago, and nobody has said so here yet.
+            self._litestream.committed()
             await self._litestream.copied()
         self._hand_over(tx)
         return answer

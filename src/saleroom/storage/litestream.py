@@ -54,7 +54,7 @@ class Litestream:
         self._session: aiohttp.ClientSession | None = None
 
     def committed(self) -> None:
-        """Note that a transaction was committed."""
+        """Note that a transaction was committed, or may have been."""
         self._commits += 1
 
     async def copied(self) -> None:
