@@ -12,7 +12,7 @@ from sqlalchemy import Column, Row, Table, Text, cast, func, select, update
 from saleroom.kernel.errors import UnknownEvent
 from saleroom.log.tables import state_kept
 from saleroom.storage import bulk
-from saleroom.storage.database import Note, SharedPart, Transaction, brief, ranked, told
+from saleroom.storage.database import Note, SharedPart, Transaction, brief, ranked
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.turns import Rank
 
@@ -142,7 +142,6 @@ class Log:
 
     @ranked(Rank.HOUSE)
     @brief
-    @told
     def backlogs(self, tx: Transaction, asked: Sequence[tuple[str, int | None]]) -> list[Backlog | Exception]:
         """Return for each (gid, version) the events after that version; for version None no events, only the present version.
 
@@ -152,7 +151,7 @@ class Log:
         found = self._find(tx, (gid for gid, _ in asked))
         answers = [self._backlog(tx, found.get(gid), version) for gid, version in asked]
         if any(isinstance(one, Backlog) and one.version != asked[place][1] for place, one in enumerate(answers)):
-            tx.await_standbys()
+            tx.await_copy()
         return answers
 
     def _backlog(self, tx: Transaction, one: Aggregate | None, version: int | None) -> Backlog | Exception:
@@ -185,7 +184,6 @@ class Log:
 
     @ranked(Rank.HOUSE)
     @brief
-    @told
     def between(self, tx: Transaction, asked: Sequence[tuple[int, int]]) -> list[list[LoggedEvent] | Exception]:
         """Return for each pair of numbers a page of all public events after the first and up to the second, in order."""
         answers: list[list[LoggedEvent] | Exception] = []
@@ -196,7 +194,6 @@ class Log:
         return answers
 
     @brief
-    @told
     def tail(self, tx: Transaction, after: LogPosition, missing: Sequence[int], *, shown: bool = False) -> LogPage:
         """Return a page of the log after `after`, and those of `missing` that are visible now. Raises LogMismatch.
 
@@ -212,7 +209,7 @@ class Log:
         found += [row for row in beyond if row.id > after.number]
         public = [self._logged(row) for row in found if row.version is not None]
         if shown and found:
-            tx.await_standbys()
+            tx.await_copy()
         return LogPage([row.id for row in found], public, settled, begun, last, len(beyond) > PAGE_MAX)
 
     def numbers(self, tx: Transaction, last: int, *, shown: bool = False) -> list[int]:
@@ -221,7 +218,7 @@ class Log:
         found = select(self._c.id).where(self._c.id > newest - last).order_by(self._c.id)
         numbers = list(tx.execute(found).scalars())
         if shown and numbers:
-            tx.await_standbys()
+            tx.await_copy()
         return numbers
 
     @staticmethod

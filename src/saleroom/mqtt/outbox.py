@@ -231,7 +231,7 @@ class _LostStates:
     def _shown(self, tx: Transaction, numbers: Sequence[int]) -> Iterable[State]:
         states = self._published.states(tx, numbers).values()
         if states:
-            tx.await_standbys()
+            tx.await_copy()
         return states
 
 
@@ -275,7 +275,7 @@ def _shown(tx: Transaction, asked: Sequence[DueQuestion]) -> list[Page]:
     """Return what `_owed` returns, with nothing that a failover can take away."""
     pages = _owed(tx, asked)
     if any(page.events or page.states for page in pages):
-        tx.await_standbys()
+        tx.await_copy()
     return pages
 
 

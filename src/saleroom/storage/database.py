@@ -61,7 +61,7 @@ WORK: ContextVar[LastWork | None] = ContextVar("work", default=None)
 class Transaction:
     """The database as a use case sees it while its transaction lasts."""
 
-    __slots__ = ("_clock", "_provided", "cache", "cached", "connection", "dialect", "notes", "switches")
+    __slots__ = ("_clock", "_provided", "awaits_copy", "cache", "cached", "connection", "dialect", "notes", "switches")
 
     def __init__(
         self,
@@ -81,6 +81,8 @@ class Transaction:
         """Values for the cache, once this transaction has committed; see `keep`."""
         self.notes: dict[Note[Any], list[Any]] = {}
         """Values for hooks, once this transaction has committed; see `note`."""
+        self.awaits_copy = False
+        """Whether it ends only once what it has read is copied; see `await_copy`."""
 
     def keep(self, key: CacheKey[V], values: Mapping[int, V]) -> None:
         """Put `values` into the cache after the commit."""
@@ -108,12 +110,14 @@ class Transaction:
         """Return what another area provides as this part; None if none does."""
         return self._provided.get(part)
 
-    def await_standbys(self) -> None:
-        """Let this transaction end only once the standbys have all that it has read up to now, if there are any.
+    def await_copy(self) -> None:
+        """Let this transaction end only once no lost machine can take away what it has read up to now.
 
-        Otherwise a failover may take away what it has read. Then it raises DatabaseUnavailable at its end. It costs as much as
-        a commit with standbys, and nothing without.
+        It is for what others are told, such as a stream of events. The copy is on the standbys of PostgreSQL or in that of
+        Litestream; without either this does nothing, otherwise it costs as much as a commit. Without a copy in time the
+        transaction ends with DatabaseUnavailable.
         """
+        self.awaits_copy = True
         if self.dialect == "postgresql":
             await_standbys(self.connection)
 
@@ -129,12 +133,6 @@ class Transaction:
 def brief(use_case: U) -> U:
     """Mark a use case that finds few rows, all by their keys: on SQLite it runs in the event loop's own thread."""
     cast("Any", use_case).is_brief = True
-    return use_case
-
-
-def told(use_case: U) -> U:
-    """Mark a use case that reads what others are told, such as a stream of events: nothing that can still be lost."""
-    cast("Any", use_case).is_told = True
     return use_case
 
 
@@ -250,13 +248,13 @@ class Database:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
         For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp). What the house's tasks
-        read, and what is marked `told`, is returned once Litestream has copied it, because it goes out to others.
+        read, and what a use case awaits the copy of, is returned once Litestream has copied it: it goes out to others.
         """
         try:
             answer, tx = await self.transact(use_case, args, kwargs, writes=False)
         except TryAgain as error:
             raise DatabaseUnavailable(str(error)) from error
-        if self._litestream is not None and (WORK.get() is not None or getattr(unbound(use_case), "is_told", False)):
+        if self._litestream is not None and (WORK.get() is not None or tx.awaits_copy):
             # It may have read what a thread or another process committed a moment ago, and nobody has said so here yet.
             self._litestream.committed()
             await self._litestream.copied()
