@@ -87,8 +87,9 @@ LONG = (
     "tests/settlement/service/test_documents.py",
     "tests/admin/test_erasure.py",
     "tests/http/test_proxied_framing.py",
-    "tests/http/test_several_processes.py",
     "tests/faults/test_outbox.py",
+    "tests/settlement/service/test_verifying.py",
+    "tests/settlement/api/test_automatic_reminders.py",
 )
 """What takes long on a machine with two cores, about the longest first. The end of a run names what is missing here."""
 LONG_SECONDS = 30

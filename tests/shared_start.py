@@ -21,6 +21,7 @@ from saleroom.mqtt import asyncapi
 from saleroom.outbox import hooks
 from saleroom.settings import Settings
 from saleroom.site import assets, language, rendering
+from saleroom.storage.migrations import newest_revision
 
 HASHER = passwords.HASHER
 QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -132,3 +133,4 @@ def share_with_forks() -> None:
     for template in environments[-1].list_templates():
         environments[-1].get_template(template)
     hooks.HookClient(private=False)
+    newest_revision()  # loads all steps

@@ -21,7 +21,7 @@ from saleroom.tools.verify import display, source
 from saleroom.tools.verify.reading import Breakage, Ledger
 from tests.admin import furnished
 from tests.bidding.domain.test_signatures import KEYS, SIGNER, older, signed_together
-from tests.fixtures_hypothesis import on_a_database
+from tests.fixtures_hypothesis import FUZZED, on_a_database
 from tests.fuzz.mangling import any_json, bounded, mangled, nasty
 from tests.fuzz.test_bodies import written
 from tests.tools.verify import test_reading as ledgers
@@ -180,6 +180,7 @@ def outcome(url: str, data: bytes) -> type[Exception]:
     raise AssertionError("it ends by one of them")
 
 
+@pytest.mark.databases(*FUZZED)
 @on_a_database(20)
 @given(at=st.integers(0, 10_000), way=st.integers(0, 10_000), value=values | st.none())
 def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: int, way: int, value: Any) -> None:
@@ -196,6 +197,7 @@ def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: in
     assert outcome(database_url, b"".join(lines)) in ([ExportRead] if lines == exported else [transfer.BadExport])
 
 
+@pytest.mark.databases(*FUZZED)
 @on_a_database(10)
 @given(data=st.data())
 def test_a_damaged_export_is_broken(database_url: str, exported: Export, data: st.DataObject) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache
 
 from msgspec import Struct
 
@@ -79,7 +78,7 @@ def health(tx: Transaction, token: str | None) -> Health:
     tasks = _tasks(alive)
     rooms = [one.report.room for one in alive if one.report.room is not None]
     room = min(rooms, key=lambda one: one.free, default=None)
-    revision, newest = current_revision(tx) or "", _newest()
+    revision, newest = current_revision(tx) or "", newest_revision()
     found = {
         Trouble.PROCESS: bool(gone),
         Trouble.RELAY: relay in ("not connected", "standing by"),
@@ -104,9 +103,6 @@ def health(tx: Transaction, token: str | None) -> Health:
         room=room,
         troubles=[trouble for trouble, is_so in found.items() if is_so],
     )
-
-
-_newest = cache(newest_revision)
 
 
 def _tasks(alive: Sequence[Process]) -> list[TaskHealth]:

@@ -59,6 +59,8 @@ def _migrate(tx: Transaction, choose: Callable[[str | None], str]) -> str:
     if current is not None and current not in _known_revisions():
         raise NewerTables(current)
     revision = choose(current)
+    if current is not None and revision in (current, "head") and current == newest_revision():
+        return current  # alembic would load every step to find that there is none to take
     step = command.downgrade if _is_older(revision, current) else command.upgrade
     try:
         step(configuration(tx), revision)
@@ -79,14 +81,21 @@ def current_revision(tx: Transaction) -> str | None:
     return MigrationContext.configure(tx.connection).get_current_revision()
 
 
+@cache
 def newest_revision() -> str:
     """Return the revision that `migrate` goes to by default."""
-    return ScriptDirectory.from_config(_configuration()).get_current_head() or "base"
+    return _steps().get_current_head() or "base"
 
 
 @cache
 def _known_revisions() -> frozenset[str]:
-    return frozenset(script.revision for script in ScriptDirectory.from_config(_configuration()).walk_revisions())
+    return frozenset(script.revision for script in _steps().walk_revisions())
+
+
+@cache
+def _steps() -> ScriptDirectory:
+    """Return all steps; their modules are loaded once in a process."""
+    return ScriptDirectory.from_config(_configuration())
 
 
 def configuration(tx: Transaction, house: HouseTables | None = None) -> Config:
