@@ -169,6 +169,33 @@ def write_report(files: tuple[Path, ...], document: Path, charts: Path) -> None:
     click.echo(f"Wrote {document} and the charts in {charts}")
 
 
+@cli.command("scale", epilog=EXIT_CODES)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def write_scale(files: tuple[Path, ...]) -> None:
+    """Run the model of large houses, and write its tables into docs/scale.md and its charts beside it.
+
+    Examples:
+
+        python -m bench scale
+        python -m bench scale bench/results/2026-11-21T12-00-00.json again.json
+
+    The model takes its costs from docs/scale/bench.json. Files that are named take its place: all their rounds become one file.
+    """
+    from bench import results, scale, scale_chart
+
+    try:
+        if files:
+            found = results.together([results.read(file) for file in files])
+            results.write(found, scale.FIGURES)
+        found = scale.figures()
+    except msgspec.ValidationError as error:
+        raise BenchError(f"not a file of the bench: {error}") from error
+    text = scale.into_document(found, scale.DOCUMENT.read_text("utf-8"))
+    scale.DOCUMENT.write_text(text, "utf-8")
+    scale_chart.draw(found, scale.FIGURES.parent)
+    click.echo(f"Wrote {scale.DOCUMENT} and the charts in {scale.FIGURES.parent}")
+
+
 def _console() -> Console:
     console = Console()
     return console if console.is_terminal else Console(width=WIDTH)

@@ -92,13 +92,17 @@ def on_database(
     with House(stage.folder, url, workers=workers, saleroom=saleroom) as house:
         interval, size = Interval(house.pid, stage.server_pid(kind)), house.resident_bytes()
         with Subscribers(house.url, stream, living=0, stalled=stalled):
+            written = stage.wal_bytes(kind)
             warm, summary = run_load(stage, house, load, interval)
+            written = stage.wal_bytes(kind) - written
         sizes = {"before_mib": size / MIB, "after_mib": house.resident_bytes() / MIB}
     accepted = data.on(url, lambda connection: recorded(connection, before, interval))
     total = data.on(url, lambda connection: recorded(connection, before))
     found = data.on(url, lambda connection: violations.find(connection, since))
     found |= violations.between_client_and_database(warm.succeeded + summary.succeeded, total, 2 * connections)
     beside = figures(summary, interval, accepted) | sizes
+    if interval.database is not None:
+        beside["wal_bytes"] = written / max(1, total)
     return Reading(value=accepted / interval.seconds, figures=beside, violations=found)
 
 

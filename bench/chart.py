@@ -29,8 +29,8 @@ def ratios(runs: Sequence[Results], file: Path) -> None:
     found = [verdict for line in LINES if (verdict := judge(runs, line)) is not None and line.target]
     if not found:
         return
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(figsize=(9, 0.8 + 0.36 * len(found)))
+    plot = pyplot()
+    figure, axes = plot.subplots(figsize=(9, 0.8 + 0.36 * len(found)))
     shares = [
         (v.line.target or 1) / v.ratio if v.line.lower_is_better else v.ratio / (v.line.target or 1) for v in found
     ]
@@ -42,7 +42,7 @@ def ratios(runs: Sequence[Results], file: Path) -> None:
     for place, (verdict, share) in enumerate(zip(found, shares, strict=True)):
         axes.text(share, place, f" {verdict.ratio:.2f} ({verdict.line.target:g})", va="center", fontsize=8)
     axes.set_xlabel("divided by the target, which is in brackets")
-    _save(figure, file)
+    save(figure, file)
 
 
 def curves(runs: Sequence[Results], folder: Path) -> None:
@@ -51,8 +51,8 @@ def curves(runs: Sequence[Results], folder: Path) -> None:
         drawn = [(c, found) for c in CURVES if c.row == row and len(found := points(runs, c)) > 1]
         if not drawn:
             continue
-        pyplot = _pyplot()
-        figure, (rate, below) = pyplot.subplots(2, 1, figsize=(7, 6), sharex=True)
+        plot = pyplot()
+        figure, (rate, below) = plot.subplots(2, 1, figsize=(7, 6), sharex=True)
         latency = row == "bidders"
         for colour, (curve, found) in zip(COLOURS, drawn, strict=False):
             xs = [x for x, _ in found]
@@ -70,7 +70,7 @@ def curves(runs: Sequence[Results], folder: Path) -> None:
         below.set_xticks(ticks, [f"{x:,.0f}" for x in ticks])
         below.minorticks_off()
         below.set_xlabel(drawn[0][0].x)
-        _save(figure, folder / f"{row}.svg")
+        save(figure, folder / f"{row}.svg")
 
 
 def _axes(axes: Any, label: str, row: str) -> None:
@@ -84,16 +84,17 @@ def _axes(axes: Any, label: str, row: str) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
     """Return matplotlib's pyplot, imported here because only `make bench` installs it."""
     importlib.import_module("matplotlib").use("svg")
-    pyplot: Any = importlib.import_module("matplotlib.pyplot")
-    pyplot.rcParams.update(_STYLE)
-    return pyplot
+    plot: Any = importlib.import_module("matplotlib.pyplot")
+    plot.rcParams.update(_STYLE)
+    return plot
 
 
-def _save(figure: Any, file: Path) -> None:
+def save(figure: Any, file: Path) -> None:
+    """Write a figure as SVG; the same figure gives the same file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout()
     figure.savefig(file, transparent=True, metadata={"Date": None})
-    _pyplot().close(figure)
+    pyplot().close(figure)

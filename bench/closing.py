@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from bench import BenchError, data, filling, violations
+from bench.bidding import Interval
 from bench.data import AUCTIONS
 from bench.results import Reading
 from bench.servers import House
@@ -48,12 +49,17 @@ def all_at_once(stage: Stage, kind: str) -> Reading:
             with House(stage.folder, url) as house:
                 if datetime.now(UTC) >= ends_at:
                     continue
-                seen = _until_none_is_open(house, ends_at)
+                interval, written = Interval(house.pid, stage.server_pid(kind)), stage.wal_bytes(kind)
+                interval.measure(0.0, lambda _, ends_at=ends_at: _until_none_is_open(house, ends_at))  # type: ignore[misc]  # it cannot see the default
+                written = stage.wal_bytes(kind) - written
             count = data.on(url, _closed)
             found = data.on(url, violations.find)
         if count != AUCTIONS:
             found["closed other than once"] = abs(AUCTIONS - count)
-        return Reading(value=(seen - ends_at).total_seconds(), violations=found)
+        figures = {"server_cpu_us": 1e6 * interval.server_cpu / AUCTIONS}
+        if interval.database is not None:
+            figures |= {"database_cpu_us": 1e6 * interval.database_cpu / AUCTIONS, "wal_bytes": written / AUCTIONS}
+        return Reading(value=(interval.ended - ends_at).total_seconds(), figures=figures, violations=found)
     raise BenchError("the house did not start before the auctions ended; this machine is too slow for this measurement")
 
 
@@ -106,8 +112,8 @@ def _all_end(connection: Connection, ends_at: datetime) -> None:
     connection.execute(update(tables.auctions).values(ends_at=ends_at, due_at=ends_at, ending_rank=rank))
 
 
-def _until_none_is_open(house: House, ends_at: datetime) -> datetime:
-    """Ask from the end on, and return when no auction was open any more. Raises BenchError after two minutes."""
+def _until_none_is_open(house: House, ends_at: datetime) -> None:
+    """Ask from the end on, and return once no auction is open any more. Raises BenchError after two minutes."""
     address = urlsplit(house.url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=SECONDS_MAX)
     time.sleep(max(0.0, (ends_at - datetime.now(UTC)).total_seconds()))
@@ -117,7 +123,7 @@ def _until_none_is_open(house: House, ends_at: datetime) -> datetime:
         now = datetime.now(UTC)
         if answer["auctions"] == []:
             connection.close()
-            return now
+            return
         if (now - ends_at).total_seconds() > SECONDS_MAX:
             raise BenchError(f"auctions are still open {SECONDS_MAX:g} s after their end")
         time.sleep(POLL_SECONDS)

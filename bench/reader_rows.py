@@ -146,4 +146,13 @@ READERS = (
         unit="µs",
         lower_is_better=True,
     ),
+    Line(row="scale", measure="the page of one lot, PostgreSQL", numerator="pg-lot-page", unit=REQUESTS),
+    Line(row="scale", measure="the home page of 10,000 lots, PostgreSQL", numerator="pg-home-page", unit=REQUESTS),
+    Line(
+        row="scale",
+        measure="PostgreSQL stands still for 5 s under 500 bids/s: until all that waited are answered",
+        numerator="pg-pause",
+        unit="s",
+        lower_is_better=True,
+    ),
 )

@@ -9,6 +9,8 @@ from bench.servers import House
 from bench.stage import Stage
 from bench.wrk import Load
 
+READERS = 4
+"""Connections that open pages; more of one address wait for each other (docs/decisions/0039)."""
 FILL_SECONDS = 3.0
 """How long the auction with a long history is bid on before."""
 
@@ -21,6 +23,14 @@ def shows(stage: Stage, kind: str, *, auctions: int) -> Reading:
 def lists(stage: Stage, kind: str) -> Reading:
     """Return how many `GET /auctions` per second are answered: the first 50 of 10,000, by their end."""
     return _answers(stage, kind, Load(script="get.lua", tokens=stage.tokens, gids=stage.gids(), path="/auctions"))
+
+
+def pages(stage: Stage, kind: str, path: str) -> Reading:
+    """Return how many pages at `path` per second are answered; `{gid}` in it is the first auction's."""
+    gids = stage.gids()
+    path = path.format(gid=gids.read_text().split()[0])
+    load = Load(script="get.lua", tokens=stage.tokens, gids=gids, path=path, connections=READERS)
+    return _answers(stage, kind, load)
 
 
 def history(stage: Stage, kind: str) -> Reading:

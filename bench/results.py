@@ -162,6 +162,16 @@ def read(file: Path) -> Results:
     return msgspec.json.decode(file.read_bytes(), type=Results)
 
 
+def together(runs: Sequence[Results]) -> Results:
+    """Return the rounds of several runs on one machine as those of one run, the last of them."""
+    last = runs[-1]
+    readings: dict[str, list[Reading]] = {}
+    for run in runs:
+        for name, found in run.readings.items():
+            readings.setdefault(name, []).extend(found)
+    return msgspec.structs.replace(last, rounds=max(map(len, readings.values()), default=0), readings=readings)
+
+
 def _lines(path: str) -> list[str]:
     try:
         return Path(path).read_text().splitlines()

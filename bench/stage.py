@@ -123,6 +123,10 @@ class Stage:
         """Return the process of the database's server, None for SQLite."""
         return self.postgresql.pid if kind == "postgresql" else None
 
+    def wal_bytes(self, kind: str) -> int:
+        """Return how much PostgreSQL has written to its log since it was made; 0 for SQLite."""
+        return int(self.postgresql.ask("SELECT pg_current_wal_lsn() - '0/0'")) if kind == "postgresql" else 0
+
     def free_bytes(self) -> int:
         """Return the free bytes on the disk of the databases."""
         return shutil.disk_usage(self.folder).free

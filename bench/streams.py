@@ -85,13 +85,14 @@ def to_all(stage: Stage) -> Reading:
             Uvicorn(stage.folder, "bench.fanout:app", UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN="1") as bare,
             closing(_bidder(stage, house, gid)) as bidder,
             closing(Publisher(bare.url, "/", lambda amount: (frame(gid, amount), {}))) as publisher,
-            _subscribed(house, f"/auctions/{gid}/events") as (to_house, house_kib),
-            _subscribed(bare, "/") as (to_bare, bare_kib),
+            _subscribed(house, f"/auctions/{gid}/events") as (to_house, house_kib, house_connect_us),
+            _subscribed(bare, "/") as (to_bare, bare_kib, bare_connect_us),
         ):
             told = _in_turn(
                 stage, stage.seconds, {"house": (house, to_house, bidder), "bare": (bare, to_bare, publisher)}
             )
             told |= {"house_kib": house_kib, "bare_kib": bare_kib, "cut": float(to_house.cut)}
+            told |= {"house_connect_us": house_connect_us, "bare_connect_us": bare_connect_us}
         found = data.on(url, violations.find)
     return Reading(value=told["house_ms"] / 1000, figures=told, violations=found)
 
@@ -167,12 +168,13 @@ def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, 
 
 
 @contextmanager
-def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, float]]:
-    """Yield 5,000 subscribers, and the memory (KiB) that each of them costs the program."""
-    before = program.resident_bytes()
+def _subscribed(program: Program, path: str) -> Iterator[tuple[Subscribers, float, float]]:
+    """Yield 5,000 subscribers, and what each costs the program: memory (KiB), and processor time to connect (µs)."""
+    size, cpu = program.resident_bytes(), cpu_seconds(program.pid)
     with Subscribers(program.url, path, SUBSCRIBERS) as subscribers:
         time.sleep(SETTLE_SECONDS)
-        yield subscribers, (program.resident_bytes() - before) / SUBSCRIBERS / _KIB
+        size, cpu = program.resident_bytes() - size, cpu_seconds(program.pid) - cpu
+        yield subscribers, size / SUBSCRIBERS / _KIB, 1e6 * cpu / SUBSCRIBERS
 
 
 def _bidder(stage: Stage, house: House, gid: str, mark: str = EVENT) -> Publisher:
