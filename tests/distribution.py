@@ -19,6 +19,7 @@ LONG = (
     "tests/http/test_strictness.py",
     "tests/test_configurations.py",
     "tests/admin/test_backup.py",
+    "tests/admin/test_archive.py",
     "tests/tools/watch/test_watch.py",
     "tests/test_end_to_end.py",
     "tests/simulation/test_planted.py",

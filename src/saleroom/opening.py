@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 from alembic.util import CommandError
 
+from saleroom.bidding.storage.archive import FOLDER
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
-from saleroom.storage.database import Database, shown_url
+from saleroom.storage.database import Database, SharedPart, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
@@ -27,7 +28,7 @@ def database(settings: Settings, make: Callable[..., Database] = Database) -> Da
     """Return the database that the settings name. Raises Refusal for a URL that cannot be used."""
     try:
         pooled = settings.database_pooler == "transaction"
-        return make(
+        opened = make(
             settings.database,
             pool_size=settings.database_pool_size,
             pooled=pooled,
@@ -35,6 +36,14 @@ def database(settings: Settings, make: Callable[..., Database] = Database) -> Da
         )
     except ValueError as error:
         raise Refusal(f"database: {error}") from error
+    for part, value in provided(settings).items():
+        opened.provide(part, value)
+    return opened
+
+
+def provided(settings: Settings) -> Mapping[SharedPart[Any], Any]:
+    """Return the parts that every transaction needs, also those of commands."""
+    return {} if settings.archive_folder is None else {FOLDER: settings.archive_folder}
 
 
 def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:

@@ -11,6 +11,7 @@ from sqlalchemy import URL
 
 from saleroom.admin import ledger_check
 from saleroom.kernel.errors import Refusal
+from saleroom.opening import provided
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
 from saleroom.storage.database import parse_url
@@ -45,7 +46,7 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
                 [],
             )
         else:
-            with storage.transaction(part) as tx:
+            with storage.transaction(part, provided(settings)) as tx:
                 house = ledger_check.check(tx, progress.report)
             lines, faults = [summary_line(house)], house.faults
         publish(part, file, force=force)
@@ -74,7 +75,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
                 raise Refusal(f"{file} is of a newer saleroom: its tables are at revision {revision}")
             with storage.transaction(part) as tx:
                 migrate(tx)
-            with storage.transaction(part) as tx:
+            with storage.transaction(part, provided(settings)) as tx:
                 house, now = ledger_check.check(tx, progress.report), tx.now()
             refuse_faults(house.faults, f"{file} does not agree with its ledgers")
             kept = Path(f"{database}.before-{now:%Y%m%dT%H%M%S.%fZ}")

@@ -27,7 +27,7 @@ from saleroom.bidding.domain.pseudonyms import is_pseudonym
 from saleroom.bidding.domain.retrace import RuleViolation, retrace
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.domain.voiding import BidBook
-from saleroom.bidding.storage import auction_columns, bidder_names, event_log
+from saleroom.bidding.storage import archive, auction_columns, bidder_names, event_log
 from saleroom.bidding.storage import bids as bid_rows
 from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
@@ -167,7 +167,7 @@ def _after(auction: Auction | None, event: Event) -> Auction:
     return auction.after(event)
 
 
-def _event(row: RowMapping, place: str) -> Event:
+def _event(row: Mapping[Any, Any], place: str) -> Event:
     """Return the event in a row. Raises _LedgerFault if it cannot be read."""
     try:
         public = {} if row["payload"] is None else msgspec.json.decode(row["payload"])["data"]
@@ -230,10 +230,19 @@ def _was_named(username: str, former_name: str | None, name: str) -> bool:
     return is_pseudonym(name) or name_digest(name) == former_name
 
 
-def _rows(tx: Transaction, stored: _StoredRows, table: Table, number: int) -> list[RowMapping]:
-    """Return an auction's rows in order. Raises _LedgerFault if one cannot be read."""
+def _rows(tx: Transaction, stored: _StoredRows, table: Table, number: int) -> list[Mapping[Any, Any]]:
+    """Return an auction's rows in order, the archived ones too. Raises _LedgerFault if one cannot be read."""
     try:
-        return list(tx.execute(stored.of_auction[table.name], {"number": number}).mappings())
+        rows: list[Mapping[Any, Any]] = list(tx.execute(stored.of_auction[table.name], {"number": number}).mappings())
+        if table is events and (not rows or rows[0]["position"] != 1):
+            before = rows[0]["position"] if rows else None
+            first = archive.rows_of(tx, number, before=before)
+            rows[:0] = [stored.as_read(events, row.columns()) | {"at_read": row.at} for row in first]
+            if (fault := archive.fault(tx, number)) is not None:
+                raise _LedgerFault(fault)
+        return rows
+    except archive.ArchiveMissing as error:
+        raise _LedgerFault(str(error)) from None
     except (ValueError, TypeError) as error:
         raise _LedgerFault(f"its {table.name} cannot be read: {type(error).__name__}") from None
 
@@ -258,6 +267,10 @@ class _StoredRows:
         """Return `row` in its stored form."""
         writers = self._writers[table.name]
         return {name: writers[name](value) for name, value in row.items()}
+
+    def as_read(self, table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `row` as the driver reads it back."""
+        return {name: bytes(v) if isinstance(v, memoryview) else v for name, v in self.of(table, row).items()}
 
     def differences(self, found: Mapping[Any, Any], expected: Mapping[str, Any]) -> Iterator[str]:
         """Yield the differences of a row from the expected one, without the values of secret columns."""

@@ -33,6 +33,10 @@ class BiddingSettings(PlatformSettings):
         description="File (PEM, Ed25519) of the key that receipts are signed with; made if missing. None: the database.",
     )
 
+    archive_folder: Path | None = Field(
+        None, description="Folder of the events of old lots, which saleroom archive writes. None: none are archived."
+    )
+
     @field_validator("categories")
     @classmethod
     def _known_form(cls, value: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -60,6 +61,10 @@ class Backlog(Struct, frozen=True):
     over: bool
 
 
+Archived = Callable[[Transaction, int, int, int], Iterable[LoggedEvent]]
+"""Yields the public events of an aggregate after one version and before another whose rows are gone."""
+
+
 class OwedEvent(Struct, frozen=True):
     """A public event that no broker has acknowledged yet; `aggregate` is a number, `payload` the wire form."""
 
@@ -111,6 +116,7 @@ class Log:
         ends: Sequence[str],
         find: Callable[[Transaction, Iterable[str]], Mapping[str, Aggregate]],
         unknown: Callable[[], Exception],
+        archived: Archived = lambda *_: (),
     ) -> None:
         """Take the table of the log, its column with the aggregate's number, and the table of aggregates (`id` and `gid`).
 
@@ -128,6 +134,7 @@ class Log:
         self._ends = frozenset(ends)
         self._find = find
         self._unknown = unknown
+        self._archived = archived
         c = self._c = table.c
         self._rows = select(c.id, self.gid, c.version, c.type, c.payload, c.at, c.position).select_from(self.source)
 
@@ -165,6 +172,9 @@ class Log:
         after = (self.aggregate == one.id, self._c.position > version, self._c.version > version)
         rows = tx.execute(self._rows.where(*after).order_by(self._c.position).limit(PAGE_MAX))
         page = [self._logged(row) for row in rows]
+        if not page or page[0].version != version + 1:
+            before = page[0].version if page else one.version + 1
+            page = [*islice(self._archived(tx, one.id, version, before), PAGE_MAX), *page][:PAGE_MAX]
         reached = page[-1].version if page else one.version
         return Backlog(page, reached, more=reached < one.version, over=one.over)
 

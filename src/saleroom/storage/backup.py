@@ -11,15 +11,16 @@ import fcntl
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from types import MappingProxyType
+from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.pool import NullPool
 
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import SharedPart, Transaction
 from saleroom.storage.files import COMPANIONS, beside, publish
 from saleroom.storage.migrations import FIRST_TABLES
 
@@ -69,8 +70,11 @@ def check(file: Path, tell: Progress) -> str:
 
 
 @contextmanager
-def transaction(file: Path) -> Iterator[Transaction]:
-    """Begin a transaction on a database that nobody else has open, whatever its name; commit it at the end."""
+def transaction(file: Path, provided: Mapping[SharedPart[Any], Any] = MappingProxyType({})) -> Iterator[Transaction]:
+    """Begin a transaction on a database that nobody else has open, whatever its name; commit it at the end.
+
+    `provided` are the parts that areas provide for its use cases.
+    """
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(file, isolation_level=None)
@@ -84,7 +88,7 @@ def transaction(file: Path) -> Iterator[Transaction]:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     with engine.begin() as connection:
-        yield Transaction(connection)
+        yield Transaction(connection, provided=provided)
 
 
 def refuse_in_use(database: Path) -> None:

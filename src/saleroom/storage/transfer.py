@@ -146,11 +146,11 @@ def _batch(house: HouseTables, table: Table) -> int:
 
 
 def _line(table: Table, row: Mapping[str, Any] | RowMapping) -> bytes:
-    written = {str(column.name): _written(row[column.name]) for column in columns(table)}
-    return canonical({"table": str(table.name), "row": written}) + b"\n"
+    told = {str(column.name): written(row[column.name]) for column in columns(table)}
+    return canonical({"table": str(table.name), "row": told}) + b"\n"
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
     """Return a value of a row as JSON has it."""
     if isinstance(value, datetime):
         return instant(value)
@@ -296,7 +296,7 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
         odd = ", ".join(sorted(set(row) ^ set(wanted)))[:200] if isinstance(row, dict) else "row"
         raise BadExport(f"line {number}: a row of {table.name} with other columns than ours: {odd}")
     try:
-        found = {name: _value(column, row[name]) for name, column in wanted.items()}
+        found = {name: value_of(column, row[name]) for name, column in wanted.items()}
     except (ValueError, TypeError):
         raise BadExport(f"line {number}: a value of {table.name} is not of its column's kind") from None
     for column in wanted.values():
@@ -316,7 +316,7 @@ def _text_fault(house: HouseTables, column: Column[Any], value: Any) -> Fault | 
     return control_fault(value, lines=False) if rule is None else rule(value)
 
 
-def _value(column: Column[Any], value: Any) -> Any:
+def value_of(column: Column[Any], value: Any) -> Any:
     """Return a value of JSON as its column has it; `_line` checks its form. Raises ValueError, TypeError."""
     if value is None and column.nullable:
         return None

@@ -12,6 +12,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from saleroom.bidding.domain.event_types import EVENTS
 from saleroom.kernel.chain import Chain, canonical, name_salt
 from saleroom.kernel.parties import ERASED
@@ -98,3 +100,25 @@ def without_name(event: Mapping[str, Any], name: str) -> bytes:
     hidden = pseudonym(salts.pop(name), name)
     data |= {member: hidden for member in NAMED if data.get(member) == name}
     return canonical({**event, "data": data | ({SALTS: salts} if salts else {})})
+
+
+def with_pseudonyms(payload: bytes) -> bytes:
+    """Return a public event of the log as its hash covers it, without names and salts. Its hash stays true."""
+    event = msgspec.json.decode(payload)
+    return canonical({**event, "data": as_hashed(event["data"])}) if SALTS in event["data"] else payload
+
+
+def with_names(payload: bytes, salts: Mapping[str, tuple[str, str]]) -> bytes:
+    """Put names back into an event of `with_pseudonyms`: `salts` has the name and its salt by pseudonym.
+
+    A pseudonym that is not in `salts` stays: it is of somebody who was erased.
+    """
+    if ERASED.encode() not in payload:
+        return payload
+    event = msgspec.json.decode(payload)
+    data = event["data"]
+    known = {member: salts[name] for member in NAMED if (name := data.get(member)) in salts}
+    if not known:
+        return payload
+    named = {member: name for member, (name, _) in known.items()}
+    return canonical({**event, "data": {**data, **named, SALTS: dict(known.values())}})

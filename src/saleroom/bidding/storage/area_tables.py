@@ -12,6 +12,7 @@ from saleroom.bidding.storage.drafts import is_content
 from saleroom.bidding.storage.forgetting import forget
 from saleroom.bidding.storage.search_index import INDEX, drop_index, make_index
 from saleroom.bidding.storage.tables import (
+    archived,
     auctions,
     bidder_names,
     bids,
@@ -65,6 +66,7 @@ TABLES = AreaTables(
         bids,
         bidder_names,
         events,
+        archived,
         signing_keys,
         photos,
         photo_files,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Select, bindparam, select, update
+from sqlalchemy import Row, bindparam, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
@@ -15,15 +15,26 @@ from saleroom.bidding.domain.events import Event
 from saleroom.bidding.domain.ledger import Entry, LedgerEvent
 from saleroom.bidding.domain.pseudonyms import NAMING, salts_in, without_name
 from saleroom.bidding.domain.views import event_from_parts
+from saleroom.bidding.storage import archive
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auction_columns import ending_rank
 from saleroom.bidding.storage.tables import ENDS, auctions, events
-from saleroom.log.store import Log
+from saleroom.log.store import Log, LoggedEvent
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 PAGE = 500
-LOG = Log(events, events.c.auction_id, auctions, ENDS, auction_rows.get_many, UnknownAuction)
+Logged = Row[Any] | archive.ArchivedRow
+"""An event as its table has it, or as it stood there."""
+
+
+def _archived(tx: Transaction, auction_id: int, after: int, before: int) -> Iterator[LoggedEvent]:
+    for row in archive.public_of(tx, auction_id, after, before):
+        assert row.version is not None and row.payload is not None
+        yield LoggedEvent(row.id, row.gid, row.version, row.payload, row.type in ENDS)
+
+
+LOG = Log(events, events.c.auction_id, auctions, ENDS, auction_rows.get_many, UnknownAuction, _archived)
 
 
 def append(tx: Transaction, steps: Iterable[tuple[Auction, Event, Entry]]) -> None:
@@ -56,8 +67,12 @@ def read_all(tx: Transaction, auction_ids: Collection[int]) -> dict[int, list[Ev
     found: dict[int, list[Event]] = {number: [] for number in auction_ids}
     if found:
         which = bulk.among(tx, events.c.auction_id, auction_ids)
+        rows: dict[int, list[Logged]] = {number: [] for number in auction_ids}
         for row in tx.execute(select(events).where(which).order_by(events.c.auction_id, events.c.position)):
-            found[row.auction_id].append(_event(row.type, row.at, row.payload, msgspec.json.decode(row.private)))
+            rows[row.auction_id].append(row)
+        for number, own in rows.items():
+            whole = _whole(tx, number, own)
+            found[number] = [_event(each.type, each.at, each.payload, _private(each)) for each in whole]
     return found
 
 
@@ -70,8 +85,14 @@ def last_public(tx: Transaction, auction_id: int, kinds: Iterable[type[Event]], 
     """Return an auction's last event of these public `kinds` up to the version `until`, its private part too."""
     which = (events.c.auction_id == auction_id, events.c.version <= until)
     among = events.c.type.in_([kind.TYPE for kind in kinds])
-    row = tx.execute(select(events).where(*which, among).order_by(events.c.position.desc()).limit(1)).first()
-    return None if row is None else _event(row.type, row.at, row.payload, msgspec.json.decode(row.private))
+    row: Logged | None = tx.execute(
+        select(events).where(*which, among).order_by(events.c.position.desc()).limit(1)
+    ).first()
+    if row is None:
+        types = {kind.TYPE for kind in kinds}
+        rows = (each for each in archive.public_of(tx, auction_id, 0, until + 1) if each.type in types)
+        row = max(rows, key=lambda each: each.position, default=None)
+    return None if row is None else _event(row.type, row.at, row.payload, _private(row))
 
 
 def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None = None) -> list[LedgerEvent]:
@@ -79,20 +100,39 @@ def logged(tx: Transaction, auction_id: int, after: int = 0, until: int | None =
     which = [events.c.auction_id == auction_id, events.c.position > after]
     if until is not None:
         which.append(events.c.position <= until)
-    return _as_written(tx, select(events).where(*which).order_by(events.c.position))
+    rows = tx.execute(select(events).where(*which).order_by(events.c.position)).all()
+    return _as_written(_whole(tx, auction_id, rows, after, until))
 
 
 def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[LedgerEvent]:
     """Return an auction's public events after version `after` and up to `until`, as they were written."""
     # Positions are indexed, and an event after a version is also after that position.
     which = (events.c.auction_id == auction_id, events.c.position > after, events.c.version > after)
-    return _as_written(tx, select(events).where(*which).order_by(events.c.position).limit(until - after))
+    rows: Sequence[Logged] = tx.execute(
+        select(events).where(*which).order_by(events.c.position).limit(until - after)
+    ).all()
+    if not rows or rows[0].version != after + 1:
+        before = until + 1 if not rows else min(until + 1, rows[0].version or 0)
+        rows = [*archive.public_of(tx, auction_id, after, before), *rows][: until - after]
+    return _as_written(rows)
 
 
-def _as_written(tx: Transaction, statement: Select[Any]) -> list[LedgerEvent]:
-    return [
-        LedgerEvent(row.type, row.at, row.payload, msgspec.json.decode(row.private)) for row in tx.execute(statement)
-    ]
+def _whole(
+    tx: Transaction, auction_id: int, rows: Sequence[Logged], after: int = 0, until: int | None = None
+) -> Sequence[Logged]:
+    """Return `rows` of a log behind position `after`, and before them those that are in files: the first ones of old lots."""
+    if rows and rows[0].position == after + 1:
+        return rows
+    before = rows[0].position if rows else None if until is None else until + 1
+    return [*archive.rows_of(tx, auction_id, after, before), *rows]
+
+
+def _private(row: Logged) -> dict[str, Any]:
+    return cast("dict[str, Any]", msgspec.json.decode(row.private))
+
+
+def _as_written(rows: Iterable[Logged]) -> list[LedgerEvent]:
+    return [LedgerEvent(row.type, row.at, row.payload, _private(row)) for row in rows]
 
 
 def take_out(tx: Transaction, auction_id: int, name: str) -> None:

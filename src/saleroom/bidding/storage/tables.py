@@ -174,6 +174,18 @@ NAMED = text(f"type = '{BidderNamed.TYPE}'")
 Index("ix_events_named", events.c.private, sqlite_where=NAMED, postgresql_where=NAMED)
 
 
+archived = Table(
+    "archived",
+    metadata,
+    Column("auction_id", BigInteger, ForeignKey(auctions.c.id), primary_key=True, autoincrement=False),
+    Column("events", Integer, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("archived_at", Instant, nullable=False),
+)
+"""The lots whose first events are in files (`bidding/storage/archive.py`). The files hold `events` of them; the last one stays
+in its table, too. `digest` is the SHA-256 of the file that is not the ledger."""
+
+
 signing_keys = Table(
     "signing_keys",
     metadata,

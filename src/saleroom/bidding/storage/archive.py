@@ -1,0 +1,211 @@
+"""Events of old lots in files, from which the log is read once their rows are gone. `saleroom archive` writes them.
+
+A lot has two files. `GID.ndjson` is its ledger as anyone may have it (docs/ledger.md), with pseudonyms in place of all names
+that have salts. So no file has to change when somebody is erased: the house puts a name back as it reads, as long as it knows
+it. `GID.rows.ndjson` has the rows of the events without what the ledger says, in the format of an export (docs/backup.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Raw, Struct, structs
+from sqlalchemy import select
+
+from saleroom.accounts.storage.tables import users
+from saleroom.bidding.domain.events import BidPlaced
+from saleroom.bidding.domain.ledger import LedgerEvent, LedgerWriter
+from saleroom.bidding.domain.pseudonyms import pseudonym, with_names, with_pseudonyms
+from saleroom.bidding.storage.tables import archived, auctions, bidder_names, bids, events
+from saleroom.kernel.chain import canonical, name_salt
+from saleroom.storage.database import SharedPart, Transaction
+from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.transfer import value_of, written
+
+FOLDER: SharedPart[Path] = SharedPart()
+"""The folder of the files, if the setting `archive_folder` names one."""
+IN_LEDGER, OF_DATABASE = "payload", "written_by"
+"""The column that the ledger holds, and the one that means something in one database only."""
+COLUMNS = {str(column.name): column for column in events.columns if column.name not in {IN_LEDGER, OF_DATABASE}}
+NUMBERS = ("bidderId", "leaderId")
+"""The members of private parts of events that are numbers of bidders."""
+
+
+class ArchiveMissing(DatabaseUnavailable):
+    """The files of a lot are not where they should be, or damaged; the message says what to do."""
+
+
+class ArchivedRow(Struct, frozen=True, kw_only=True):
+    """The row of an event as its table had it, and the gid of its lot."""
+
+    gid: str
+    id: int
+    auction_id: int
+    position: int
+    version: int | None
+    type: str
+    at: datetime
+    payload: bytes | None
+    private: bytes
+    price: Decimal
+    ending_rank: int
+    delivered_at: datetime | None
+    cleared_at: datetime | None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the row by name."""
+        return {name: value for name, value in structs.asdict(self).items() if name != "gid"}
+
+
+class Files(Struct, frozen=True):
+    """The two files of a lot."""
+
+    ledger: Path
+    rows: Path
+
+    @classmethod
+    def of(cls, folder: Path, gid: str) -> Files:
+        """Return the files of the lot `gid`, which need not exist."""
+        below = folder / gid[:2]
+        return cls(below / f"{gid}.ndjson", below / f"{gid}.rows.ndjson")
+
+
+class Writer:
+    """Writes both files of a lot, page by page of its log."""
+
+    def __init__(self, ledger: BinaryIO, rows: BinaryIO, seed: str) -> None:
+        self._ledger, self._rows = ledger, rows
+        self._lines = LedgerWriter(seed)
+
+    def add(self, page: Iterable[ArchivedRow]) -> None:
+        """Write the next rows of the log."""
+        for row in page:
+            payload = None if row.payload is None else with_pseudonyms(row.payload)
+            event = LedgerEvent(row.type, row.at, payload, msgspec.json.decode(row.private))
+            self._ledger.writelines(self._lines.of([event]))
+            told = {name: written(value) for name, value in row.columns().items() if name != IN_LEDGER}
+            self._rows.write(canonical({"row": told, "table": str(events.name)}) + b"\n")
+
+
+def read(files: Files, gid: str) -> Iterator[ArchivedRow]:
+    """Yield the rows in the files, with pseudonyms in place of names. Raises ArchiveMissing."""
+    try:
+        with files.rows.open("rb") as rows, files.ledger.open("rb") as ledger:
+            for line in rows:
+                told = msgspec.json.decode(line)["row"]
+                row = {name: value_of(column, told[name]) for name, column in COLUMNS.items()}
+                payload = None if row["version"] is None else _payload(ledger.readline())
+                yield ArchivedRow(gid=gid, payload=payload, **row)
+    except FileNotFoundError as error:
+        raise ArchiveMissing(f"the archived events of lot {gid} are gone: bring back {error.filename}") from error
+    except (OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+        where = f"{files.ledger} or {files.rows.name}"
+        raise ArchiveMissing(f"the archived events of lot {gid} cannot be read: bring back {where}") from error
+
+
+class _Line(Struct):
+    event: Raw
+
+
+def _payload(line: bytes) -> bytes:
+    return bytes(msgspec.json.decode(line, type=_Line).event)
+
+
+def digest(files: Files) -> str:
+    """Return the SHA-256 of the file that is not the ledger, in hexadecimal digits. Raises OSError."""
+    with files.rows.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fault(tx: Transaction, auction_id: int) -> str | None:
+    """Return what is wrong with the files of an archived lot, as far as their rows do not tell; None if nothing is."""
+    which = select(auctions.c.gid, archived.c.digest).join_from(archived, auctions)
+    found = tx.execute(which.where(archived.c.auction_id == auction_id)).first()
+    if found is None:
+        return None
+    files = Files.of(_folder(tx, found.gid), found.gid)
+    try:
+        is_same = digest(files) == found.digest
+    except OSError:
+        is_same = False
+    return None if is_same else f"its archived events are not in {files.rows} as they were written"
+
+
+def rows_of(tx: Transaction, auction_id: int, after: int = 0, before: int | None = None) -> Iterator[ArchivedRow]:
+    """Yield the archived events of a lot from behind position `after`, and ahead of `before`, as their rows were.
+
+    There are none of a lot that is not archived. Raises ArchiveMissing.
+    """
+    which = select(auctions.c.gid, archived.c.events).join_from(archived, auctions)
+    found = tx.execute(which.where(archived.c.auction_id == auction_id)).first()
+    if found is None:
+        return
+    files = Files.of(_folder(tx, found.gid), found.gid)
+    yield from restored(tx, read(files, found.gid), auction_id, after, before)
+
+
+def _folder(tx: Transaction, gid: str) -> Path:
+    folder = tx.provided(FOLDER)
+    if folder is None:
+        raise ArchiveMissing(f"the events of lot {gid} are archived, and the setting archive_folder names no folder")
+    return folder
+
+
+def restored(
+    tx: Transaction, rows: Iterable[ArchivedRow], auction_id: int, after: int = 0, before: int | None = None
+) -> Iterator[ArchivedRow]:
+    """Yield those of `rows` between two positions with the names and numbers of people that are known now."""
+    names = _names(tx, auction_id)
+    bidders = list(
+        tx.execute(select(bids.c.bidder_id).where(bids.c.auction_id == auction_id).order_by(bids.c.number)).scalars()
+    )
+    moved: dict[int, int] = {}
+    placed = 0
+    for row in rows:
+        if before is not None and row.position >= before:
+            return
+        private = row.private
+        if row.type == BidPlaced.TYPE and placed < len(bidders):
+            moved[msgspec.json.decode(private)["bidderId"]] = bidders[placed]
+            placed += 1
+        if row.position > after:
+            payload = None if row.payload is None else with_names(row.payload, names)
+            yield structs.replace(row, payload=payload, private=_with_numbers(private, moved))
+
+
+def public_of(tx: Transaction, auction_id: int, after: int, before: int) -> Iterator[ArchivedRow]:
+    """Yield the archived public events of a lot after version `after` and ahead of version `before`. Raises ArchiveMissing."""
+    for row in rows_of(tx, auction_id, after):
+        if row.version is not None and row.version >= before:
+            return
+        if row.version is not None and row.version > after:
+            yield row
+
+
+def _with_numbers(private: bytes, moved: Mapping[int, int]) -> bytes:
+    """Give the bids of users who are others now to these, as a merger did with the rows of bids."""
+    if all(old == new for old, new in moved.items()):
+        return private
+    told = msgspec.json.decode(private)
+    return msgspec.json.encode({k: moved.get(v, v) if k in NUMBERS else v for k, v in told.items()})
+
+
+def _names(tx: Transaction, auction_id: int) -> dict[str, tuple[str, str]]:
+    """Return the names, each with its salt, of all who offered a lot or bid on it, by pseudonym."""
+    lot = tx.execute(
+        select(auctions.c.author_id, auctions.c.sale_id, auctions.c.seed).where(auctions.c.id == auction_id)
+    ).one()
+    people = select(bids.c.bidder_id).where(bids.c.auction_id == auction_id).distinct()
+    asked = select(users.c.username).where((users.c.id == lot.author_id) | users.c.id.in_(people))
+    known = set(tx.execute(asked).scalars())
+    if lot.sale_id is not None:
+        of_sale = select(bidder_names.c.name).where(bidder_names.c.sale_id == lot.sale_id)
+        known |= set(tx.execute(of_sale.where(bidder_names.c.user_id.in_(people))).scalars())
+    salts = {name: name_salt(lot.seed, name) for name in known}
+    return {pseudonym(salt, name): (name, salt) for name, salt in salts.items()}

@@ -1,0 +1,284 @@
+"""Old lots in files: everything reads as before, whatever happens in between."""
+
+import asyncio
+import io
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from sqlalchemy import func, select
+
+from saleroom.accounts.service import erasures
+from saleroom.admin import archive, ledger_check
+from saleroom.areas import forget
+from saleroom.bidding.service import ledgers, receipts
+from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.storage import archive as files_of_lots
+from saleroom.bidding.storage import event_log
+from saleroom.bidding.storage.tables import archived, auctions, events
+from saleroom.cli import main
+from saleroom.kernel.errors import Refusal
+from saleroom.settings import Settings, load
+from saleroom.storage import files
+from saleroom.storage.database import Database, Transaction
+from saleroom.tools.verify import reading
+from tests.admin.test_ledger_check import sale
+from tests.fixtures_database import FakeClock
+
+R = TypeVar("R")
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
+Say = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the files."""
+    made = tmp_path / "archive"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def old(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a house with lots of each kind, all of which count as old; events go one by one."""
+    monkeypatch.setattr(archive, "AGE_MIN", timedelta(days=-100_000))
+    monkeypatch.setattr(archive, "CHUNK", 1)
+    monkeypatch.setattr(archive, "PAUSE_SECONDS", 0)
+
+    async def work() -> None:
+        clock = FakeClock()
+        database = Database(database_url, clock=clock)
+        await sale(database, clock)
+        await database.close()
+
+    asyncio.run(work())
+    return database_url
+
+
+def settings(url: str, folder: Path | None, mqtt: str = "off") -> Settings:
+    """Return the settings of a house."""
+    return load({"database": url, "archive_folder": folder, "mqtt": mqtt}, {})
+
+
+def run(url: str, folder: Path | None, *, dry_run: bool = False, say: Callable[[str], None] = lambda _: None) -> int:
+    """Archive all lots that are over."""
+    return archive.archive_lots(settings(url, folder), FAR, dry_run=dry_run, say=say, keep_newest=0)
+
+
+def reads(url: str, folder: Path | None, use_case: Callable[[Transaction], R]) -> R:
+    """Return the answer of a use case of a house with this folder."""
+
+    async def work() -> R:
+        database = Database(url)
+        if folder is not None:
+            database.provide(files_of_lots.FOLDER, folder)
+        try:
+            return await database.read(use_case)
+        finally:
+            await database.close()
+
+    return asyncio.run(work())
+
+
+def shown(url: str, folder: Path) -> dict[str, Any]:
+    """Return all that a house shows of its lots' logs: ledgers, events, streams from each place, receipts."""
+
+    async def work() -> dict[str, Any]:
+        database = Database(url)
+        database.provide(files_of_lots.FOLDER, folder)
+        found: dict[str, Any] = {}
+        gids = await database.read(lambda tx: list(tx.execute(select(auctions.c.gid)).scalars()))
+        for gid in sorted(gids):
+            lot = await database.read(get_one, gid)
+            found[f"{gid} ledger"] = b"".join([page async for page in ledgers.lines(database, lot)])
+            found[f"{gid} events"] = await database.read(event_log.read, lot.id)
+            found[f"{gid} all"] = (await database.read(event_log.read_all, [lot.id]))[lot.id]
+            found[f"{gid} from 2"] = await database.read(event_log.logged, lot.id, 1, 3)
+            found[f"{gid} public"] = await database.read(event_log.published, lot.id, 1, lot.version)
+            for after in range(lot.version + 1):
+                [backlog] = await database.read(event_log.LOG.backlogs, [(gid, after)])
+                found[f"{gid} after {after}"] = backlog
+            for name in ("ada", "bob", "cyd"):
+                found[f"{gid} {name}"] = await receipts.find(database, lot, name)
+        await database.close()
+        return found
+
+    return asyncio.run(work())
+
+
+def events_left(url: str) -> int:
+    """Return how many rows of events there are."""
+    return reads(url, None, lambda tx: int(tx.execute(select(func.count()).select_from(events)).scalar_one()))
+
+
+def archived_gids(url: str) -> list[str]:
+    """Return the gids of the archived lots."""
+    found = select(auctions.c.gid).join_from(archived, auctions).order_by(auctions.c.gid)
+    return reads(url, None, lambda tx: list(tx.execute(found).scalars()))
+
+
+def test_everything_reads_as_before(old: str, folder: Path, capfd: Say) -> None:
+    """Ledgers, streams, receipts and the check of the database are the same; each file verifies; few rows are left."""
+    before, digest, count = shown(old, folder), reads(old, folder, ledger_check.check), events_left(old)
+    assert [] == digest.faults
+    said: list[str] = []
+    assert 0 == run(old, folder, dry_run=True, say=said.append)
+    assert (count, []) == (events_left(old), list(folder.iterdir()))
+    assert 0 == run(old, folder, say=said.append)
+    assert said[0].replace("Would archive", "Archived") == said[1]
+    gids = archived_gids(old)
+    assert len(gids) == 4, "sold, bought, cancelled, reserve not met"
+    assert before == shown(old, folder)
+    assert digest == reads(old, folder, ledger_check.check)
+    over = reads(old, folder, lambda tx: sum(get_one(tx, gid).position - 1 for gid in gids))
+    assert count - over == events_left(old)
+    capfd.readouterr()
+    for gid in gids:
+        assert 0 == main(["verify", str(folder / gid[:2] / f"{gid}.ndjson")])
+    assert 0 == run(old, folder, say=said.append)
+    assert "Archived 0 lots, 0 events." == said[-1]
+
+
+@pytest.mark.parametrize(("place", "call"), [("publish", 2), ("_check", 1), ("_note", 2), ("_remove", 2)])
+def test_killed_at_any_place(old: str, folder: Path, place: str, call: int) -> None:
+    """A run that is killed by SIGKILL leaves rows, or files with what the rows lack; the next one finishes it."""
+    before, digest = shown(old, folder), reads(old, folder, ledger_check.check)
+    child = subprocess.run(
+        [sys.executable, "-c", KILLED, old, str(folder), place, str(call)], capture_output=True, check=False
+    )
+    assert -signal.SIGKILL == child.returncode, child.stderr.decode()
+    assert before == shown(old, folder)
+    assert 0 == run(old, folder)
+    assert before == shown(old, folder)
+    assert digest == reads(old, folder, ledger_check.check)
+    assert 4 == len(archived_gids(old))
+
+
+KILLED = """
+import os, signal, sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from saleroom.admin import archive
+from saleroom.settings import load
+
+url, folder, place, call = sys.argv[1:]
+archive.AGE_MIN, archive.CHUNK, archive.PAUSE_SECONDS = timedelta(days=-100_000), 1, 0
+real, calls = getattr(archive, place), 0
+
+
+def killed(*args, **options):
+    global calls
+    calls += 1
+    if calls == int(call):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*args, **options)
+
+
+setattr(archive, place, killed)
+settings = load({"database": url, "archive_folder": folder, "mqtt": "off"}, {})
+archive.archive_lots(settings, datetime(2100, 1, 1, tzinfo=UTC), dry_run=False, say=print, keep_newest=0)
+"""
+"""A program that archives, and is killed as it calls the function `place` for the n-th time."""
+
+
+@pytest.mark.parametrize("suffix", [".ndjson", ".rows.ndjson"])
+def test_nothing_goes_if_a_file_is_wrong(old: str, folder: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a disk writes other bytes than it was given, the lot stays in the tables, and the command says so."""
+    count, said = events_left(old), list[str]()
+
+    def publish(part: Path, file: Path, *, force: bool = False) -> None:
+        raw = part.read_bytes()
+        if file.name.endswith(suffix) and (suffix != ".ndjson" or ".rows." not in file.name):
+            at = raw.index(b'"type":"auction.created"') + 10 if suffix == ".ndjson" else raw.index(b'"price":"') + 9
+            part.write_bytes(raw[:at] + b"9" + raw[at + 1 :])
+        files.publish(part, file, force=force)
+
+    monkeypatch.setattr(archive, "publish", publish)
+    assert 1 == run(old, folder, say=said.append)
+    assert (count, []) == (events_left(old), archived_gids(old))
+    assert "Archived 0 lots, 0 events." == said[0]
+    assert 4 == sum("stays in the tables" in line for line in said)
+
+
+def test_a_lost_or_changed_file_is_found(old: str, folder: Path) -> None:
+    """`saleroom verify --database` names each lot whose files are gone or changed, and nothing else breaks."""
+    assert 0 == run(old, folder)
+    first, second, third, _ = archived_gids(old)
+    (folder / first[:2] / f"{first}.ndjson").unlink()
+    changed = folder / second[:2] / f"{second}.rows.ndjson"
+    changed.write_bytes(changed.read_bytes().replace(b'"cleared_at":null', b'"cleared_at": null', 1))
+    ledger = folder / third[:2] / f"{third}.ndjson"
+    ledger.write_bytes(ledger.read_bytes().replace(b"100.000", b"100.001"))
+    faults = reads(old, folder, ledger_check.faults_of)
+    assert [True, True, True] == [any(gid in fault for fault in faults) for gid in (first, second, third)]
+    assert 3 == len(faults)
+    assert 4 == len(reads(old, None, ledger_check.faults_of)), "a house without the folder misses all of them"
+
+
+def test_somebody_who_is_erased_is_gone_from_files_too(old: str, folder: Path, database_url: str) -> None:
+    """No file has a name in it, so none has to change; the house puts back the names that it knows, and no others."""
+    assert 0 == run(old, folder)
+    raw = b"".join(file.read_bytes() for file in folder.glob("*/*"))
+    assert not [name for name in (b'"ada"', b'"bob"', b'"cyd"') if name in raw]
+    gids = archived_gids(old)
+    before = shown(old, folder)
+    assert any(b'"cyd"' in before[f"{gid} ledger"] for gid in gids)
+
+    async def erase() -> None:
+        database = Database(database_url)
+        await database.write(erasures.erase_by_house, "cyd", "", forget)
+        await database.close()
+
+    asyncio.run(erase())
+    after = shown(old, folder)
+    assert not any(b'"cyd"' in after[f"{gid} ledger"] for gid in gids)
+    assert any(b'"bob"' in after[f"{gid} ledger"] for gid in gids)
+    assert [] == reads(old, folder, ledger_check.faults_of)
+    assert [] == [gid for gid in gids if not verifies(after[f"{gid} ledger"])]
+
+
+def verifies(ledger: bytes) -> bool:
+    """Whether a ledger verifies."""
+    return reading.read(io.BytesIO(ledger)).opened
+
+
+def test_copies_of_a_house_with_archived_lots(
+    old: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Say
+) -> None:
+    """A backup and an export are checked with the files, and the house they make reads as before."""
+    assert 0 == run(old, folder)
+    before = shown(old, folder)
+    with_folder = f"archive_folder = '{folder}'\n"
+    config, copy = tmp_path / "house.toml", f"sqlite:///{tmp_path}/copy.db"
+    config.write_text(with_folder)
+    options = ["--config", str(config), "--database"]
+    assert 0 == main(["export", str(tmp_path / "house.ndjson"), *options, old])
+    assert 0 == main(["import", str(tmp_path / "house.ndjson"), *options, copy])
+    assert before == shown(copy, folder)
+    assert 0 == main(["backup", str(tmp_path / "monday.db"), *options, copy])
+    assert 0 == main(["verify", "--database", copy, "--config", str(config)])
+    config.write_text("")
+    assert 1 == main(["export", str(tmp_path / "lost.ndjson"), *options, old])
+    assert "archive_folder names no folder" in capfd.readouterr().err
+
+
+def test_lots_that_must_stay(old: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is archived without a folder, of the last 30 days, or among the newest events."""
+    with pytest.raises(Refusal, match="archive_folder"):
+        run(old, None)
+    with pytest.raises(Refusal, match="there is no folder"):
+        run(old, folder / "none")
+    said: list[str] = []
+    assert 0 == archive.archive_lots(settings(old, folder), FAR, dry_run=False, say=said.append)
+    assert "Archived 0 lots, 0 events." == said[-1], "all are among the newest 10,000 events"
+    with_broker = settings(old, folder, mqtt="mqtt://127.0.0.1:1")
+    assert 0 == archive.archive_lots(with_broker, FAR, dry_run=False, say=said.append, keep_newest=0)
+    assert "Left 4 lots: the MQTT broker has still to get their events, or to let go of their states." == said[-1]
+    monkeypatch.setattr(archive, "AGE_MIN", timedelta(days=30))
+    with pytest.raises(Refusal, match="30 days"):
+        run(old, folder)
