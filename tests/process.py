@@ -21,7 +21,7 @@ from tests.patience import SECONDS_MAX, pause_after
 
 PASSWORD = "correct horse"
 PROGRAM = Path(sys.executable).with_name("saleroom")
-_SERVES = re.compile(r"saleroom serves on (http://\S+:[0-9]+)")
+_SERVES = re.compile(r"saleroom (?:edge )?serves on (http://\S+:[0-9]+)")
 _MQTT = re.compile(r"^  mqtt +mqtts?://[^ ]*:([0-9]+)", re.MULTILINE)
 
 
@@ -75,15 +75,18 @@ class ServeProcess:
     """A running `saleroom serve` on a free port; it serves when this returns."""
 
     program: Path = PROGRAM
+    command: str = "serve"
+    told_last: str = "\n  mqtt "
+    """What it says once it serves."""
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         number = time.monotonic_ns()
         self._output, self._log = folder / f"stdout-{number}.txt", folder / f"stderr-{number}.txt"
-        command = [str(self.program), "serve", "--port", "0", *arguments]
+        command = [str(self.program), self.command, "--port", "0", *arguments]
         with self._output.open("wb") as output, self._log.open("wb") as log:
             self.process = Program(command, folder, environment(**settings), output, log)
         try:
-            self._until(lambda: "\n  mqtt " in self.output and self._answers(), "it serves")
+            self._until(lambda: self.told_last in self.output and self._answers(), "it serves")
         except BaseException:
             self.kill()
             raise
