@@ -1,6 +1,7 @@
 """A server in place of a house, which says what a test tells it to and keeps what it was asked."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ def event(event_id: str, data: str = "{}") -> bytes:
 
 class LyingHouse:
     """The server. `script` has the answers by path, one for each request; the last one is given again and again.
+
+    Those by path and event, as `/events after ID`, count before them.
 
     An answer is the pieces to send; the connection stays open after them if the last piece is empty.
     """
@@ -55,7 +58,9 @@ class LyingHouse:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.heads.append(head)
-        answers = self.script.get(head.split(" ")[1], [(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",)])
+        path, after = head.split(" ")[1], re.search("Last-Event-ID: (.*)\r\n", head)
+        unknown: list[Sequence[bytes]] = [(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",)]
+        answers = self.script.get(f"{path} after {after[1]}" if after else "", self.script.get(path, unknown))
         pieces = answers.pop(0) if len(answers) > 1 else answers[0]
         try:
             for piece in pieces:

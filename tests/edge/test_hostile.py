@@ -97,12 +97,11 @@ def test_what_came_before_a_fault_is_sent(liar: LyingHouse, edge: Edge) -> None:
 
 def test_a_fork_ends_all_streams(liar: LyingHouse, edge: Edge) -> None:
     """If the house comes back with another event by the id of the last one, readers of all streams are sent away."""
-    liar.script[PATH] = [
-        (HEAD, b""),
-        (STREAM + event(f"{LOT}/1", '"a"'), event(f"{LOT}/2", '"b"')),
-        (STREAM + event(f"{LOT}/2", '"fork"') + event(f"{LOT}/3"), b""),
-    ]
-    with following(edge, PATH + "?after=0") as stream, following(edge, "/events") as everything:
+    liar.script[PATH] = [(HEAD, b""), (STREAM + event(f"{LOT}/1", '"a"'), event(f"{LOT}/2", '"b"'))]
+    later = event(f"{LOT}/3")
+    liar.script[f"{PATH} after {LOT}/1"] = [(STREAM + event(f"{LOT}/2", '"fork"') + later, b"")]
+    liar.script[f"{PATH} after {LOT}/2"] = [(STREAM + later, b"")]
+    with following(edge, "/events") as everything, following(edge, PATH + "?after=0") as stream:
         assert ['"a"', '"b"'] == stream.rest()
         assert [] == everything.rest()
     assert 1 == edge.inside(lambda one: one.rewinds)
@@ -112,7 +111,7 @@ def test_a_lost_event_ends_all_streams(liar: LyingHouse, edge: Edge) -> None:
     """If the house does not know the last event any more, readers of all streams are sent away."""
     refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
     liar.script[PATH] = [(HEAD, b""), (STREAM + event(f"{LOT}/1"), event(f"{LOT}/2")), (refusal,)]
-    with following(edge, PATH + "?after=0") as stream, following(edge, "/events") as everything:
+    with following(edge, "/events") as everything, following(edge, PATH + "?after=0") as stream:
         assert 2 == len(stream.rest())
         assert [] == everything.rest()
 
