@@ -64,7 +64,7 @@ def rules(language: str, edge: str) -> str:
     return str(found[0]).replace("127.0.0.1:9100", edge)
 
 
-class Proxied:
+class Proxy:
     """A house and an edge behind a proxy."""
 
     def __init__(self, port: int) -> None:
@@ -79,7 +79,7 @@ class Proxied:
 
 
 @pytest.fixture(params=["haproxy", "nginx", "caddy"])
-def proxied(request: pytest.FixtureRequest, house: House, edge: Edge, tmp_path: Path) -> Iterator[Proxied]:
+def proxied(request: pytest.FixtureRequest, house: House, edge: Edge, tmp_path: Path) -> Iterator[Proxy]:
     """Start a proxy before the house and the edge."""
     program, port = need(request.param), free_port()
     found = rules(request.param, edge.base.removeprefix("http://"))
@@ -101,7 +101,7 @@ def proxied(request: pytest.FixtureRequest, house: House, edge: Edge, tmp_path: 
     with ExitStack() as stack:
         log = stack.enter_context((tmp_path / "log").open("wb"))
         process = stack.enter_context(ending(subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log)))
-        served = Proxied(port)
+        served = Proxy(port)
         wait_until(lambda: served.answers() or process.poll() is not None)
         assert process.poll() is None, (tmp_path / "log").read_text()
         yield served
@@ -109,7 +109,7 @@ def proxied(request: pytest.FixtureRequest, house: House, edge: Edge, tmp_path: 
 
 
 def test_streams_of_everybody_go_to_the_edge(
-    house: House, edge: Edge, proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+    house: House, edge: Edge, proxied: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Streams without a session are served by the edge, those with one by the house, and so is all but streams."""
     monkeypatch.setattr(streams, "COMMENT_SECONDS", 0.2)  # HAProxy sees an end when it sends
