@@ -148,7 +148,7 @@ def _prepare(folder: str) -> None:
 
 def _run_here(seed: int) -> tuple[int, Result]:
     assert _file is not None
-    faulthandler.dump_traceback_later(SEED_SECONDS_MAX - 1)
+    faulthandler.dump_traceback_later(SEED_SECONDS_MAX - 1, file=2)  # `sys.stderr` has no descriptor within a test
     try:
         return seed, run(plan(seed), _file)
     finally:
