@@ -273,6 +273,8 @@ def test_lots_that_must_stay(old: str, folder: Path, monkeypatch: pytest.MonkeyP
         run(old, None)
     with pytest.raises(Refusal, match="there is no folder"):
         run(old, folder / "none")
+    with pytest.raises(Refusal, match=r"none\.db"):
+        run(f"sqlite:///{folder}/none.db", folder)
     said: list[str] = []
     assert 0 == archive.archive_lots(settings(old, folder), FAR, dry_run=False, say=said.append)
     assert "Archived 0 lots, 0 events." == said[-1], "all are among the newest 10,000 events"

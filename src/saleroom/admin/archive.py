@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from sqlalchemy import delete, exists, func, insert, select
 
+from saleroom.admin.backups import refuse_missing
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.block_events import BidderNamed
@@ -94,6 +95,7 @@ def archive_lots(
         raise Refusal("name the folder of the files first, as the setting archive_folder (docs/backup.md)")
     if not folder.is_dir():
         raise Refusal(f"there is no folder {folder}: make it, for the user of the house alone")
+    refuse_missing(settings)
     has_broker = settings.mqtt != "off"
     found = run(
         settings,
