@@ -77,7 +77,7 @@ def edge(config: str | None, **flags: str | None) -> int:
         saleroom edge --house http://10.0.0.1:9000,http://10.0.0.2:9000 --host 0.0.0.0 --port 9100
         saleroom edge --config edge.toml
 
-    An edge follows each stream of the house once, whoever many read it, and has the same addresses and ids. It has no
+    An edge follows each stream of the house once, however many read it, and has the same addresses and ids. It has no
     database, and gets only what the house shows to everybody. docs/edge.md says how a proxy leads readers to it.
     """
     settings = options.read_settings(config, **flags)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from saleroom.bidding.web import live as lot_pages
+from saleroom.edge import hub
 from tests.bidding.web.test_questions import answer, ask
 from tests.edge.edge import Edge, streams
 from tests.feed.stream import StreamServer
@@ -133,6 +134,22 @@ def test_cards_begin_with_the_present_state(house: House, edge: Edge) -> None:
         assert 1 == streams(edge)
 
 
+def test_a_stranger_who_asks_for_many_lists_leaves_few_streams(
+    house: House, edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streams without readers stay for a while, but only some of them: the longest unread one is closed first."""
+    monkeypatch.setattr(hub, "IDLE_MAX", 2)
+    gid = lot(house)
+    for other in range(5):
+        with page(edge, f"/live?lots={gid},lot-number-{other}") as here:
+            here.until("event: time")
+        wait_until(lambda: not edge.inside(len))
+    assert 2 == streams(edge)
+    with page(edge, f"/live?lots={gid},lot-number-4") as here:
+        here.until(gid)
+        assert 2 == streams(edge)
+
+
 def test_a_list_that_comes_back_is_told_to_look(house: House, edge: Edge) -> None:
     """A page of a list that comes back may have missed a change of its list."""
     gid = lot(house)
@@ -158,7 +175,7 @@ def test_a_screen_begins_with_the_present_state(house: House, edge: Edge) -> Non
         assert 1 == streams(edge)
 
 
-def test_whoever_has_a_session_is_led_to_the_house(house: House, edge: Edge) -> None:
+def test_a_reader_with_a_session_is_led_to_the_house(house: House, edge: Edge) -> None:
     """A cookie or a token never reaches a shared stream: what depends on a session is refused, the rest ignores it."""
     gid = lot(house)
     token = house.user("bob").token

@@ -21,6 +21,8 @@ log = structlog.get_logger(__name__)
 
 LINGER_SECONDS = 30.0
 """How long a channel without readers stays, so that those who come back find their places."""
+IDLE_MAX = 256
+"""How many channels without readers stay, however many addresses a stranger asks for one after the other."""
 MEMORY_BYTES_MAX = 256 * 1024 * 1024
 """How much all windows hold together, beside the last message of each."""
 CATCHING_UP_MAX = 64
@@ -41,6 +43,8 @@ class Hub:
         self._readers_max = readers_max
         self._readers = 0
         self._channels: dict[Address, Channel] = {}
+        self._idle: dict[Channel, None] = {}
+        """Channels without readers, the one that has had none for longest first."""
         self._ended = False
 
     def __len__(self) -> int:
@@ -71,6 +75,7 @@ class Hub:
         try:
             if channel is None:
                 channel = self._open(address)
+            self._idle.pop(channel, None)
             follower, before = await channel.follow(after)
         except BaseException:
             self._readers -= 1
@@ -86,6 +91,7 @@ class Hub:
 
     def drop(self, channel: Channel) -> None:
         """Lead no new reader to `channel`."""
+        self._idle.pop(channel, None)
         if self._channels.get(channel.address) is channel:
             del self._channels[channel.address]
             channel.close()
@@ -124,8 +130,11 @@ class Hub:
         return channel
 
     def _close_later(self, channel: Channel) -> None:
-        """Close a channel that has no reader for a while."""
+        """Close a channel that has no reader for a while, or at once the one without for longest if there are too many."""
         if channel.address != EVENTS and not channel.readers:
+            self._idle[channel] = None
+            if len(self._idle) > IDLE_MAX:
+                self.drop(next(iter(self._idle)))
             asyncio.get_running_loop().call_later(LINGER_SECONDS, self._close_if_idle, channel)
 
     def _close_if_idle(self, channel: Channel) -> None:
@@ -133,6 +142,6 @@ class Hub:
             self.drop(channel)
 
     def _close_all(self) -> None:
-        channels, self._channels = list(self._channels.values()), {}
+        channels, self._channels, self._idle = list(self._channels.values()), {}, {}
         for channel in channels:
             channel.close()
