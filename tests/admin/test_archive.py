@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 import pytest
@@ -23,12 +24,18 @@ from saleroom.bidding.storage import event_log
 from saleroom.bidding.storage.tables import archived, auctions, events
 from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
+from saleroom.sales.service import results
+from saleroom.sales.service.results import Line
 from saleroom.settings import Settings, load
+from saleroom.settlement.service import desk
 from saleroom.storage import files
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.verify import reading
 from tests.admin.test_ledger_check import sale
 from tests.fixtures_database import FakeClock
+from tests.sales.service.evenings import Evening, evening
+from tests.settlement.settled_sales import closed
+from tests.settlement.sold_sales import sold
 
 R = TypeVar("R")
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
@@ -142,6 +149,41 @@ def test_everything_reads_as_before(old: str, folder: Path, capfd: Say) -> None:
         assert 0 == main(["verify", str(folder / gid[:2] / f"{gid}.ndjson")])
     assert 0 == run(old, folder, say=said.append)
     assert "Archived 0 lots, 0 events." == said[-1]
+
+
+def test_lots_of_a_sale_wait_for_its_money(old: str, folder: Path) -> None:
+    """A sale that runs, one that nobody has settled and one with debts stay; one that sold nothing goes, and reads as before."""
+    said: list[str] = []
+
+    async def work(act: Callable[[Database], Any]) -> Any:
+        database = Database(old)
+        try:
+            return await act(database)
+        finally:
+            await database.close()
+
+    def left(sale: Evening) -> bool:
+        said.clear()
+        assert 0 == run(old, folder, say=said.append)
+        return not set(sale.lots) & set(archived_gids(old))
+
+    sale = asyncio.run(work(lambda database: sold(database, Random(3), 5, "EUR")))
+    unsold = asyncio.run(work(lambda database: evening(database, 2)))
+    assert left(sale.on)
+    assert "Left 5 lots: their sale is not over." in said
+    asyncio.run(work(lambda database: database.write(closed, sale.gid)))
+    assert left(sale.on)
+    assert "Left 5 lots: nobody has settled their sale yet." in said
+    asyncio.run(work(lambda database: database.write(desk.begin, sale.token, sale.gid, sale.places)))
+    assert left(sale.on)
+    assert "Left 5 lots: somebody still owes money for their sale, or gets some." in said
+
+    line = Line(labels=["1", "2"], price=None, paddle=None, is_sure=True)
+    asyncio.run(work(lambda database: database.write(results.enter, unsold.clerk.token, unsold.sale.gid, line)))
+    asyncio.run(work(lambda database: database.write(closed, unsold.sale.gid)))
+    before = shown(old, folder)
+    assert not left(unsold)
+    assert before == shown(old, folder)
 
 
 @pytest.mark.parametrize(("place", "call"), [("publish", 2), ("_check", 1), ("_note", 2), ("_remove", 2)])

@@ -262,11 +262,12 @@ async def _close(sale: SettledSale) -> None:
     """Close the sale once: from then on two who have both bid can be one."""
     if sale.done["close"]:
         return
-    await sale.on.database.write(_closed, sale.gid)
+    await sale.on.database.write(closed, sale.gid)
     sale.done["close"] += 1
 
 
-def _closed(tx: Transaction, gid: str) -> None:
+def closed(tx: Transaction, gid: str) -> None:
+    """End a sale."""
     found = sales.lock(tx, gid)
     assert found is not None
     sales.record(tx, found, [SaleClosed(at=tx.now())])

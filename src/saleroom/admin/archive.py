@@ -22,6 +22,7 @@ from saleroom.admin.backups import refuse_missing
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.block_events import BidderNamed
+from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.storage import archive, auctions
 from saleroom.bidding.storage.archive import ArchivedRow, ArchiveMissing, Files
 from saleroom.bidding.storage.tables import ENDS, archived, events
@@ -29,6 +30,7 @@ from saleroom.bidding.storage.tables import auctions as auction_rows
 from saleroom.feed.feed import LOOK_BACK
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
+from saleroom.sales.storage import lots as sale_lots
 from saleroom.sales.storage import sales
 from saleroom.settings import Settings
 from saleroom.settlement.domain.journal import Book, balances
@@ -206,6 +208,11 @@ def _open_sale(tx: Transaction, sale_id: int) -> str | None:
     sale = sales.by_ids(tx, [sale_id]).get(sale_id)
     if sale is not None and not sale.over:
         return "their sale is not over"
+    # The journal has a sold lot only once somebody settles the sale.
+    posted = journal.standing(tx, sale_id)
+    sold = (one.lot.id for one in sale_lots.offered(tx, sale_id) if one.auction and one.auction.outcome is Outcome.SOLD)
+    if not posted.keys() >= {*sold}:
+        return "nobody has settled their sale yet"
     owed = balances(one.posting for one in journal.moved(tx, sale_id))
     if any(amount for account, amount in owed.items() if account.book in {Book.BUYERS, Book.CONSIGNORS}):
         return "somebody still owes money for their sale, or gets some"
