@@ -152,7 +152,7 @@ def test_everything_reads_as_before(old: str, folder: Path, capfd: Say) -> None:
 
 
 def test_lots_of_a_sale_wait_for_its_money(old: str, folder: Path) -> None:
-    """A sale that runs, one that nobody has settled and one with debts stay; one that sold nothing goes, and reads as before."""
+    """A sale that runs, one that nobody has settled and one with debts stay; one that sold nothing goes."""
     said: list[str] = []
 
     async def work(act: Callable[[Database], Any]) -> Any:
