@@ -121,7 +121,7 @@ def test_the_edge_refuses_what_the_house_refuses(house: House, edge: Edge) -> No
 
 
 def test_a_stream_ends_with_its_lot(house: House, edge: Edge) -> None:
-    """After the last event of a lot its stream ends. Whoever asks again gets 204, and the whole log is still there."""
+    """After the last event of a lot its stream ends. A reader who asks again gets 204, and the whole log is still there."""
     gid = lot_with_bids(house, 2)
     path = f"/auctions/{gid}/events"
     with following(edge, path, **{"Last-Event-ID": f"{gid}/1"}) as stream:

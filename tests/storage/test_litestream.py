@@ -136,7 +136,7 @@ async def test_a_restart_of_litestream_is_waited_for(
 
 
 async def test_a_kept_answer_waits_too(house: Database, copier: LitestreamProcess) -> None:
-    """A repeat under an Idempotency-Key writes nothing. What it reads may be the write in doubt that came before."""
+    """A repeat under an Idempotency-Key writes nothing. It may read the write in doubt that came before."""
     copier.freeze()
     adding = asyncio.create_task(house.write(_add, "ada"))
     await _added(house)

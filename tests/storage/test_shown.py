@@ -69,7 +69,7 @@ async def _wait_or_end(operator: asyncpg.Connection, *tasks: asyncio.Task[Any], 
 async def test_a_stream_shows_nothing_that_no_standby_has(sold: Sales, operator: asyncpg.Connection) -> None:
     """A bid whose wait somebody ended is in the log, and a failover takes it away. Nobody is shown it before a standby has it.
 
-    Whoever ends the wait of the feed as well changes nothing, and the boards of pages are read afresh.
+    Ending the wait of the feed as well changes nothing, and the boards of pages are read afresh.
     """
     gid = await sold.sell()
     feed = Feed(sold.database, LOG, 10)

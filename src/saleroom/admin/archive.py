@@ -1,7 +1,7 @@
 """`saleroom archive`: the events of old lots go from their table into files that verify (docs/backup.md).
 
 Nothing is removed before both files of a lot are on the disk, were read back, and are the rows to the last byte. First a row
-says that the lot is archived; then the events go, some of them in each transaction, the first ones first. Whatever is left of
+says that the lot is archived; then the events go, some of them in each transaction, the first ones first. The rest of
 them is the end of the log, so that a reader knows what the files have to add. The last event stays.
 """
 

@@ -174,7 +174,7 @@ class Channel:
         except (NoAnswer, TimeoutError):
             catch_up.close()
             raise cannot_be_reached() from None
-        except BaseException:
+        except BaseException:  # also if the reader gives up meanwhile
             catch_up.close()
             raise
         return False, catch_up

@@ -77,7 +77,7 @@ class Hub:
                 channel = self._open(address)
             self._idle.pop(channel, None)
             follower, before = await channel.follow(after)
-        except BaseException:
+        except BaseException:  # also if the reader gives up meanwhile
             self._readers -= 1
             if channel is not None:
                 self._close_later(channel)

@@ -88,7 +88,7 @@ class PageStream(EventStream):
 
 
 class Pages:
-    """The streams of pages, in the languages of the house. Who has a session is shown more, and gets them from the house."""
+    """The streams of pages, in the languages of the house. A reader with a session is shown more, by the house."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

@@ -116,7 +116,7 @@ class Upstream:
                 await asyncio.sleep(pauses.next())
         except Refusal as other:
             refused, rewound = other, isinstance(other, UnknownEvent) and self._begun.done()
-        except Exception:
+        except Exception:  # a bug must leave no reader waiting
             log.exception("a stream of the house cannot be followed; its readers are ended", path=self._address.path)
         self._settle(None if self.over else refused)
         self._receiver.ended(rewound=rewound)

@@ -247,8 +247,8 @@ class Database:
     async def read(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `use_case` in a transaction that only reads. Raises as `write` does.
 
-        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp). What the house's tasks
-        read, and what a use case awaits the copy of, is returned once Litestream has copied it: it goes out to others.
+        For a client it is stopped after `READ_SECONDS_MAX` (Busy), or once the client has gone (HangUp). A read by a task of
+        the house, or by a use case that awaits a copy, ends once Litestream has copied all of it: it goes out to others.
         """
         try:
             answer, tx = await self.transact(use_case, args, kwargs, writes=False)

@@ -1,6 +1,6 @@
 """Commits on SQLite that wait until Litestream has copied them beyond this machine (docs/backup.md).
 
-Litestream copies the database by itself. What it adds here is an answer: once its control socket says so, everything that was
+Litestream copies the database by itself. Here it also gives an answer: once its control socket says so, everything that was
 committed before the question is in the replica.
 """
 
