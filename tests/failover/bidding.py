@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count, cycle
-from typing import Any, NamedTuple
+from typing import Any
 
 import aiohttp
 
 from tests.failover.cluster import LOAD_KEY
-from tests.faults.bidding import RESERVES, BidStorm, headers
+from tests.faults.bidding import RESERVES, BidStorm, Doubt, headers
 from tests.faults.readers import StreamReader
 
 ANSWER_SECONDS_MAX = 5.0
@@ -30,28 +30,12 @@ class Acceptance:
     answered: float
 
 
-class Doubt(NamedTuple):
-    """A request that was refused at last, after an attempt without an answer.
-
-    A refusal is not remembered, and the attempt before may still be under way, at another house: it may be done later.
-    """
-
-    method: str
-    path: str
-    token: str | None
-    body: Any
-    key: str | None
-
-
 @dataclass
 class ClusterStorm(BidStorm):
     """The storm of bids, at `urls` by turns: one hot lot and some others, each with an end."""
 
     urls: Sequence[str] = ()
     acceptances: list[Acceptance] = field(default_factory=list)
-    doubts: list[Doubt] = field(default_factory=list)
-    told_late: int = 0
-    """How many of the doubts turned out to have been done."""
 
     async def begin(self, stack: AsyncExitStack) -> None:
         """Make the sellers and bidders, and begin the auctions; resources to close go on `stack`."""
@@ -92,7 +76,7 @@ class ClusterStorm(BidStorm):
                         if answer.status == 404:
                             self.faults.append(f"gone: {path}")
                         if answer.status != 201 and len(tries) > 1 and key is not None:
-                            self.doubts.append(Doubt(method, path, token, body, key))
+                            self._doubts.append(Doubt(method, path, token, body, key))
                         if answer.status == 201 and path.endswith("/bids"):
                             self._note_time(path)
                         self._keep(said, key, tries)
@@ -103,22 +87,6 @@ class ClusterStorm(BidStorm):
             self.repeats += 1
             await asyncio.sleep(random.uniform(0.05, 0.25))
         raise AssertionError("it goes on until it is settled")
-
-    async def close(self) -> list[dict[str, Any]]:
-        """Ask once more what became of the doubts, and return all auctions as `BidStorm` does."""
-        doubts, self.doubts = self.doubts, []
-        for doubt in doubts:
-            status, said = await self._settled(*doubt)
-            if status != 201:
-                continue
-            if "bid" not in said:
-                self.gids.append(said["gid"])
-            elif (bid := (doubt.path.split("/")[2], said["bid"]["bidder"], said["bid"]["amount"])) not in self.accepted:
-                self.accepted.append(bid)
-            else:
-                continue  # it was sent twice, and the other answer told
-            self.told_late += 1
-        return await super().close()
 
     def _note_time(self, path: str) -> None:
         gid = path.split("/")[2]

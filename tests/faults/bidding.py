@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count, cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 
@@ -44,6 +44,19 @@ class StormLot:
     amounts: Iterator[Decimal] = field(default_factory=lambda: (Decimal(1000 + number) / 1000 for number in count()))
 
 
+class Doubt(NamedTuple):
+    """A request that was refused at last, after an attempt without an answer.
+
+    A refusal is not remembered, and the attempt before may still be under way, at another process: it may be done later.
+    """
+
+    method: str
+    path: str
+    token: str | None
+    body: Any
+    key: str | None
+
+
 @dataclass
 class BidStorm:
     """Bidders on some auctions of the house at `url`, two on each, until `wanted` bids are acknowledged and it is `calm`.
@@ -71,10 +84,13 @@ class BidStorm:
     """When bids were decided whose first answer never came: only a repetition got it."""
     receipts: list[str] = field(default_factory=list)
     """Some of the receipts for accepted bids."""
+    told_late: int = 0
+    """How many requests had been done after all that were refused after an attempt without an answer."""
     pace: float = 0.0
     """Seconds that each bidder rests between two bids, on average."""
     calm: asyncio.Event = field(default_factory=asyncio.Event)
     _stretch: float = 1.0
+    _doubts: list[Doubt] = field(default_factory=list)
     _http: aiohttp.ClientSession = field(init=False, repr=False)
 
     async def begin(self, stack: AsyncExitStack) -> None:
@@ -110,10 +126,26 @@ class BidStorm:
 
     async def close(self) -> list[dict[str, Any]]:
         """Close all auctions, or wait for their ends, and return them as they are then shown."""
+        await self._ask_again()
         for gid in self.gids:
             if self.lot_seconds is None:
                 await self._settled("POST", f"/auctions/{gid}/close", self._seller, {}, f"close-{gid}")
         return [await self._over(gid) for gid in self.gids]
+
+    async def _ask_again(self) -> None:
+        """Ask once more what became of the doubts."""
+        doubts, self._doubts = self._doubts, []
+        for doubt in doubts:
+            status, said = await self._settled(*doubt)
+            if status != 201:
+                continue
+            if "bid" not in said:
+                self.gids.append(said["gid"])
+            elif (bid := (doubt.path.split("/")[2], said["bid"]["bidder"], said["bid"]["amount"])) not in self.accepted:
+                self.accepted.append(bid)
+            else:
+                continue  # it was sent twice, and the other answer told
+            self.told_late += 1
 
     async def _over(self, gid: str) -> dict[str, Any]:
         async with asyncio.timeout(SECONDS_MAX):
@@ -185,6 +217,8 @@ class BidStorm:
                 async with self._http.request(method, path, json=body, headers=headers(token, key)) as answer:
                     said = await answer.json()
                     if answer.status in {200, 201, 400, 409}:
+                        if answer.status != 201 and len(tries) > 1 and key is not None:
+                            self._doubts.append(Doubt(method, path, token, body, key))
                         self._keep(said, key, tries)
                         return answer.status, said
                     self._unsettled(answer.status, answer.headers.get("Retry-After"), said)
