@@ -173,12 +173,13 @@ async def test_reading_costs_no_commit_where_nothing_is_new_or_no_standby_is_awa
     assert not await sold.database.read(wrote, newest)
 
 
+@pytest.mark.parametrize("awaited", ["nobody", ""])
 async def test_a_server_that_has_become_a_standby_is_left(
-    own_server: Any, sold: Sales, operator: asyncpg.Connection
+    own_server: Any, sold: Sales, operator: asyncpg.Connection, awaited: str
 ) -> None:
     """Its pages are not shown, and the connection is not used again. The feed goes on once there is a primary."""
     gid = await sold.sell()
-    await wait_for(operator, "nobody")
+    await wait_for(operator, awaited)
     signal = Path(own_server.pgdata) / "standby.signal"
     signal.touch()
     await asyncio.to_thread(_restart, own_server)

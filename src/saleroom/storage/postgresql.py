@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import asyncpg
 from sqlalchemy import URL, Connection, ExceptionContext, event, text
@@ -52,6 +52,7 @@ STANDBYS_SECONDS = 5.0
 """How long a connection takes it for true that its server waits for standbys, or for none."""
 _STANDBYS = "saleroom.standbys"
 """Where a connection keeps whether its server waits for standbys, and when it asked."""
+_ABOUT_STANDBYS = "SELECT current_setting('synchronous_standby_names'), pg_is_in_recovery()"
 _MESSAGE = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'saleroom', '') END"
 _AWAITS = "saleroom.awaits"
 """Where a connection notes that the commit of its transaction waits, although it only reads."""
@@ -177,13 +178,19 @@ def await_standbys(connection: Connection) -> None:
     """
     known: tuple[float, bool] | None = connection.info.get(_STANDBYS)
     if known is None or time.monotonic() - known[0] > STANDBYS_SECONDS:
-        names = connection.exec_driver_sql("SELECT current_setting('synchronous_standby_names')").scalar()
+        names, is_standby = connection.exec_driver_sql(_ABOUT_STANDBYS).one()
+        if is_standby:  # it awaits nobody itself, and after a failover it may have what the primary has not
+            _leave_standby(connection)
         connection.info[_STANDBYS] = known = time.monotonic(), bool(names)
     if known[1]:
         if connection.exec_driver_sql(_MESSAGE).scalar() is None:
-            connection.invalidate()  # the next one finds the primary
-            raise DatabaseUnavailable("PostgreSQL: the server is a standby, and may lack what the primary has")
+            _leave_standby(connection)
         connection.info[_AWAITS] = True
+
+
+def _leave_standby(connection: Connection) -> NoReturn:
+    connection.invalidate()  # the next one finds the primary
+    raise DatabaseUnavailable("PostgreSQL: the server is a standby, which has not what the primary has")
 
 
 class _Limit:
