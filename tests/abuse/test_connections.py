@@ -225,7 +225,7 @@ class NarrowHouse(HastyHouse):
 
 def test_files_are_left_for_the_database(tmp_path: Path) -> None:
     """However many connections come, some file descriptors are kept from them: bids are still written."""
-    house = NarrowHouse(tmp_path, connections_per_address_max="1000")
+    house = NarrowHouse(tmp_path, test_constants="{}", connections_per_address_max="1000")
     try:
         with sale(house) as bids, ExitStack() as stack:
             for _ in range(450):
