@@ -93,7 +93,7 @@ def archive_lots(
     Lots with one of the newest `keep_newest` events stay: processes that follow the log compare what they know with these.
     """
     folder = settings.archive_folder
-    if folder is None:
+    if not folder:
         raise Refusal("name the folder of the files first, as the setting archive_folder (docs/backup.md)")
     if not folder.is_dir():
         raise Refusal(f"there is no folder {folder}: make it, for the user of the house alone")
@@ -115,7 +115,7 @@ def archive_lots(
 async def _archive(
     database: Database, folder: Path, limit: datetime | timedelta, keep_newest: int, *, has_broker: bool, dry_run: bool
 ) -> Summary:
-    found, after, sales_left = Summary(), 0, dict[int, str | None]()
+    found, after, sales_asked = Summary(), 0, dict[int, str | None]()
     before, total = await database.read(_prepared, limit)
     seen = 0
     with Progress() as progress:
@@ -125,9 +125,9 @@ async def _archive(
                 seen += 1
                 progress.report("archiving", seen, total)
                 try:
-                    if lot.sale_id is not None and lot.sale_id not in sales_left:
-                        sales_left[lot.sale_id] = await database.read(_open_sale, lot.sale_id)
-                    _refuse(lot, sales_left, has_broker=has_broker)
+                    if lot.sale_id and lot.sale_id not in sales_asked:
+                        sales_asked[lot.sale_id] = await database.read(_open_sale, lot.sale_id)
+                    _refuse(lot, sales_asked.get(lot.sale_id or 0), has_broker=has_broker)
                     if not dry_run:
                         await _one(database, folder, lot)
                 except LotStays as reason:
@@ -139,11 +139,10 @@ async def _archive(
     return found
 
 
-def _refuse(lot: Lot, sales_left: dict[int, str | None], *, has_broker: bool) -> None:
-    """Raise LotStays if a lot has to stay. One that is written stays no longer."""
-    reason = None if lot.sale_id is None else sales_left[lot.sale_id]
-    if reason is not None and not lot.is_written:
-        raise LotStays(reason)
+def _refuse(lot: Lot, of_sale: str | None, *, has_broker: bool) -> None:
+    """Raise LotStays if a lot has to stay: for its sale, as `of_sale` says, unless its files are written; or for the broker."""
+    if of_sale and not lot.is_written:
+        raise LotStays(of_sale)
     if has_broker and lot.owes:
         raise LotStays("the MQTT broker has still to get their events, or to let go of their states")
 
@@ -273,9 +272,11 @@ def _rows(tx: Transaction, lot: Lot) -> Iterator[ArchivedRow]:
 def _note(tx: Transaction, lot: Lot, digest: str) -> None:
     """Note that a lot is archived. Raises LotStays if it is another than was written."""
     found = auctions.lock(tx, [lot.gid]).get(lot.gid)
-    if found is None or (found.position, found.chain.head, found.over) != (lot.position, lot.head, True):
+    is_as_written = found and found.over and found.position == lot.position and found.chain.head == lot.head
+    if not is_as_written:
         raise LotStays("they changed meanwhile")
-    if tx.execute(select(archived).where(archived.c.auction_id == lot.id)).first() is None:
+    noted_by_another_run = tx.execute(select(archived).where(archived.c.auction_id == lot.id)).first()
+    if not noted_by_another_run:
         row = {"auction_id": lot.id, "events": lot.position, "digest": digest, "archived_at": tx.now()}
         tx.execute(insert(archived), row)
 

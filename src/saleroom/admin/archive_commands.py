@@ -38,9 +38,11 @@ def archive(settings: Settings, before: str | None, older_than: str | None, *, d
     may be stopped at any time, and goes on where it was when it is called again. Bids, results and settlement stay in the
     database, and so do lots of sales that are not settled.
     """
-    if (before is None) == (older_than is None):
-        raise click.UsageError("name either --before DATE or --older-than AGE")
-    limit = _day(before) if before is not None else _age(older_than or "")
+    if before and older_than:
+        raise click.UsageError("name either --before DATE or --older-than AGE, not both")
+    if not before and not older_than:
+        raise click.UsageError("name --before DATE or --older-than AGE")
+    limit = _day(before) if before else _age(older_than or "")
     from saleroom.admin import archive as work
 
     return work.archive_lots(settings, limit, dry_run=dry_run, say=click.echo)

@@ -110,7 +110,7 @@ class Postgresql:
                             answer = await connection.run_sync(work)
                     step = "commit"
                     connection.info[_WARNINGS].clear()
-                    waits = writes or connection.info.pop(_AWAITS, False)
+                    waits = connection.info.pop(_AWAITS, False) or writes
                     await (_commit(connection) if waits else connection.commit())
                     if warnings := connection.info[_WARNINGS]:
                         # As when somebody ends the wait for a standby: the commit is done here, and may be lost.

@@ -59,8 +59,9 @@ def _migrate(tx: Transaction, choose: Callable[[str | None], str]) -> str:
     if current is not None and current not in _known_revisions():
         raise NewerTables(current)
     revision = choose(current)
-    if current is not None and revision in (current, "head") and current == newest_revision():
-        return current  # alembic would load every step to find that there is none to take
+    newest = newest_revision()
+    if current == newest and revision in (newest, "head"):
+        return newest  # alembic would load every step to find that there is none to take
     step = command.downgrade if _is_older(revision, current) else command.upgrade
     try:
         step(configuration(tx), revision)
