@@ -89,6 +89,22 @@ def test_a_house_that_sends_no_such_events(liar: LyingHouse, edge: Edge, said: b
     assert answer.status_code in (400, 503) or [f"{LOT}/1", f"{LOT}/2", f"{LOT}/3"][: len(ids)] == ids
 
 
+def test_a_reader_who_comes_as_a_stream_is_given_up_is_sent_away(
+    liar: LyingHouse, edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it waits for the beginning, its stream may be closed. It is told to come back, and does not wait for ever."""
+    begun = upstream.Upstream.until_begun
+
+    async def until_given_up(self: upstream.Upstream) -> None:
+        await begun(self)
+        edge.hub.drop(edge.hub._channels[self._address])
+
+    liar.script[PATH] = [(HEAD, b""), (STREAM + event(f"{LOT}/1"), b"")]
+    monkeypatch.setattr(upstream.Upstream, "until_begun", until_given_up)
+    with edge.plain.stream("GET", PATH + "?after=0") as answer:
+        assert 503 == answer.status_code
+
+
 def test_what_came_before_a_fault_is_sent(liar: LyingHouse, edge: Edge) -> None:
     """Events that came together with something that no house sends reach the readers, once, and so do later ones."""
     liar.script[PATH] = [

@@ -64,6 +64,7 @@ class Channel:
         self._window = Window(address.kind, _ALL if pinned else _BOUNDS[address.kind], edge.memory)
         self.upstream = Upstream(edge.house, address, self._window, self, pinned=pinned)
         self._catching: dict[Follower, CatchUp] = {}
+        self._is_closed = False
 
     async def follow(self, after: EventId | None) -> tuple[Follower, bytes]:
         """Return a new reader, from behind `after` or from now on, and what it gets before all messages.
@@ -86,6 +87,10 @@ class Channel:
                     catch_up = None
             else:
                 number, over = found, over and found == window.number
+        if self._is_closed:  # while this reader waited; nobody would ever end its stream
+            if catch_up is not None:
+                catch_up.close()
+            raise cannot_be_reached()
         follower = Follower(self, None, None if kind is Kind.LOG else WAITING_PAGES_MAX)
         follower.begin(origin, number if catch_up is None else 0, over=over)
         if catch_up is not None:
@@ -145,6 +150,7 @@ class Channel:
 
     def close(self) -> None:
         """Follow the house no more, and end all readers."""
+        self._is_closed = True
         self.upstream.close()
         for follower in list(self.readers):
             follower.end()
