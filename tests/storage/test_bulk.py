@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec import Struct, structs
 from sqlalchemy import (
     Column,
     Connection,
@@ -22,7 +23,7 @@ from sqlalchemy import (
 
 from saleroom.storage import bulk
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.schema import Instant, Money, Number
+from saleroom.storage.schema import Instant, Money, Number, read_instant
 
 scratch = Table(
     "bulk_scratch",
@@ -123,7 +124,7 @@ async def test_one_of_many(kept: Database, statements: list[str]) -> None:
     await kept.write(lambda tx: bulk.insert(tx, scratch, rows(600)))
 
     def pick(tx: Transaction, column: Any, values: list[Any]) -> list[int]:
-        looked_up = bulk.BulkLookup(select(scratch.c.id), column)(tx, values)
+        looked_up = bulk.BulkLookup(tuple[int], select(scratch.c.id), column)(tx, values)
         picked = tx.execute(select(scratch.c.id).where(bulk.among(tx, column, values))).scalars().all()
         assert sorted(picked) == sorted(row[0] for row in looked_up)
         return sorted(picked)
@@ -134,6 +135,36 @@ async def test_one_of_many(kept: Database, statements: list[str]) -> None:
         assert wanted == await kept.read(pick, scratch.c.id, values)
     assert 2 >= len({statement for statement in statements if "SELECT" in statement})
     assert [4, 9] == await kept.read(pick, scratch.c.word, ["word 'å' 4", "word 'å' 9", "word"])
+
+
+class Row(Struct, frozen=True, array_like=True):
+    """A row as a lookup gives it, in the types of the house."""
+
+    id: int
+    word: str | None
+    price: Decimal | None
+    at: datetime | None
+    kind: int
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu"])
+async def test_rows_are_read_in_their_types(kept: Database, database_kind: str, zone: str) -> None:
+    """Amounts keep every digit, and instants are the same in a session of any time zone."""
+    expected = [{name: row[name] for name in Row.__struct_fields__} for row in rows(20)]
+    await kept.write(lambda tx: bulk.insert(tx, scratch, rows(20)))
+    lookup = bulk.BulkLookup(Row, select(*(scratch.c[name] for name in Row.__struct_fields__)), scratch.c.id)
+
+    def look(tx: Transaction) -> list[dict[str, Any]]:
+        if database_kind == "postgresql":
+            tx.driver_sql(f"SET LOCAL TIME ZONE '{zone}'", ())
+        return [structs.asdict(row) for row in lookup(tx, range(1, 21))]
+
+    found = sorted(await kept.read(look), key=lambda row: row["id"])
+    for row in found:
+        row["at"] = None if row["at"] is None else read_instant(row["at"])
+    assert expected == found
+    assert [str(row["price"]) for row in expected] == [str(row["price"]) for row in found]
+    assert {UTC, None} == {row["at"] and row["at"].tzinfo for row in found}
 
 
 async def test_one_of_many_pairs(kept: Database) -> None:

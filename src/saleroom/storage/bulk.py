@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from sqlalchemy import (
@@ -42,6 +42,7 @@ _DIALECTS: dict[str, Dialect] = {
 _CHUNKS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1)
 """Rows of a statement on SQLite: few enough sizes to stay prepared, and mostly two or three statements for any number."""
 
+R = TypeVar("R")
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -72,28 +73,36 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
         tx.driver_sql(_update_values(table, names, size), values)
 
 
-class BulkLookup:
+class BulkLookup(Generic[R]):
     """Reads rows by any number of keys with one statement, which is built once.
 
-    `chosen` has columns with numbers and text, `by` is the column of the keys, and `finish` completes the statement. The
-    rows come as one row of JSON, in no order.
+    The rows come as one row of JSON, in no order. Amounts and instants are as JSON has them: see `schema.read_instant`.
     """
 
     def __init__(
-        self, chosen: Select[Any], by: ColumnElement[Any], finish: Callable[[Select[Any]], Select[Any]] = lambda s: s
+        self,
+        row: type[R],
+        chosen: Select[Any],
+        by: ColumnElement[Any],
+        finish: Callable[[Select[Any]], Select[Any]] = lambda s: s,
     ) -> None:
+        """`row` is a type of arrays with a member for each column of `chosen`, in their order; none of them is binary.
+
+        `by` is the column of the keys, and `finish` completes the statement.
+        """
         array, listed = bindparam("keys", type_=ARRAY(by.type)), bindparam("keys", type_=Text)
         by_array, by_list = finish(chosen.where(by == any_(array))), finish(chosen.where(by.in_(_values(listed))))
         self._statements = {
             "postgresql": _one_row(func.json_agg, func.json_build_array, by_array),
             "sqlite": _one_row(func.json_group_array, func.json_array, by_list),
         }
+        self._decode = msgspec.json.Decoder(list[row]).decode  # type: ignore[valid-type]  # a variable, as it may be any row
 
-    def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[Any]:
-        """Return the rows, each as a sequence; `parameters` are those of `finish`."""
+    def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[R]:
+        """Return the rows; `parameters` are those of `finish`."""
         sent = list(keys) if tx.dialect == "postgresql" else _encode(list(keys)).decode()
         found = tx.execute(self._statements[tx.dialect], {"keys": sent, **parameters}).scalar_one()
-        return [] if found is None else _decode(found)
+        return [] if found is None else self._decode(found)
 
 
 def among(tx: Transaction, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
@@ -244,4 +253,3 @@ def _arrays(table: Table, names: tuple[str, ...], same: tuple[bool, ...]) -> tup
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[tuple[Any, ...]]).decode

@@ -69,6 +69,11 @@ def instant_text(value: datetime) -> str:
     return instant(value)[:26].replace("T", " ")
 
 
+def read_instant(value: datetime) -> datetime:
+    """Return an instant from the database with UTC as its zone. SQLite's has none, PostgreSQL's that of its session."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware instant in UTC with microseconds: TIMESTAMP WITH TIME ZONE, or naive UTC on SQLite."""
 
@@ -86,9 +91,7 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Return the instant with UTC as its zone."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return None if value is None else read_instant(value)
 
 
 class TransactionId(UserDefinedType[str]):

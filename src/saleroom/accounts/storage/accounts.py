@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup
 from saleroom.storage.database import Note, Switch, Transaction, brief, ranked
+from saleroom.storage.schema import read_instant
 from saleroom.storage.turns import Rank
 
 SESSIONS_USED: Note[str] = Note()
@@ -285,11 +286,8 @@ def _bar(kind: str | None, until: datetime | None, reason: str | None, now: date
 
 
 def _until(text: str | None) -> datetime | None:
-    """Return an instant that came as JSON: with its offset from PostgreSQL, without one from SQLite, which has UTC."""
-    if text is None:
-        return None
-    at = datetime.fromisoformat(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    """Return an instant that came as JSON."""
+    return None if text is None else read_instant(datetime.fromisoformat(text))
 
 
 _SESSION = (auth_tokens.c.scopes.is_(None),)
@@ -306,6 +304,7 @@ ACCOUNT = (
     users.c.warning,
 )
 _LIVE_TOKENS = BulkLookup(
+    tuple[Any, ...],
     select(
         auth_tokens.c.token,
         auth_tokens.c.user_id,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Row, Select, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Select, and_, bindparam, func, insert, or_, select, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction, Status
@@ -31,6 +32,7 @@ from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup, among
 from saleroom.storage.cache import CacheKey
 from saleroom.storage.database import Note, Transaction, ranked
+from saleroom.storage.schema import read_instant
 from saleroom.storage.turns import Rank
 
 CACHED_MAX = 16_384
@@ -259,10 +261,52 @@ def _resolve(tx: Transaction, marks: Iterable[ChainMark]) -> list[Auction]:
         else:
             news.append(number)
     if news:
-        read = [_auction(row) for row in tx.execute(_ROWS.where(among(tx, auctions.c.id, news))).all()]
+        read = [_auction(row) for row in _ROWS(tx, news)]
         tx.keep(AUCTIONS, {auction.id: auction for auction in read})
         found.extend(read)
     return found
+
+
+class _Row(Struct, frozen=True, array_like=True):
+    """An auction as the database gives it, with the names of its people and the instant of its last event."""
+
+    id: int
+    gid: str
+    name: str
+    description: str
+    author_id: int
+    author_name: str
+    starting_price: Decimal
+    reserve_price: Decimal | None
+    buy_now_price: Decimal | None
+    increment: str
+    soft_close: str | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    created_at: datetime
+    changed_at: datetime | None
+    status: Status
+    outcome: Outcome | None
+    current_bid: Decimal | None
+    current_bidder_id: int | None
+    leader_name: str | None
+    current_bid_at: datetime | None
+    maximum: Decimal | None
+    bid_count: int
+    version: int
+    terms_version: int
+    position: int
+    seed: str
+    head: str
+    hidden: str
+    category: str | None
+    taken_down: str | None
+    cancelled_for: str | None
+    renamed: int
+    withheld: str | None
+    sale_id: int | None
+    paused_at: datetime | None
+    block: str | None
 
 
 @lru_cache(256)
@@ -271,45 +315,50 @@ def _ladder(increment: str) -> Ladder:
     return Ladder(_decode_tiers(increment))
 
 
-def _auction(values: Row[Any]) -> Auction:
-    # `Row` searches its columns at each access by name, which takes as long as the rest of this function.
-    row = dict(zip(_NAMES, values, strict=True))
-    leader = row["current_bidder_id"]
+def _auction(row: _Row) -> Auction:
     return Auction(
-        id=row["id"],
-        gid=row["gid"],
-        name=row["name"],
-        description=row["description"],
-        author=Party(row["author_id"], row["author_name"]),
-        starting_price=row["starting_price"],
-        reserve_price=row["reserve_price"],
-        buy_now_price=row["buy_now_price"],
-        ladder=_ladder(row["increment"]),
-        soft_close=None if row["soft_close"] is None else _decode_soft_close(row["soft_close"]),
-        starts_at=row["starts_at"],
-        ends_at=row["ends_at"],
-        created_at=row["created_at"],
-        changed_at=row["changed_at"] or row["created_at"],
-        status=Status(row["status"]),
-        outcome=None if row["outcome"] is None else Outcome(row["outcome"]),
-        current_bid=row["current_bid"],
-        leader=None if leader is None else Party(leader, row["leader_name"]),
-        current_bid_at=row["current_bid_at"],
-        maximum=row["maximum"],
-        bid_count=row["bid_count"],
-        version=row["version"],
-        terms_version=row["terms_version"],
-        position=row["position"],
-        chain=Chain(row["seed"], row["head"], row["hidden"]),
-        category=row["category"],
-        taken_down=row["taken_down"] if row["withheld"] is None else row["withheld"],
-        cancelled_for=row["cancelled_for"],
-        renamed=row["renamed"],
-        withheld=row["withheld"] is not None,
-        sale_id=row["sale_id"],
-        paused_at=row["paused_at"],
-        block=None if row["block"] is None else _decode_block(row["block"]),
+        id=row.id,
+        gid=row.gid,
+        name=row.name,
+        description=row.description,
+        author=Party(row.author_id, row.author_name),
+        starting_price=row.starting_price,
+        reserve_price=row.reserve_price,
+        buy_now_price=row.buy_now_price,
+        ladder=_ladder(row.increment),
+        soft_close=None if row.soft_close is None else _decode_soft_close(row.soft_close),
+        starts_at=_instant(row.starts_at),
+        ends_at=_instant(row.ends_at),
+        created_at=read_instant(row.created_at),
+        changed_at=read_instant(row.changed_at or row.created_at),
+        status=row.status,
+        outcome=row.outcome,
+        current_bid=row.current_bid,
+        leader=_party(row.current_bidder_id, row.leader_name),
+        current_bid_at=_instant(row.current_bid_at),
+        maximum=row.maximum,
+        bid_count=row.bid_count,
+        version=row.version,
+        terms_version=row.terms_version,
+        position=row.position,
+        chain=Chain(row.seed, row.head, row.hidden),
+        category=row.category,
+        taken_down=row.taken_down if row.withheld is None else row.withheld,
+        cancelled_for=row.cancelled_for,
+        renamed=row.renamed,
+        withheld=row.withheld is not None,
+        sale_id=row.sale_id,
+        paused_at=_instant(row.paused_at),
+        block=None if row.block is None else _decode_block(row.block),
     )
+
+
+def _party(number: int | None, name: str | None) -> Party | None:
+    return None if number is None or name is None else Party(number, name)
+
+
+def _instant(value: datetime | None) -> datetime | None:
+    return None if value is None else read_instant(value)
 
 
 def _locking(statement: Select[Any]) -> Select[Any]:
@@ -318,26 +367,32 @@ def _locking(statement: Select[Any]) -> Select[Any]:
 
 
 _author, _leader = users.alias("author"), users.alias("leader")
-_ROWS = (
+_OF_OTHERS = {
+    "author_name": _author.c.username,
+    "leader_name": func.coalesce(bidder_names.c.name, _leader.c.username),
+    "changed_at": events.c.at,
+}
+"""The members of a `_Row` that stand in other tables."""
+_ROWS = BulkLookup(
+    _Row,
     # Locks are taken by the statement before this one, so these names are as they were after any wait.
     select(
-        auctions,
-        events.c.at.label("changed_at"),
-        _author.c.username.label("author_name"),
-        func.coalesce(bidder_names.c.name, _leader.c.username).label("leader_name"),
+        *((_OF_OTHERS[name] if name in _OF_OTHERS else auctions.c[name]).label(name) for name in _Row.__struct_fields__)
     )
     .join_from(auctions, _author, _author.c.id == auctions.c.author_id)
     .outerjoin(_leader, _leader.c.id == auctions.c.current_bidder_id)
     .outerjoin(bidder_names, and_(bidder_names.c.sale_id == auctions.c.sale_id, bidder_names.c.user_id == _leader.c.id))
     # `saleroom verify --database` reports a log that lacks its last event.
-    .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position))
+    .outerjoin(events, and_(events.c.auction_id == auctions.c.id, events.c.position == auctions.c.position)),
+    auctions.c.id,
 )
-_NAMES = tuple(_ROWS.selected_columns.keys())
 _CHAIN_MARKS = select(*CHAIN_MARK)
-_BY_GID = BulkLookup(_CHAIN_MARKS, auctions.c.gid)
-_BY_ID = BulkLookup(_CHAIN_MARKS, auctions.c.id)
-_LOCK = BulkLookup(_CHAIN_MARKS, auctions.c.gid, _locking)
-_LOCK_DUE = BulkLookup(_CHAIN_MARKS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking)
+_BY_GID = BulkLookup(tuple[Any, ...], _CHAIN_MARKS, auctions.c.gid)
+_BY_ID = BulkLookup(tuple[Any, ...], _CHAIN_MARKS, auctions.c.id)
+_LOCK = BulkLookup(tuple[Any, ...], _CHAIN_MARKS, auctions.c.gid, _locking)
+_LOCK_DUE = BulkLookup(
+    tuple[Any, ...], _CHAIN_MARKS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking
+)
 _LOCK_LIVE = BulkLookup(
-    _CHAIN_MARKS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking
+    tuple[Any, ...], _CHAIN_MARKS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking
 )
