@@ -91,11 +91,14 @@ async def test_a_stream_shows_nothing_that_no_standby_has(sold: Sales, operator:
             assert [[2], [2]] == [[event.version for event in await one] for one in reading]
 
 
-@pytest.mark.parametrize("after", [None, 1])
+@pytest.mark.parametrize("after", [None, 1, 2])
 async def test_a_new_follower_is_shown_nothing_that_no_standby_has(
     sold: Sales, operator: asyncpg.Connection, after: int | None
 ) -> None:
-    """Neither what it has missed, nor the id of the newest event, with which it would come back after a failover."""
+    """Neither what it has missed, nor the id of the newest event, with which it would come back after a failover.
+
+    It may have read that event elsewhere, such as on a page, and wants to go on after it.
+    """
     gid = await sold.sell()
     feed = Feed(sold.database, LOG, 10)
     async with running(feed):
@@ -104,7 +107,7 @@ async def test_a_new_follower_is_shown_nothing_that_no_standby_has(
 
         async def begin() -> tuple[EventId, list[bytes]]:
             follower = await feed.follow(gid, None if after is None else EventId(gid, after))
-            return follower.origin, [] if after is None else await take(follower, 1)
+            return follower.origin, await take(follower, 1) if after == 1 else []
 
         feed.wake()
         await _wait_or_end(operator)  # this is the feed itself
@@ -113,8 +116,27 @@ async def test_a_new_follower_is_shown_nothing_that_no_standby_has(
         assert not beginning.done()
         await wait_for(operator, "")
         async with asyncio.timeout(SECONDS_MAX):
-            shown = [] if after is None else (await sold.payloads(gid))[1:]
+            shown = (await sold.payloads(gid))[1:] if after == 1 else []
             assert (EventId(gid, after or 2), shown) == await beginning
+
+
+async def test_a_follower_of_all_begins_after_nothing_that_no_standby_has(
+    sold: Sales, operator: asyncpg.Connection
+) -> None:
+    """The number of an event that a failover has taken away is that of another one afterwards."""
+    gid = await sold.sell()
+    feed = Feed(sold.database, LOG, 10)
+    async with running(feed):
+        await feed.follow(None, None)
+        await _bid_unreplicated(sold, gid, operator)
+        feed.wake()
+        await _wait_or_end(operator)  # this is the feed itself
+        beginning = asyncio.create_task(feed.follow(None, EventId(gid, 2)))
+        await _wait_or_end(operator, beginning, sessions=2)
+        assert not beginning.done()
+        await wait_for(operator, "")
+        async with asyncio.timeout(SECONDS_MAX):
+            assert EventId(gid, 2) == (await beginning).origin
 
 
 async def test_a_feed_begins_with_nothing_that_no_standby_has(sold: Sales, operator: asyncpg.Connection) -> None:
@@ -193,6 +215,32 @@ async def test_a_server_that_has_become_a_standby_is_left(
     [backlog] = await sold.database.read(LOG.backlogs, [(gid, 0)])
     assert isinstance(backlog, Backlog)
     assert [1] == [event.version for event in backlog.events]
+
+
+async def test_a_feed_notices_that_a_standby_has_taken_over(
+    own_server: Any, sold: Sales, operator: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells those that show more than the log, also if its own read was tried again by itself. Followers go on."""
+    monkeypatch.setattr(feeds, "POLL_SECONDS", 0.01)
+    gid = await sold.sell()
+    feed, told = Feed(sold.database, LOG, 10), asyncio.Event()
+    feed.after_rewind.append(told.set)
+    async with running(feed):
+        follower = await feed.follow(gid, None)
+        before = await sold.database.read(Transaction.timeline)
+        signal = Path(own_server.pgdata) / "standby.signal"
+        signal.touch()
+        await asyncio.to_thread(_restart, own_server)
+        with pytest.raises(DatabaseUnavailable, match="is a standby"):
+            await sold.database.read(Transaction.timeline)
+        assert not told.is_set()
+        session = await asyncpg.connect(own_server.get_uri())
+        await session.execute("SELECT pg_promote()")
+        await session.close()
+        async with asyncio.timeout(SECONDS_MAX):
+            await told.wait()
+        assert before != await sold.database.read(Transaction.timeline)
+        assert not follower.ended
 
 
 def _restart(server: Any) -> None:

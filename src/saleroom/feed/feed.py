@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -48,10 +49,14 @@ class Feed:
         self._followers_max = followers_max
         self._clock: tuple[datetime, float] | None = None
         """An instant of the database's clock, and this process's monotonic clock at that instant."""
+        self._timeline: str | None = None
+        """The timeline of the database when it was last asked."""
+        self._asked = float("-inf")
+        """When that was, by this process's monotonic clock."""
         self.rewinds = 0
         """How often the database has lost events that were read from it before, or may have, as it was away."""
         self.after_rewind: list[Callable[[], None]] = []
-        """Called when it has lost some that this feed has read."""
+        """Called when it has lost some that this feed has read, and when another server has taken over."""
         self._followers: set[Follower] = set()
         self._by_gid: dict[str, set[Listener]] = {}
         self._of_all: set[Listener] = set()
@@ -62,6 +67,9 @@ class Feed:
         """Events that were read, but come after a number that is still missing."""
         self._woken = asyncio.Event()
         self._tracked = Outcome()
+        self._begins: SharedRead[tuple[str, int | None], Backlog] = SharedRead(
+            database, partial(log.backlogs, begin=True), BACKLOGS_AT_ONCE
+        )
         self._backlogs: SharedRead[tuple[str, int | None], Backlog] = SharedRead(
             database, log.backlogs, BACKLOGS_AT_ONCE
         )
@@ -90,10 +98,8 @@ class Feed:
                 await self._look()
             except LogMismatch:
                 _log.warning("the log is not the one that was read; streams end", followers=len(self))
-                self.rewinds += 1
                 self._end_all()
-                for tell in self.after_rewind:
-                    tell()
+                self._tell_of_rewind()
             except DatabaseUnavailable as fault:
                 self._tracked.settle(fault)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -102,6 +108,11 @@ class Feed:
                 self._tracked.settle(error)
                 self._end_all()  # some may not have got what was read
                 raise
+
+    def _tell_of_rewind(self) -> None:
+        self.rewinds += 1
+        for tell in self.after_rewind:
+            tell()
 
     def _end_all(self) -> None:
         """End all followers. Their clients come back, and go on after the last event that they got."""
@@ -129,7 +140,7 @@ class Feed:
             if gid is None:
                 follower.begin(*await self._start(after, frontier), over=False)
             else:
-                start = await self._backlogs.ask((gid, None if after is None else after.version))
+                start = await self._begins.ask((gid, None if after is None else after.version))
                 origin = after or EventId(gid, start.version)
                 follower.begin(origin, origin.version, over=start.over and not start.events)
         except BaseException:  # also a reader that gives up meanwhile: its place is given back
@@ -207,6 +218,7 @@ class Feed:
         """Read new events, and hand them out."""
         if self._followers:
             await self._set_clock()
+            await self._know_server()
             await self._read_on(self._frontier or await self._track())
 
     async def _set_clock(self) -> None:
@@ -215,6 +227,19 @@ class Feed:
         if self._clock is None or asked - self._clock[1] > CLOCK_SECONDS:
             instant = await self._database.read(Transaction.now)
             self._clock = instant, (asked + time.monotonic()) / 2
+
+    async def _know_server(self) -> None:
+        """Find out, once a second, whether another server has taken over.
+
+        Followers go on, as they were shown nothing that it lacks. But all that was read beside the log, such as a page, may
+        show a bid that the former server alone had.
+        """
+        if self._database.kind == "sqlite" or time.monotonic() - self._asked < POLL_SECONDS:
+            return
+        before, self._timeline = self._timeline, await self._database.read(Transaction.timeline)
+        self._asked = time.monotonic()
+        if before not in (None, self._timeline):
+            self._tell_of_rewind()
 
     async def _read_on(self, frontier: Frontier) -> None:
         more = True

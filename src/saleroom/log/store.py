@@ -149,15 +149,19 @@ class Log:
 
     @ranked(Rank.HOUSE)
     @brief
-    def backlogs(self, tx: Transaction, asked: Sequence[tuple[str, int | None]]) -> list[Backlog | Exception]:
+    def backlogs(
+        self, tx: Transaction, asked: Sequence[tuple[str, int | None]], *, begin: bool = False
+    ) -> list[Backlog | Exception]:
         """Return for each (gid, version) the events after that version; for version None no events, only the present version.
 
         The refusal of an unknown gid stands in place of its answer, and UnknownEvent for a version that is not reached yet.
-        The answers have nothing that a failover can take away.
+        The answers have nothing that a failover can take away. With `begin` this holds for the versions in `asked` as well:
+        followers begin there, and may have read them elsewhere.
         """
         found = self._find(tx, (gid for gid, _ in asked))
         answers = [self._backlog(tx, found.get(gid), version) for gid, version in asked]
-        if any(isinstance(one, Backlog) and one.version != asked[place][1] for place, one in enumerate(answers)):
+        known = [one.version if isinstance(one, Backlog) else None for one in answers]
+        if any(now is not None and (begin or now != before) for now, (_, before) in zip(known, asked, strict=True)):
             tx.await_copy()
         return answers
 
@@ -179,11 +183,12 @@ class Log:
         return Backlog(page, reached, more=reached < one.version, over=one.over)
 
     def number_of(self, tx: Transaction, gid: str, version: int) -> int:
-        """Return the number of a public event in the whole log. Raises UnknownEvent."""
+        """Return the number of a public event in the whole log, which no failover can take away. Raises UnknownEvent."""
         which = (self.gid == gid, self._c.position >= version, self._c.version == version)
         row = tx.execute(self._rows.where(*which)).first()
         if row is None:
             raise UnknownEvent
+        tx.await_copy()
         return int(row.id)
 
     def last_until(self, tx: Transaction, number: int) -> tuple[str, int] | None:

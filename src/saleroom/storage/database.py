@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError
 from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from saleroom.storage.litestream import Litestream
-from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql, await_standbys
+from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql, await_standbys, timeline
 from saleroom.storage.sqlite import READERS, Sqlite
 from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
 
@@ -120,6 +120,10 @@ class Transaction:
         self.awaits_copy = True
         if self.dialect == "postgresql":
             await_standbys(self.connection)
+
+    def timeline(self) -> str:
+        """Return what is another text once a standby has taken over, or a backup was restored; empty on SQLite."""
+        return timeline(self.connection) if self.dialect == "postgresql" else ""
 
     def now(self) -> datetime:
         """Read the house's clock (UTC): on PostgreSQL the server's, because several machines may share the database."""

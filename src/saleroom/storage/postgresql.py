@@ -54,6 +54,7 @@ _STANDBYS = "saleroom.standbys"
 """Where a connection keeps whether its server waits for standbys, and when it asked."""
 _ABOUT_STANDBYS = "SELECT current_setting('synchronous_standby_names'), pg_is_in_recovery()"
 _MESSAGE = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'saleroom', '') END"
+_TIMELINE = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END"
 _AWAITS = "saleroom.awaits"
 """Where a connection notes that the commit of its transaction waits, although it only reads."""
 _STRANGE_STATEMENTS = frozenset({"26000", "42P05"})
@@ -186,6 +187,17 @@ def await_standbys(connection: Connection) -> None:
         if connection.exec_driver_sql(_MESSAGE).scalar() is None:
             _leave_standby(connection)
         connection.info[_AWAITS] = True
+
+
+def timeline(connection: Connection) -> str:
+    """Return the timeline of the server, which is another one after each failover. It needs no rights.
+
+    Raises DatabaseUnavailable on a server that is a standby.
+    """
+    found: str | None = connection.exec_driver_sql(_TIMELINE).scalar()
+    if found is None:
+        _leave_standby(connection)
+    return found
 
 
 def _leave_standby(connection: Connection) -> NoReturn:
