@@ -16,7 +16,7 @@ from saleroom.site.site import Address, AreaPages, Site
 
 def page_areas() -> list[AreaPages]:
     """Return the pages of each area, over no house."""
-    nothing: Any = SimpleNamespace(feed=None, cards=None)
+    nothing: Any = SimpleNamespace(feed=SimpleNamespace(after_rewind=[]), cards=None)
     later = [notice_pages.area_pages(nothing), settlement_pages.area_pages(nothing), sale_pages.area_pages(nothing)]
     return [*later, bidding_pages.area_pages(nothing), account_pages.area_pages(nothing)]
 

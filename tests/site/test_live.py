@@ -51,6 +51,11 @@ class VersionPage(LivePage[Versions, int]):
         self.owe(GID, news.last.version)
         return True
 
+    def renew(self) -> None:
+        """Have the page show the version again."""
+        self._noted += 1
+        self.owe(GID, 0)
+
     def html(self, states: Mapping[str, int]) -> str:
         """Return the version."""
         self.said.append(self._noted)
@@ -99,6 +104,7 @@ class Log:
         """Closed while what is read of the log does not arrive."""
         self.gate.set()
         self.listeners: set[Any] = set()
+        self.after_rewind: list[Callable[[], None]] = []
 
     def append(self, *, last: bool = False) -> None:
         """Append an event."""
@@ -326,25 +332,6 @@ async def test_a_slow_page_costs_one_note(hall: Hall) -> None:
     slow.line.reads.set()
     await hall.all_know()
     assert [199] == slow.line.told
-
-
-async def test_pages_wait_for_the_database(hall: Hall) -> None:
-    """If the lot cannot be read, its pages stay, and are told once it can be."""
-    visit = await hall.visit()
-    hall.failures = 3
-    await hall.bid()
-    await hall.all_know()
-    assert not visit.task.done()
-
-
-async def test_pages_that_cannot_be_told_end(hall: Hall, monkeypatch: pytest.MonkeyPatch, errors_logged: Any) -> None:
-    """After an unexpected error the streams end, so that browsers come back; no page stays as it is in silence."""
-    visit = await hall.visit()
-    monkeypatch.setattr(VersionPage, "html", lambda *_: 1 / 0)
-    await hall.bid()
-    await visit.task
-    assert ["live pages cannot be told; their streams end"] == [entry["event"] for entry in errors_logged]
-    errors_logged.clear()
 
 
 async def test_the_end_ends_the_pages(hall: Hall) -> None:

@@ -98,8 +98,15 @@ class LivePage(ABC, Generic[N, D]):
         """Note what changes on the page; return whether that is anything."""
 
     @abstractmethod
+    def renew(self) -> None:
+        """Note that the page may show what the house has not: a bid that only a lost server had."""
+
+    @abstractmethod
     def html(self, states: Mapping[str, D]) -> str:
-        """Return the HTML for lots as they are now, with all that was noted beside them, and forget that."""
+        """Return the HTML for lots as they are now, with all that was noted beside them, and forget that.
+
+        It is empty if the page shows all of it already.
+        """
 
 
 class Pace:
@@ -133,6 +140,12 @@ class Audiences(Generic[N, D]):
         self.news = news
         self.load = load
         self._by_gid: dict[str | None, Audience[N, D]] = {}
+        feed.after_rewind.append(self.renew)
+
+    def renew(self) -> None:
+        """Update all pages: the house has lost what some of them may show, although no event told them so."""
+        for audience in self._by_gid.values():
+            audience.renew()
 
     def join(self, gid: str | None, stream: PageStream[N, D]) -> None:
         """Tell a page what changes from now on."""
@@ -158,6 +171,8 @@ class Audience(Generic[N, D]):
         self._audiences = audiences
         self.pages: set[PageStream[N, D]] = set()
         self._news: N | None = None
+        self._renews = False
+        """Whether pages are to be updated without news."""
         self._rounds: asyncio.Task[None] | None = None
 
     def push(self, events: Sequence[LoggedEvent]) -> None:
@@ -165,13 +180,21 @@ class Audience(Generic[N, D]):
         if self._news is None:
             self._news = self._audiences.news()
         self._news.add(events)
+        self._begin_rounds()
+
+    def renew(self) -> None:
+        """Update all pages in the next round, which reads the lots anew."""
+        self._renews = True
+        self._begin_rounds()
+
+    def _begin_rounds(self) -> None:
         if self._rounds is None:
             self._rounds = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
         """Update the pages, until there is no change or no page left."""
         try:
-            while self._news is not None and self.pages:
+            while (self._news is not None or self._renews) and self.pages:
                 await self._audiences.pace.turn()
                 await self._round()
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -184,7 +207,10 @@ class Audience(Generic[N, D]):
 
     async def _round(self) -> None:
         news, self._news = self._news, None
-        assert news is not None
+        if self._renews:
+            self._renews = False
+            for stream in self.pages:
+                stream.renew()
         waiting = [stream for stream in self.pages if stream.note(news)]
         due: dict[str, int] = {}
         for stream in waiting:
@@ -207,7 +233,7 @@ class Audience(Generic[N, D]):
 
 
 class PageStream(EventStream, Generic[N, D]):
-    """A stream of HTML for one page, whose follower begins it and keeps its place.
+    """A stream of HTML for one page, whose follower begins it and keeps its place. One that is `renew`ed begins with its state.
 
     `first` (if given) makes the HTML for the beginning. `beat` (if given) makes it of what changes without an event; it is
     asked every `COMMENT_SECONDS`.
@@ -240,6 +266,8 @@ class PageStream(EventStream, Generic[N, D]):
         self._audiences.join(self.follower.gid, self)
         try:
             self.follower.park()
+            if self._owes:
+                self.follower.wake()
             await super().run(connection, send)
         finally:
             self._audiences.leave(self.follower.gid, self)
@@ -258,9 +286,14 @@ class PageStream(EventStream, Generic[N, D]):
         over = self._over and not self._owes
         return f"id: {origin}\n".encode() + self.time() + _message(html) + (OVER if over else b"")
 
-    def note(self, news: N) -> bool:
-        """Note what changes on the page; return whether that is anything."""
-        if self.page.note(news):
+    def renew(self) -> None:
+        """Note that the page may show what the house has not."""
+        self.page.renew()
+        self._owes = True
+
+    def note(self, news: N | None) -> bool:
+        """Note what changes on the page, if there are news; return whether anything has to be sent."""
+        if news is not None and self.page.note(news):
             self._owes = True
             self._last = news.last
             self._over = self._over or (self.follower.gid is not None and news.over)

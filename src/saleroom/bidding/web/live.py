@@ -1,237 +1,35 @@
-"""The live parts of the pages of lots: a lot's page, the cards of a list, and the hall's screen."""
+"""The streams of live pages of lots: a lot's page, the cards of a list, and the hall's screen."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.domain.views import AuctionView, BidView, with_whole_ties
+from saleroom.bidding.domain.views import AuctionView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
-from saleroom.bidding.service.catalogue import Interest
 from saleroom.bidding.service.lot import Story
 from saleroom.bidding.service.reading import LotReader
 from saleroom.bidding.services import BiddingServices
-from saleroom.bidding.web.lots import BIDS_SHOWN, card_reader, lot_gid, role_of, tied
+from saleroom.bidding.web.live_contents import Board, Card, CardsPage, LotNews, LotPage, ScreenPage
+from saleroom.bidding.web.lots import BIDS_SHOWN, lot_gid
 from saleroom.bidding.web.story import mark_of, read_mark
 from saleroom.kernel.errors import Busy, Fault, Invalid
-from saleroom.kernel.identifiers import BEGINNING, GID, EventId, parse_event_id
-from saleroom.log.store import LoggedEvent
-from saleroom.site.language import Language
-from saleroom.site.live import CACHED_MAX, Audiences, BoundedCache, Fragments, LivePage, Pace, PageStream
+from saleroom.kernel.identifiers import GID, EventId, parse_event_id
+from saleroom.site.live import CACHED_MAX, Audiences, BoundedCache, Fragments, Pace, PageStream
 from saleroom.site.site import Site, Viewer
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
-BIDS_ON_SCREEN = 5
 LOTS_MAX = 100
 STORY_SECONDS = 5.0
 """How long a process keeps the remarks and questions of a lot, for all its followers."""
-LIST_CHANGES = frozenset(
-    {
-        "auction.amended",
-        "auction.cancelled",
-        "auction.closed",
-        "auction.created",
-        "auction.hidden",
-        "auction.opened",
-        "auction.shown",
-        "photos.arranged",
-    }
-)
-"""The events after which a list may have other lots, or other names and photos of them."""
-_BOX_CHANGES = {
-    "act.undone",
-    "auction.called",
-    "auction.cancelled",
-    "auction.closed",
-    "auction.decided",
-    "auction.hidden",
-    "auction.opened",
-    "auction.paused",
-    "auction.reopened",
-    "auction.resumed",
-    "auction.shown",
-    "auction.skipped",
-    "bid.retracted",
-    "bid.voided",
-}
-LIST_NEWS = '<i id="list-news" hidden hx-swap-oob="true"></i>'
-"""The note on a page of a list that its list may have changed."""
-
-
-class Board(Struct, frozen=True):
-    """A lot as anyone sees it, with its newest bids."""
-
-    auction: AuctionView
-    bids: list[BidView]
-    numbers: Mapping[str, int]
-    """The numbers of its leader and these bidders by name: lots of a sale need not show usernames."""
-
-
-class Card(Struct, frozen=True):
-    """A lot as anyone sees it, with the number of the user who leads."""
-
-    auction: AuctionView
-    leader_id: int | None
-
-
-class LotNews:
-    """What some events change on pages of lots."""
-
-    def __init__(self) -> None:
-        self.last, self.over = BEGINNING, False
-        self.lists = False
-        """Whether a list of lots may have changed."""
-        self.versions: dict[str, int] = {}
-        """The lots that have changed, with their versions."""
-        self.kinds: dict[str, set[str]] = {}
-        """The types of their events."""
-        self.amounts: dict[tuple[str, str], str] = {}
-        """The amount of the last bid by lot and bidder."""
-
-    def add(self, events: Sequence[LoggedEvent]) -> None:
-        """Take in later events."""
-        for event in events:
-            summary, gid = msgspec.json.decode(event.payload, type=_EventSummary), event.gid
-            self.versions[gid] = event.version
-            self.kinds.setdefault(gid, set()).add(summary.type)
-            if summary.type == "bid.placed" and summary.data.bidder and summary.data.amount:
-                self.amounts[gid, summary.data.bidder] = summary.data.amount
-            self.lists = self.lists or summary.type in LIST_CHANGES
-            self.over = self.over or event.last
-        self.last = EventId(events[-1].gid, events[-1].version)
-
-
-class LotPage(LivePage[LotNews, Board]):
-    """The page of one lot, open before one reader."""
-
-    def __init__(
-        self, fragments: Fragments, language: Language, gid: str, viewer: Viewer | None, reader: LotReader | None
-    ) -> None:
-        super().__init__()
-        self._fragments, self._language = fragments, language
-        self._gid, self._viewer, self._reader = gid, viewer, reader
-        self._kinds: set[str] = set()
-
-    def note(self, news: LotNews) -> bool:
-        """Note the kinds of changes, and whether the reader has bid."""
-        self.owe(self._gid, news.versions[self._gid])
-        self._kinds |= news.kinds[self._gid]
-        reader = self._reader
-        if reader is not None and (self._gid, reader.known_as) in news.amounts:
-            self._reader = structs.replace(reader, has_bid=True)
-        return True
-
-    def html(self, states: Mapping[str, Board]) -> str:
-        """Return the panel, the standing, the history and the news, as this reader sees them."""
-        board, viewer, reader = states[self._gid], self._viewer, self._seen_on(states[self._gid])
-        known_as = None if reader is None else reader.known_as
-        kinds, self._kinds = self._kinds, set()
-        changed = bool(kinds & {"auction.amended", "photos.arranged"})
-        flags = {
-            "role": role_of(board.auction, viewer, known_as, has_bid=reader is not None and reader.has_bid),
-            "tied": tied(board.auction, known_as, board.bids),
-            "known": viewer is not None,
-            "extended": "auction.extended" in kinds,
-            # The bid box brings the new description and photos with it.
-            "box": changed or bool(kinds & _BOX_CHANGES),
-            "changed": changed,
-            "voided": "bid.voided" in kinds,
-        }
-        key = (self._gid, board.auction.head, *flags.values())
-        context = {"a": board.auction, "bids": board.bids, **flags}
-        return self._fragments.render(self._language, "parts/lot_live.html", key, context)
-
-    def _seen_on(self, board: Board) -> LotReader | None:
-        """Return the reader, who may have got another name in the sale, and have bid, since the page was opened."""
-        reader = self._reader
-        if reader is not None and board.numbers.get(reader.known_as) != reader.id:
-            for name, number in board.numbers.items():
-                if number == reader.id:
-                    reader = self._reader = LotReader(number, name, has_bid=True)
-        return reader
-
-
-class ScreenPage(LivePage[LotNews, Board]):
-    """The hall's screen."""
-
-    def __init__(self, fragments: Fragments, language: Language, gid: str) -> None:
-        super().__init__()
-        self._fragments, self._language, self._gid = fragments, language, gid
-        self._extended = False
-
-    def note(self, news: LotNews) -> bool:
-        """Note whether the end has moved."""
-        self.owe(self._gid, news.versions[self._gid])
-        self._extended = self._extended or "auction.extended" in news.kinds[self._gid]
-        return True
-
-    def html(self, states: Mapping[str, Board]) -> str:
-        """Return the whole state of the screen."""
-        board = states[self._gid]
-        extended, self._extended = self._extended, False
-        bids = with_whole_ties(board.bids, BIDS_ON_SCREEN)
-        context = {"a": board.auction, "bids": bids, "oob": True, "extended": extended}
-        key = (self._gid, board.auction.head, extended)
-        return self._fragments.render(self._language, "parts/screen_state.html", key, context)
-
-
-class CardsPage(LivePage[LotNews, Card]):
-    """The cards of some lots, before one reader; with `lists` on a page whose list follows the house."""
-
-    def __init__(
-        self,
-        fragments: Fragments,
-        language: Language,
-        viewer: Viewer | None,
-        interest: Interest,
-        gids: Sequence[str],
-        *,
-        lists: bool,
-    ) -> None:
-        super().__init__()
-        self._fragments, self._language, self._viewer = fragments, language, viewer
-        self._amounts, self._names, self._user_id = dict(interest.amounts), dict(interest.names), interest.user_id
-        self._gids = frozenset(gids)
-        self._lists = lists
-        self.stale = False
-        """Whether the list may have changed."""
-
-    def note(self, news: LotNews) -> bool:
-        """Note which cards have changed, and the reader's own bids on them."""
-        self.stale = self.stale or (self._lists and news.lists)
-        for gid in news.versions.keys() & self._gids:
-            self.owe(gid, news.versions[gid])
-            amount = news.amounts.get((gid, self._known_as(gid) or ""))
-            if amount is not None:
-                self._amounts[gid] = amount
-        return self.stale or bool(self.due)
-
-    def html(self, states: Mapping[str, Card]) -> str:
-        """Return these cards, and the note that the list may have changed."""
-        stale, self.stale = self.stale, False
-        return "".join(self._card(card) for card in states.values()) + LIST_NEWS * stale
-
-    def _known_as(self, gid: str) -> str | None:
-        return None if self._viewer is None else self._names.get(gid, self._viewer.username)
-
-    def _card(self, card: Card) -> str:
-        view = card.auction
-        if view.current_bidder is not None and card.leader_id is not None and card.leader_id == self._user_id:
-            # The reader may have got this name in the sale since the page was opened.
-            self._names[view.gid] = view.current_bidder
-            self._amounts.setdefault(view.gid, view.current_bid or "")
-        reader = card_reader(view, self._viewer, self._known_as(view.gid), self._amounts.get(view.gid))
-        context = {"a": view, "reader": reader, "oob": True}
-        return self._fragments.render(self._language, "parts/card_state.html", (view.gid, view.head, reader), context)
 
 
 class LivePages:
@@ -249,18 +47,26 @@ class LivePages:
         self._lists = Audiences(services.feed, pace, LotNews, self._cards_of)
 
     async def lot(self, request: Request) -> Response:
-        """GET /lots/{gid}/live?after=VERSION&story=MARK: the changes of the lot's page after that version and mark.
+        """GET /lots/{gid}/live?after=VERSION&head=HEAD&story=MARK: the changes of the lot's page after that version and mark.
 
+        If the lot has another head of the ledger than the page, the stream begins with the lot as it is: after a failover
+        another event may have that version. A page that comes back gets the lot in any case, as it may have shown more.
         Remarks and answers are no events: with the time, the stream asks whether there are new ones.
         """
         gid = lot_gid(request)
         viewer, reader = await self._site.read(request, _reader, gid)
         after = request.query_params.get("after", "")
         known = EventId(gid, int(after)) if after.isascii() and after.isdigit() and len(after) <= 9 else None
-        page = LotPage(self._fragments, self._site.language(request), gid, viewer, reader)
+        resumed = _resumed(request, gid)
+        head = request.query_params.get("head") if resumed is None else None
+        page = LotPage(self._fragments, self._site.language(request), gid, viewer, reader, head)
         told = self._teller(request, gid, viewer)
-        follower = await self._services.feed.follow(gid, _resumed(request, gid) or known)
-        return PageStream(follower, self._lots, page, told, told)
+        follower = await self._services.feed.follow(gid, resumed or known)
+        stream = PageStream(follower, self._lots, page, told, told)
+        if head is not None or resumed is not None:
+            stream.renew()
+            page.owe(gid, follower.origin.version)
+        return stream
 
     def _teller(self, request: Request, gid: str, viewer: Viewer | None) -> Callable[[], Awaitable[str]]:
         """Return a function that returns the HTML of what was added to the lot's story since it was last called."""
@@ -348,9 +154,10 @@ class LivePages:
 
     async def _board(self, gid: str, version: int) -> Board:
         """Return the lot as it is, at `version` or later."""
-        if self._rewinds != self._services.feed.rewinds:
+        rewinds = self._services.feed.rewinds
+        if self._rewinds != rewinds:
             # The database has lost the events that these were read from.
-            self._rewinds = self._services.feed.rewinds
+            self._rewinds = rewinds
             self._boards.clear()
         board = self._boards.get(gid)
         if board is not None and board.auction.version >= version:
@@ -360,19 +167,8 @@ class LivePages:
         leader = card.auction.current_bidder
         if leader is not None and card.leader_id is not None:
             numbers[leader] = card.leader_id
-        return self._boards.keep(gid, Board(card.auction, with_whole_ties(bids, BIDS_SHOWN), numbers))
-
-
-class _Data(Struct, frozen=True):
-    bidder: str | None = None
-    amount: str | None = None
-
-
-class _EventSummary(Struct, frozen=True):
-    """The members of an event that a stream needs."""
-
-    type: str
-    data: _Data
+        board = Board(card.auction, with_whole_ties(bids, BIDS_SHOWN), numbers)
+        return self._boards.keep(gid, board) if rewinds == self._services.feed.rewinds else board
 
 
 @lru_cache(CACHED_MAX)

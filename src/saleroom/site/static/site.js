@@ -66,10 +66,17 @@ for (const moment of ["htmx:after:swap", "htmx:after:settle"]) {
 }
 document.addEventListener("time", (event) => setClock(event.detail.data)); // a named event of a page's stream
 
-// htmx reconnects to a stream that it has lost, but not to one that it has never had.
+// htmx reconnects to a stream that it has lost, but not to one that it has never had. The house answers 400 if it has lost the
+// event that the page shows, as in a failover: then the page is loaded again.
+function connectAgain(target, status) {
+  if (status === 400) setTimeout(() => location.reload(), 5000);
+  else setTimeout(() => htmx.trigger(target, "again"), 5000);
+}
 for (const failure of ["htmx:error", "htmx:response:error"]) {
-  document.addEventListener(failure, ({ target }) => {
-    if (target.matches?.("[hx-sse\\:connect]")) setTimeout(() => htmx.trigger(target, "again"), 5000);
+  document.addEventListener(failure, ({ target, detail: { ctx } }) => {
+    if (!target.matches?.("[hx-sse\\:connect]")) return;
+    if (!leaving) tellOffline(true);
+    connectAgain(target, ctx?.response?.status);
   });
 }
 
@@ -117,7 +124,10 @@ function tellOffline(lost) {
 }
 let leaving = false;
 addEventListener("pagehide", () => { leaving = true; });
-document.addEventListener("htmx:sse:error", () => { if (!leaving && !document.hidden) tellOffline(true); });
+document.addEventListener("htmx:sse:error", ({ target, detail: { status } }) => {
+  if (!leaving && !document.hidden) tellOffline(true);
+  if (status === 400) connectAgain(target, status); // htmx itself would ask on and on
+});
 document.addEventListener("htmx:sse:after:connection", () => tellOffline(false));
 
 // A network that is cut without a word ends no stream: without news from the house for a while, the page opens another one.

@@ -5,10 +5,11 @@ const heading = document.querySelector("h1");
 const settleMs = 600; // a button that has just changed under the finger takes no click for so long
 const askMs = [1000, 2000, 4000, 8000]; // pauses between questions after a lost answer; the last one repeats
 
-// An answer to the reader's own bid is newer than a message of the stream that was on its way before it.
+// An answer to the reader's own bid is newer than a message of the stream that was on its way before it. But after a failover
+// the house may have lost what the page shows.
 document.addEventListener("htmx:sse:before:message", (event) => {
-  const [, version] = /id="lot-panel"[^>]* data-version="([0-9]+)"/.exec(event.detail.message.data) ?? [];
-  if (Number(version) < Number(panel()?.dataset.version)) event.preventDefault();
+  const [tag, version] = /<div id="lot-panel"[^>]* data-version="([0-9]+)"[^>]*>/.exec(event.detail.message.data) ?? [];
+  if (Number(version) < Number(panel()?.dataset.version) && !tag.includes("data-renewed")) event.preventDefault();
 });
 
 // What the reader has typed outlives the box, and a login.

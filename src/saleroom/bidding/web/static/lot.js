@@ -2,6 +2,14 @@
 const bidPages = 5; // of a hundred bids each, for the plot
 
 document.addEventListener("htmx:after:swap", draw);
+document.addEventListener("htmx:sse:after:message", ({ detail: { message } }) => {
+  if (!/id="lot-panel"[^>]* data-renewed/.test(message.data)) return;
+  // The house may have lost some of the last bids: of these, the ones in the history count.
+  const rows = [...document.querySelectorAll("#lot-history tr[data-at]")];
+  const oldest = rows.length ? Math.min(...rows.map((row) => Date.parse(row.dataset.at) / 1000)) : 0;
+  for (const time of known.keys()) if (time >= oldest) known.delete(time);
+  draw();
+});
 
 const figure = document.getElementById("plot");
 const known = new Map(); // instant -> amount
