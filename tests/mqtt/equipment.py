@@ -107,6 +107,8 @@ class Gate:
         self._broker = broker
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        self._lets_go = asyncio.Event()
+        self._lets_go.set()
 
     async def open(self) -> None:
         """Let connections through."""
@@ -119,6 +121,14 @@ class Gate:
         for writer in self._open:
             writer.close()
 
+    def hold(self) -> None:
+        """Keep what clients send from now on, as a slow network does."""
+        self._lets_go.clear()
+
+    def let_go(self) -> None:
+        """Pass on what was kept, and all that follows."""
+        self._lets_go.set()
+
     async def end(self) -> None:
         """Shut it for good, and let the event loop close its sockets: none is found unclosed in a later test."""
         self.shut()
@@ -128,12 +138,15 @@ class Gate:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there = await asyncio.open_connection(self._broker.host, self._broker.port)
-        await asyncio.gather(self._pass(reader, there[1]), self._pass(there[0], writer))
+        at_once = asyncio.Event()
+        at_once.set()
+        await asyncio.gather(self._pass(reader, there[1], self._lets_go), self._pass(there[0], writer, at_once))
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lets_go: asyncio.Event) -> None:
         self._open.add(writer)
         with suppress(OSError):
             while data := await reader.read(65536):
+                await lets_go.wait()
                 writer.write(data)
                 await writer.drain()
         writer.close()

@@ -20,7 +20,7 @@ from saleroom.storage import leases
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.leases import LeaseLapsed
 from saleroom.storage.tables import leases as table
-from tests.mqtt.equipment import Mosquitto, Sales, Subscriber
+from tests.mqtt.equipment import Gate, Mosquitto, Sales, Subscriber
 from tests.patience import SECONDS_MAX, until
 from tests.process import ending
 
@@ -196,6 +196,31 @@ async def test_what_had_not_left_before_a_pause_does_not_leave_after_it(
         await another.send("lot", b"last")
     await until(lambda: b"last" in subscriber.payloads("lot"), "the last message")
     assert subscriber.payloads("lot") == [b"in time", b"last"]
+
+
+async def test_what_is_still_on_its_way_from_a_former_holder_takes_no_state_back(
+    mosquitto: Mosquitto, subscribe: Subscribe
+) -> None:
+    """A network may hold what a holder has sent in time, until another one has published a newer state at the same broker.
+
+    All processes have one client id, so the broker ends the former connection when the next one comes. With an id of its own
+    for each, the older state would come last, and stay.
+    """
+    link = Gate(mosquitto.settings)
+    await link.open()
+    async with connect(link.settings) as former:
+        await former.send("lot", b"first", retain=True)
+        link.hold()
+        late = former.send("lot", b"older", retain=True)
+        async with connect(mosquitto.settings) as present:
+            await present.send("lot", b"newer", retain=True)
+            link.let_go()
+            with pytest.raises(aiomqtt.MqttError):
+                await late
+    await link.end()
+    subscriber = subscribe(mosquitto.settings, "lot")
+    await until(lambda: bool(subscriber.messages), "the state")
+    assert [b"newer"] == subscriber.payloads("lot")
 
 
 async def test_a_term_ends_when_the_lease_could_not_be_renewed_in_time(database: Database, clock: Clock) -> None:
