@@ -6,6 +6,9 @@ from tests.failover.trial import Trial
 LOST, CRASHED, SWITCHED, UNHURT = 30.0, 10.0, 5.0, 5.0
 """The limits after a machine is lost, after a crash, after a switchover, and where the primary is not touched."""
 
+ROUND_TRIPS = 12
+"""How often something goes to and fro between the new primary and a standby until that one has the first bid."""
+
 APART = (0, 5, -5)
 """By how many seconds the machines' clocks are ahead: of two of them, one is 5 s behind the other, or 10."""
 
@@ -30,7 +33,12 @@ ALL = (
     Trial("clocks apart at a crash", breaks.postgresql_killed("primary"), CRASHED, clocks=APART),
     Trial("clocks apart at a planned change", breaks.switchover, SWITCHED, clocks=APART),
     Trial("slow links", breaks.slow_links, UNHURT, slow_links=True),
-    Trial("slow links at a crash", breaks.killed_with_slow_links, CRASHED, slow_links=True),
+    Trial(
+        "slow links at a crash",
+        breaks.killed_with_slow_links,
+        CRASHED + ROUND_TRIPS * 2 * breaks.SLOW_SECONDS,
+        slow_links=True,
+    ),
     Trial("disk full", breaks.disk_full, CRASHED, small_disks=True),
     Trial("houses upgraded", breaks.houses_upgraded, UNHURT),
     Trial("houses upgraded with steps of the tables", breaks.houses_upgraded_with_steps, UNHURT),
