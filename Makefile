@@ -40,7 +40,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults failover simulate fuzz mutation audit traces lock deb install-trial clean
+.PHONY: help setup dev run test quick check check-style check-types compiled format messages demo screenshots bench bench-compare bench-profile attack faults failover simulate fuzz mutation audit s3 traces lock deb install-trial clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -140,6 +140,8 @@ mutation: dev $(MADE)/mutation ## Change the rules, and list what no test notice
 audit: $(MADE)/audit ## Ask which of the pinned packages have known faults (needs a network)
 	@$(BIN)/python -m tests.audit $(ARGS)
 
+s3: $(MADE)/s3 ## Add what keeps photos in an S3 store (docs/operating.md)
+
 traces: $(MADE)/traces ## Add what sends traces (docs/operating.md)
 
 deb: $(MADE)/app ## Build the package for Debian into dist/ (another Python: make deb ARGS="--python 3.13")
@@ -153,6 +155,7 @@ lock: $(MADE)/dev ## Re-make requirements/*.txt and the package-lock.json files 
 	@echo "Locking the Python packages"
 	@$(COMPILE) --output-file requirements/run.txt
 	@$(COMPILE) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt
+	@$(COMPILE) --constraint requirements/dev.txt --extra s3 --output-file requirements/s3.txt
 	@$(COMPILE) --constraint requirements/dev.txt --extra traces --output-file requirements/traces.txt
 	@for group in audit bench bootstrap build failover mutation node; do \
 		$(COMPILE:pyproject.toml=) --constraint requirements/dev.txt --group $$group \
@@ -209,6 +212,11 @@ $(MADE)/npm: $(MADE)/app tests/npm/package.json tests/npm/package-lock.json
 $(MADE)/audit: $(MADE)/dev requirements/audit.txt
 	@echo "Installing what asks for known faults"
 	@$(INSTALL) --require-hashes -r requirements/audit.txt
+	@touch $@
+
+$(MADE)/s3: $(MADE)/app requirements/s3.txt
+	@echo "Installing what keeps photos in an S3 store"
+	@$(INSTALL) --require-hashes -r requirements/s3.txt
 	@touch $@
 
 $(MADE)/traces: $(MADE)/app requirements/traces.txt

@@ -8,7 +8,7 @@ import shutil
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
@@ -17,7 +17,7 @@ import httpx
 import pytest
 import uvicorn
 
-from saleroom import compose, serving, starting
+from saleroom import compose, opening, serving, starting
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts, passwords
 from saleroom.accounts.storage import accounts as account_rows
@@ -188,8 +188,7 @@ class House:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        copier = self.settings.litestream_socket
-        self._database = Database(self.settings.database, clock=self.clock, litestream=copier)
+        self._database = opening.database(self.settings, partial(Database, clock=self.clock))
         application = compose.application(self.settings, starting.broker_of(self.settings), self._database, self.areas)
         self._server = uvicorn.Server(serving._config(application, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))

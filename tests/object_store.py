@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from saleroom.storage.objects import StorePlace
 from tests.mqtt.equipment import free_port
 from tests.needs import missing
 from tests.process import wait_until
@@ -70,6 +71,17 @@ class ObjectStore:
             "photo_store_access_key_id": ACCESS_KEY,
             "photo_store_secret_access_key": SECRET_KEY,
         }
+
+    def place(self, bucket: str, prefix: str = "") -> StorePlace:
+        """The place of a bucket, as the house takes it."""
+        return StorePlace(
+            bucket=bucket,
+            prefix=prefix,
+            endpoint=self.url,
+            region=REGION,
+            access_key_id=ACCESS_KEY,
+            secret_access_key=SECRET_KEY,
+        )
 
     def objects(self, bucket: str) -> dict[str, bytes]:
         """Return what a bucket has, by key."""

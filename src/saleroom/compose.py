@@ -118,7 +118,7 @@ def application(
         finally:
             for part in parts:
                 part.close()
-            await database.close()
+            await opening.close(database)
             if traces is not None:
                 await traces.stop()
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from alembic.util import CommandError
 
 from saleroom.bidding.storage.archive import FOLDER
+from saleroom.bidding.storage.photo_store import PHOTO_STORE, PhotoStore
+from saleroom.bidding.storage.photos import GONE
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, SharedPart, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
+from saleroom.storage.objects import Objects
 
 R = TypeVar("R")
 TRIES = 60
@@ -38,12 +42,28 @@ def database(settings: Settings, make: Callable[..., Database] = Database) -> Da
         raise Refusal(f"database: {error}") from error
     for part, value in provided(settings).items():
         opened.provide(part, value)
+    if (store := opened.provided(PHOTO_STORE)) is not None:
+        opened.after_commit(GONE, store.delete_soon)
     return opened
 
 
 def provided(settings: Settings) -> Mapping[SharedPart[Any], Any]:
-    """Return the parts that every transaction needs, also those of commands."""
-    return {} if settings.archive_folder is None else {FOLDER: settings.archive_folder}
+    """Return the parts that every transaction needs, also those of commands. Raises Refusal if a package is missing."""
+    found: dict[SharedPart[Any], Any] = {}
+    if settings.archive_folder is not None:
+        found[FOLDER] = settings.archive_folder
+    if settings.photo_place is not None:
+        if find_spec("obstore") is None:
+            raise Refusal("photo_store: an S3 store needs one more package; `make s3` installs it")
+        found[PHOTO_STORE] = PhotoStore(Objects(settings.photo_place))
+    return found
+
+
+async def close(database: Database) -> None:
+    """Close a database once what its transactions have caused elsewhere is done."""
+    if (store := database.provided(PHOTO_STORE)) is not None:
+        await store.settled()
+    await database.close()
 
 
 def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
@@ -57,7 +77,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
         except DatabaseUnavailable as error:
             raise Refusal(f"cannot use the database {shown_url(opened.url)}: {error}") from error
         finally:
-            await opened.close()
+            await close(opened)
 
     return asyncio.run(on_a_database())
 

@@ -39,7 +39,8 @@ def read(url: str, name: str) -> dict[str, Any]:
 
     def write(tx: Transaction) -> bytes:
         target = io.BytesIO()
-        archive(tx, name, target)
+        with zipfile.ZipFile(target, "w") as archived:
+            archive(tx, name, archived)
         return target.getvalue()
 
     with zipfile.ZipFile(io.BytesIO(asked(url, write))) as found:

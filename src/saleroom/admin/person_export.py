@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +29,9 @@ from saleroom.accounts.storage.tables import (
 )
 from saleroom.admin.backups import refuse_missing, refuse_place
 from saleroom.admin.transfers import freeze_newest
+from saleroom.bidding.domain.errors import UnknownPhoto
+from saleroom.bidding.storage.photo_store import with_bytes
+from saleroom.bidding.storage.photos import PhotoFile, as_file, files_of_photos
 from saleroom.bidding.storage.tables import (
     auctions,
     bidder_names,
@@ -57,7 +61,7 @@ from saleroom.settlement.storage.payout_tables import payout_accounts, payout_re
 from saleroom.settlement.storage.pickup_tables import pickups
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Database, Transaction
 from saleroom.storage.files import beside, publish
 
 ROWS_AT_ONCE = 200
@@ -187,26 +191,40 @@ def write(settings: Settings, username: str, target: BinaryIO) -> int:
 
     A process that serves calls it in a thread, so that no request waits for the compressing. Raises Refusal.
     """
-
-    def work(tx: Transaction) -> int:
-        freeze_newest(tx)
-        return archive(tx, username, target)
-
-    return run(settings, lambda database: database.read(work))
+    return run(settings, partial(_write_all, username=username, target=target))
 
 
-def archive(tx: Transaction, username: str, target: BinaryIO) -> int:
-    """Write the archive of a user, a few rows in memory at a time; return how many rows and pictures. Raises UnknownUser."""
+async def _write_all(database: Database, username: str, target: BinaryIO) -> int:
+    """Write the archive, first all that is in the database. Pictures of the store come after its transaction."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archived:
+        written, stored = await database.read(_frozen_archive, username, archived)
+        for file in stored:
+            try:
+                picture = (await with_bytes(database, file)).data
+            except UnknownPhoto:
+                continue  # the store has lost it, which is in the log
+            archived.writestr(zipfile.ZipInfo(file.key.replace(f"/{file.width}.", ".")), picture)
+            written += 1
+    return written
+
+
+def _frozen_archive(tx: Transaction, username: str, archived: zipfile.ZipFile) -> tuple[int, list[PhotoFile]]:
+    freeze_newest(tx)
+    return archive(tx, username, archived)
+
+
+def archive(tx: Transaction, username: str, archived: zipfile.ZipFile) -> tuple[int, list[PhotoFile]]:
+    """Write what the database holds about a user, a few rows in memory at a time.
+
+    Returns how many rows and pictures that is, and the pictures that are in the store. Raises UnknownUser.
+    """
     login = accounts.find_login(tx, username)
     if login is None:
         raise UnknownUser
-    written = 0
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archived:
-        archived.writestr("README.txt", README.format(username=username, at=instant(tx.now())))
-        for part in parts(tx, login.account.id):
-            written += _write(tx, archived, part)
-        written += _pictures(tx, archived, login.account.id)
-    return written
+    archived.writestr("README.txt", README.format(username=username, at=instant(tx.now())))
+    written = sum(_write(tx, archived, part) for part in parts(tx, login.account.id))
+    count, stored = _pictures(tx, archived, login.account.id)
+    return written + count, stored
 
 
 def parts(tx: Transaction, user_id: int) -> list[Part]:
@@ -323,20 +341,20 @@ def _rows(tx: Transaction, part: Part) -> Iterator[dict[str, Any]]:
         rows = tx.execute(page.where(part.key > rows[-1]["key_"])).mappings().all()
 
 
-def _pictures(tx: Transaction, archived: zipfile.ZipFile, user_id: int) -> int:
-    """Write the widest file of each photo, one in memory at a time."""
-    own = select(photos.c.id, photos.c.gid, photos.c.width).where(
-        photos.c.owner_id == user_id, photos.c.source_id.is_(None)
+def _pictures(tx: Transaction, archived: zipfile.ZipFile, user_id: int) -> tuple[int, list[PhotoFile]]:
+    """Write the widest file of each photo, one in memory at a time; return how many, and those that are in the store."""
+    own = files_of_photos(photos.c.id, photos.c.gid).where(
+        photos.c.owner_id == user_id, photos.c.source_id.is_(None), photo_files.c.width == photos.c.width
     )
-    count, last = 0, 0
+    count, last, stored = 0, 0, []
     while (row := tx.execute(own.where(photos.c.id > last).order_by(photos.c.id).limit(1)).first()) is not None:
-        last = row.id
-        file = select(photo_files.c.bytes).where(photo_files.c.photo_id == row.id, photo_files.c.width == row.width)
-        picture = tx.execute(file).scalar()
-        if picture is not None:
-            archived.writestr(zipfile.ZipInfo(f"photos/{row.gid}.webp"), picture)
+        last, file = row.id, as_file(row)
+        if file.key:
+            stored.append(file)
+        else:
+            archived.writestr(zipfile.ZipInfo(f"photos/{row.gid}.webp"), file.data)
             count += 1
-    return count
+    return count, stored
 
 
 def _encode(row: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import structlog
+
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.bidding import api
 from saleroom.bidding.api.asyncapi import area_messages
@@ -15,6 +17,7 @@ from saleroom.bidding.domain.categories import read_categories
 from saleroom.bidding.service import reading, signing
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.desk import Desk
+from saleroom.bidding.service.photo_sweep import PhotoSweep
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.bidding.services import BiddingServices
@@ -22,6 +25,8 @@ from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.area_tables import TABLES
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.bidding.storage.event_log import LOG
+from saleroom.bidding.storage.photo_store import PHOTO_STORE
+from saleroom.bidding.storage.photos import newest_is_in_store
 from saleroom.bidding.web.operations import OPERATIONS
 from saleroom.bidding.web.pages import area_pages
 from saleroom.feed.feed import Feed
@@ -31,6 +36,8 @@ from saleroom.log.store import owed_counts
 from saleroom.mqtt.relay import Relay
 from saleroom.storage.batching import SharedRead, SharedReads
 from saleroom.storage.database import Database
+
+log = structlog.get_logger(__name__)
 
 
 def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
@@ -55,9 +62,12 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     relay = None if broker is None else Relay(database, platform.published, broker, taken)
     logs, owed = tuple(each.log for each in platform.published), SharedRead(database, owed_counts)
 
+    store = database.provided(PHOTO_STORE)
+
     def figures() -> Sequence[Figure]:
         followers = gauge("saleroom_followers", "Readers of server-sent events.", len(services.feed))
-        return (*services.desk.figures(), *closer.figures(), followers)
+        stored = () if store is None else store.figures()
+        return (*services.desk.figures(), *closer.figures(), followers, *stored)
 
     async def relay_figures() -> Sequence[Figure]:
         backlog, about = await owed.ask(logs), "Events that the MQTT broker has still to get."
@@ -69,7 +79,11 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
 
     async def begin() -> Mapping[str, Task]:
         """Settle the auctions that fell due while no process served, and notice an outage."""
-        found = tasks(database, closer, services.feed, relay)
+        found = dict(tasks(database, closer, services.feed, relay))
+        if store is not None:
+            found["photo store"] = PhotoSweep(database, store).run
+        elif await database.read(newest_is_in_store):
+            log.error("photos are in a store, and photo_store names none; they are not shown until it does")
         await _take_key(database, settings.signing_key_file, key)
         await closer.begin()
         return found

@@ -1,4 +1,4 @@
-"""The secret that all processes of a house share, as a row."""
+"""Values that all processes of a house share and nobody guesses, as rows: its secret, and the mark of its store of photos."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from saleroom.storage.faults import TryAgain
 
 SECRET_BYTES = 32
 _NAME = "house"
+PHOTO_STORE = "photo store"
 
 
-def find(tx: Transaction) -> str | None:
-    """Return the secret in hexadecimal digits; None if it was deleted."""
-    mine = tables.secrets.c.name == _NAME
+def find(tx: Transaction, name: str = _NAME) -> str | None:
+    """Return a value, the secret without a name, in hexadecimal digits; None if it does not exist."""
+    mine = tables.secrets.c.name == name
     found: str | None = tx.execute(select(tables.secrets.c.value).where(mine)).scalar_one_or_none()
     return found
 
 
-def find_or_make(tx: Transaction) -> str:
-    """Return the secret, and make it if it does not exist."""
-    value = find(tx)
+def find_or_make(tx: Transaction, name: str = _NAME) -> str:
+    """Return a value, the secret without a name, and make it if it does not exist."""
+    value = find(tx, name)
     if value is None:
         value = secrets.token_hex(SECRET_BYTES)
         try:
-            tx.execute(insert(tables.secrets), {"name": _NAME, "value": value})
+            tx.execute(insert(tables.secrets), {"name": name, "value": value})
         except IntegrityError as error:
             raise TryAgain("another process made the secret") from error
     return value

@@ -195,10 +195,10 @@ def slowly(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """Make PostgreSQL pause before a step of a transaction, so that other transactions come between."""
     original = getattr(storage, step)
 
-    def slow(tx: Transaction, *args: Any) -> None:
+    def slow(tx: Transaction, *args: Any, **named: Any) -> None:
         if tx.dialect == "postgresql":
             tx.execute(text("SELECT pg_sleep(0.3)"))
-        original(tx, *args)
+        original(tx, *args, **named)
 
     monkeypatch.setattr(storage, step, slow)
 

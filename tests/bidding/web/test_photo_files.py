@@ -32,7 +32,7 @@ class Rows:
         self.reads += 1
         if not self.there:
             raise UnknownPhoto
-        return PhotoFile("digest", b"webp")
+        return PhotoFile("digest", b"webp", 400)
 
 
 def asked() -> Request:
@@ -59,9 +59,9 @@ def test_files_in_memory_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(photos, "KEPT_BYTES_MAX", 100)
     kept = KeptFiles()
     for number in (1, 1, 2, 3, 1, 4):
-        kept.keep(("photo", number), PhotoFile("", bytes(30)))
+        kept.keep(("photo", number), PhotoFile("", bytes(30), 400))
     assert [False, True, False, True, True] == [kept.get(("photo", number)) is not None for number in (2, 3, 9, 1, 4)]
-    kept.keep(("large", 1), PhotoFile("", bytes(101)))
+    kept.keep(("large", 1), PhotoFile("", bytes(101), 400))
     assert [None] * 4 == [kept.get(("photo", number)) for number in (1, 3, 4, 2)]
-    kept.keep(("photo", 1), PhotoFile("", bytes(100)))
+    kept.keep(("photo", 1), PhotoFile("", bytes(100), 400))
     assert kept.get(("photo", 1)) is not None

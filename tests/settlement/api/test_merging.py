@@ -126,7 +126,8 @@ def test_money_and_papers_follow_a_guest(settling: Settling) -> None:
 def _archive(house: House, name: str) -> zipfile.ZipFile:
     def write(tx: Transaction) -> io.BytesIO:
         target = io.BytesIO()
-        archive(tx, name, target)
+        with zipfile.ZipFile(target, "w") as archived:
+            archive(tx, name, archived)
         return target
 
     return zipfile.ZipFile(house.write(write))

@@ -10,7 +10,15 @@ from saleroom.bidding.api import uploads
 from saleroom.bidding.api.auctions import AUTHOR_REFUSALS
 from saleroom.bidding.api.fields import AUCTION, ETAG
 from saleroom.bidding.api.preconditions import precondition
-from saleroom.bidding.domain.errors import HasBids, Paused, PreconditionFailed, TakenDown, TooManyPhotos, UnknownAuction
+from saleroom.bidding.domain.errors import (
+    HasBids,
+    Paused,
+    PhotosUnavailable,
+    PreconditionFailed,
+    TakenDown,
+    TooManyPhotos,
+    UnknownAuction,
+)
 from saleroom.bidding.domain.photos import PER_LOT_MAX, PHOTO_ID, Photo
 from saleroom.bidding.service import photos
 from saleroom.bidding.service.lookup import if_shown
@@ -141,7 +149,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         headers=(
             ResponseHeader("Location", "The widest file of the new photo.", {"type": "string", "pattern": "^/photos/"}),
         ),
-        errors=(Invalid, NotAnImage, TooManyPhotos, TooManyRequests, Busy),
+        errors=(Invalid, NotAnImage, TooManyPhotos, TooManyRequests, Busy, PhotosUnavailable),
         about="The house keeps it in three widths as WebP, upright and without the camera's metadata. "
         "A photo that is on no auction is deleted after a day.",
     ),

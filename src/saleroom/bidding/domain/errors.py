@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Change, ConditionFailed, Conflict, Fact, Forbidden, Gone, Refusal, Unknown
+from saleroom.kernel.errors import Busy, Change, ConditionFailed, Conflict, Fact, Forbidden, Gone, Refusal, Unknown
 
 
 class UnknownAuction(Unknown):
@@ -15,6 +15,12 @@ class UnknownPhoto(Unknown):
     """There is no such photo, or not in this width."""
 
     code = "unknown_photo"
+
+
+class PhotosUnavailable(Busy):
+    """The store of photos does not answer just now; nothing was changed; try again in a moment."""
+
+    code = "photos_unavailable"
 
 
 class UnknownCalendar(Unknown):

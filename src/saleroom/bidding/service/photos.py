@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -34,10 +35,13 @@ from saleroom.bidding.service.places import Places, Sender
 from saleroom.bidding.service.recording import Step, advance, record, steps
 from saleroom.bidding.service.renditions import FIELD, Renditions
 from saleroom.bidding.storage import auctions, photos
+from saleroom.bidding.storage.photo_store import PHOTO_STORE
 from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.faults import TryAgain
+from saleroom.storage.faults import HangUp, TryAgain
+
+R = TypeVar("R")
 
 PLACES = 16
 """The most photos that may be uploading or waiting for the decoder; a form with files takes a place for each photo's size."""
@@ -88,8 +92,8 @@ class Photos:
             return await self._decoder.make(data)
 
     async def keep(self, token: str, made: Renditions) -> Photo:
-        """Return the new photo, which is on no lot yet. Raises Unauthenticated or TooManyPhotos."""
-        return await self._database.write(keep, token, made)
+        """Return the new photo, which is on no lot yet. Raises Unauthenticated, TooManyPhotos or PhotosUnavailable."""
+        return await write_made(self._database, made, keep, token, made)
 
     def close(self) -> None:
         """Kill the decoding of a picture."""
@@ -97,6 +101,29 @@ class Photos:
 
     def _turn(self, key: str) -> asyncio.Lock:
         return self._turns.setdefault(key, asyncio.Lock())
+
+
+async def write_made(database: Database, made: Renditions, use_case: Callable[..., R], *args: object) -> R:
+    """Return what `use_case(tx, *args, stored_as)` returns, which writes the rows of a new photo.
+
+    With a store of photos the files are put there before, for a photo with the id `stored_as`; without one it is None. Raises
+    PhotosUnavailable before anything is written, and as `use_case`; after a refusal the files are deleted again.
+    """
+    store = database.provided(PHOTO_STORE)
+    if store is None:
+        return await database.write(use_case, *args, None)
+    photo_id = secrets.token_urlsafe(PHOTO_ID_BYTES)
+    try:
+        await store.put(photo_id, made.files)
+        return await database.write(use_case, *args, photo_id)
+    except (Refusal, HangUp):
+        store.delete_soon([photos.key_of(photo_id, width) for width in made.files])
+        raise
+
+
+def new_photo(made: Renditions, stored_as: str | None) -> Photo:
+    """Return the photo with these renditions, under the id that its files have in the store or a new one."""
+    return Photo(stored_as or secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
 
 
 def refuse_too_many(tx: Transaction, token: str) -> Account:
@@ -107,13 +134,16 @@ def refuse_too_many(tx: Transaction, token: str) -> Account:
     return account
 
 
-def keep(tx: Transaction, token: str, made: Renditions) -> Photo:
-    """Store a photo. Raises Unauthenticated or TooManyPhotos."""
+def keep(tx: Transaction, token: str, made: Renditions, stored_as: str | None = None) -> Photo:
+    """Store a photo; its files are in the store already if it is `stored_as` an id.
+
+    Raises Unauthenticated or TooManyPhotos.
+    """
     accounts.lock_user(tx, authenticate(tx, token, Right.SELL).id)
     account = refuse_too_many(tx, token)
-    photo = Photo(secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
+    photo = new_photo(made, stored_as)
     try:
-        photos.add(tx, account.id, photo, made.files, tx.now())
+        photos.add(tx, account.id, photo, made.files, tx.now(), in_store=stored_as is not None)
     except IntegrityError as error:
         raise TryAgain("the photo's id was taken") from error
     return photo

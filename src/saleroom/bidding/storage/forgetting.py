@@ -7,7 +7,8 @@ from sqlalchemy import delete, exists, or_, select, text, update
 from saleroom.accounts.domain.errors import LotsRunning
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.storage import bidder_names, event_log
-from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photo_files, photos, questions
+from saleroom.bidding.storage.photos import delete_photos
+from saleroom.bidding.storage.tables import RUNNING, auctions, bids, photos, questions
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
@@ -19,9 +20,7 @@ def forget(tx: Transaction, user_id: int) -> None:
     """
     _refuse(tx, user_id)
     # A lot of a draft sale keeps its photos: they have no `unplaced_at`.
-    mine = (photos.c.owner_id == user_id, photos.c.auction_id.is_(None), photos.c.unplaced_at.is_not(None))
-    tx.execute(delete(photo_files).where(photo_files.c.photo_id.in_(select(photos.c.id).where(*mine))))
-    tx.execute(delete(photos).where(*mine))
+    delete_photos(tx, photos.c.owner_id == user_id, photos.c.auction_id.is_(None), photos.c.unplaced_at.is_not(None))
     tx.execute(delete(questions).where(questions.c.asker_id == user_id, questions.c.answer.is_(None)))
     if tx.dialect == "postgresql":
         # A bid locks its lot before it reads the token. So those under way commit before this, and are seen; those that come

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct, structs
-from sqlalchemy import Row, and_, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, exists, func, insert, select, update
 
-from saleroom.bidding.domain.photos import Photo, made_widths
+from saleroom.bidding.domain.photos import PHOTO_ID, Photo, made_widths
 from saleroom.bidding.storage.tables import HIDDEN, auctions, draft_photos, photo_files, photos
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
-from saleroom.storage.database import Transaction
+from saleroom.storage.database import Note, Transaction
+from saleroom.storage.objects import StoredObject
 
 _FILES_ID = func.coalesce(photos.c.source_id, photos.c.id)
 """The number of the photo that has the files."""
+_WITH_FILES = photos.alias("with_files")
+
+
+_KEY = re.compile(rf"photos/(?P<gid>{PHOTO_ID.pattern})/[1-9][0-9]{{0,4}}\.webp")
+GONE: Note[str] = Note()
+"""Keys of objects whose rows were deleted."""
 
 
 class PhotoFile(Struct, frozen=True):
-    """A photo in one width, as WebP; `digest` tells two files apart. `hidden_on` is the auction, if staff hide it."""
+    """A photo in one width, as WebP; `digest` is its SHA-256. `hidden_on` is the auction, if staff hide it.
+
+    If `data` is empty, the bytes are in the store under `key` (`photo_store.py`).
+    """
 
     digest: str
     data: bytes
+    width: int
+    key: str = ""
     hidden_on: str | None = None
 
 
@@ -44,17 +57,35 @@ def count_unplaced(tx: Transaction, owner_id: int) -> int:
     return int(tx.execute(unplaced).scalar_one())
 
 
+def key_of(photo_id: str, width: int) -> str:
+    """Return the key of a file in the store, by the photo that has it."""
+    return f"photos/{photo_id}/{width}.webp"
+
+
 def add(
-    tx: Transaction, owner_id: int, photo: Photo, files: Mapping[int, bytes], now: datetime, sent: str | None = None
+    tx: Transaction,
+    owner_id: int,
+    photo: Photo,
+    files: Mapping[int, bytes],
+    now: datetime,
+    *,
+    sent: str | None = None,
+    in_store: bool = False,
 ) -> int:
     """Store a photo with its files by width, on no lot, and return its number. Raises IntegrityError if its id exists already.
 
-    `sent` is the SHA-256 of the file that it came as, if somebody will ask whether that has come before.
+    `sent` is the SHA-256 of the file that it came as, if somebody will ask whether that has come before. Of files that are
+    `in_store` already, the rows have no bytes.
     """
     row = _row(owner_id, photo, now) | {"sent_digest": sent}
     number = int(tx.execute(insert(photos).returning(photos.c.id), row).scalar_one())
     rows = [
-        {"photo_id": number, "width": width, "digest": hashlib.sha256(data).hexdigest(), "bytes": data}
+        {
+            "photo_id": number,
+            "width": width,
+            "digest": hashlib.sha256(data).hexdigest(),
+            "bytes": b"" if in_store else data,
+        }
         for width, data in files.items()
     ]
     if rows:
@@ -73,13 +104,28 @@ def copy(tx: Transaction, owner_id: int, source: OwnPhoto, photo_id: str, now: d
 def file(tx: Transaction, photo_id: str, width: int) -> PhotoFile | None:
     """Return a photo in a width in which it was made; None for any other."""
     found = (
-        select(photo_files.c.digest, photo_files.c.bytes, auctions.c.gid)
-        .join_from(photos, photo_files, photo_files.c.photo_id == _FILES_ID)
+        files_of_photos(auctions.c.gid.label("hidden_on"))
         .outerjoin(auctions, and_(auctions.c.id == photos.c.auction_id, HIDDEN))
         .where(photos.c.gid == photo_id, photo_files.c.width == width)
     )
     row = tx.execute(found).first()
-    return None if row is None else PhotoFile(row.digest, row.bytes, row.gid)
+    return None if row is None else as_file(row, row.hidden_on)
+
+
+def files_of_photos(*columns: ColumnElement[Any]) -> Select[Any]:
+    """Return a query for files of photos and copies, with further columns; `as_file` takes its rows."""
+    own = (photo_files.c.digest, photo_files.c.bytes, photo_files.c.width, _WITH_FILES.c.gid.label("files_gid"))
+    return (
+        select(*own, *columns)
+        .join_from(photos, photo_files, photo_files.c.photo_id == _FILES_ID)
+        .join(_WITH_FILES, _WITH_FILES.c.id == photo_files.c.photo_id)
+    )
+
+
+def as_file(row: Row[Any], hidden_on: str | None = None) -> PhotoFile:
+    """Return a file by a row of `files_of_photos`."""
+    key = "" if row.bytes else key_of(row.files_gid, row.width)
+    return PhotoFile(row.digest, row.bytes, row.width, key, hidden_on)
 
 
 def of_owner(tx: Transaction, owner_id: int, ids: Collection[str], *, lock: bool = False) -> dict[str, OwnPhoto]:
@@ -159,9 +205,34 @@ def sweep(tx: Transaction, before: datetime, limit: int) -> int:
     taken = select(draft_photos.c.photo_id).where(among(tx, draft_photos.c.photo_id, found))
     ids = set(found).difference(tx.execute(taken).scalars()) if found else found
     if ids:
-        tx.execute(delete(photo_files).where(among(tx, photo_files.c.photo_id, ids)))
-        tx.execute(delete(photos).where(among(tx, photos.c.id, ids)))
+        delete_photos(tx, among(tx, photos.c.id, ids))
     return len(found)
+
+
+def delete_photos(tx: Transaction, *which: ColumnElement[bool]) -> None:
+    """Delete photos with their files; objects in the store go after the commit."""
+    mine = photo_files.c.photo_id.in_(select(photos.c.id).where(*which))
+    stored = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files)
+    rows = tx.execute(stored.where(*which, func.length(photo_files.c.bytes) == 0))
+    tx.note(GONE, [key_of(row.gid, row.width) for row in rows])
+    tx.execute(delete(photo_files).where(mine))
+    tx.execute(delete(photos).where(*which))
+
+
+def without_rows(tx: Transaction, found: Sequence[StoredObject], age: timedelta) -> list[str]:
+    """Return the keys of those objects that are files of photos by their keys, older than `age`, and have no rows."""
+    before = tx.now() - age
+    old = {one.key: known for one in found if one.at < before and (known := _KEY.fullmatch(one.key))}
+    files = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files)
+    rows = tx.execute(files.where(among(tx, photos.c.gid, {known["gid"] for known in old.values()})))
+    kept = {key_of(row.gid, row.width) for row in rows}
+    return [key for key in old if key not in kept]
+
+
+def newest_is_in_store(tx: Transaction) -> bool:
+    """Return whether the bytes of the newest photo with files are in a store."""
+    newest = select(func.length(photo_files.c.bytes) == 0).order_by(photo_files.c.photo_id.desc()).limit(1)
+    return bool(tx.execute(newest).scalar())
 
 
 def _row(owner_id: int, photo: Photo, now: datetime) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from saleroom.bidding.domain.errors import UnknownPhoto
+from saleroom.bidding.domain.errors import PhotosUnavailable, UnknownPhoto
 from saleroom.http import openapi
 from saleroom.http.openapi import Operations
 from saleroom.http.problems import HeadersTooLarge, InternalError, NotFound, Unavailable, status_of
@@ -21,7 +21,7 @@ def _home() -> dict[str, Any]:
 def _photo() -> dict[str, Any]:
     """Return GET /photos/{id}/{width}.webp, the address of a file in a `PhotoView`."""
     etag = {"ETag": openapi.header("Of this very file.")}
-    refused = (HeadersTooLarge, InternalError, Unavailable)
+    refused = (HeadersTooLarge, InternalError)
     return {
         "operationId": "photo",
         "tags": ["auctions"],
@@ -39,6 +39,7 @@ def _photo() -> dict[str, Any]:
             "200": {"description": "The file.", "headers": etag, "content": {"image/webp": {"schema": openapi.BINARY}}},
             "304": {"description": "It has not changed.", "headers": etag},
             "404": openapi.problem([UnknownPhoto, NotFound]),
+            "503": openapi.problem([Unavailable, PhotosUnavailable]),
             **{str(status_of(one)): openapi.problem([one]) for one in refused},
         },
     }

@@ -13,6 +13,7 @@ from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.domain.photos import PHOTO_ID
 from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.storage.photo_store import with_bytes
 from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.http.requests import bearer_token, session_token
 from saleroom.site.assets import FOREVER, is_known
@@ -54,7 +55,7 @@ class PhotoFiles:
         self._kept = KeptFiles()
 
     async def show(self, request: Request) -> Response:
-        """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto.
+        """GET and HEAD: a photo in one of its widths; the file never changes. Raises UnknownPhoto or PhotosUnavailable.
 
         Photos of a lot that staff hide are for its seller and staff alone, a few seconds after the act at the latest.
         """
@@ -65,7 +66,6 @@ class PhotoFiles:
         found = self._kept.get(key)
         if found is None:
             found = await self._services.database.read(photos.file, *key)
-            self._kept.keep(key, found)
         if found.hidden_on is not None:
             token = bearer_token(request.scope) or session_token(request)
             await self._services.database.read(photos.refuse_hidden, token, found.hidden_on)
@@ -75,6 +75,8 @@ class PhotoFiles:
         }
         if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
             return Response(status_code=304, headers=headers)
+        found = await with_bytes(self._services.database, found)
+        self._kept.keep(key, found)
         headers |= {"Content-Type": "image/webp", "Content-Disposition": "inline"}
         if request.method == "HEAD":
             return Response(headers=headers | {"Content-Length": str(len(found.data))})

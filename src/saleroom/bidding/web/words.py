@@ -30,6 +30,9 @@ WORDS = Words(
         "unknown_auction": (N_("The address may be mistyped. A lot's address never changes."),),
         "unknown_calendar": (N_("The link has ended, or is mistyped. Make a new one at your watch list."),),
         "unknown_photo": (N_("This photo is no longer stored. Add it again."),),
+        "photos_unavailable": (
+            N_("The house cannot reach its photos just now. Nothing was changed; try again shortly."),
+        ),
         "own_auction": (N_("This is your own lot, so you cannot bid on it."),),
         "not_registered": (N_("Only those who have registered for the sale can bid on this lot."),),
         "registration_pending": (N_("The house has not approved your registration for the sale yet."),),

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.api.uploads import while_connected
+from saleroom.bidding.domain.errors import PhotosUnavailable
 from saleroom.http.endpoints import Access, Call, Endpoint, Upload
 from saleroom.http.forms import Field, boolean, one_of
 from saleroom.http.multipart import FORM_WITH_FILES, multipart
@@ -272,7 +273,7 @@ _FILES = Upload(
         PHOTOS: "A ZIP of photos that are named by lot and number, such as `12A-2.jpg`.",
     },
 )
-_REFUSALS = (Invalid, UnknownSale, SaleOver, StandsStill, TooManyLots, Busy)
+_REFUSALS = (Invalid, UnknownSale, SaleOver, StandsStill, TooManyLots, Busy, PhotosUnavailable)
 
 
 def _download(

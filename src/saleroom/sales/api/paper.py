@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
+from saleroom.bidding.domain.errors import PhotosUnavailable
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, boolean, checked, one_of
 from saleroom.http.responses import json_response
@@ -196,7 +197,7 @@ def _endpoint(kind: PaperKind) -> Endpoint[SaleServices]:
         access=Access.TOKEN_OPTIONAL if needed is None else Access.TOKEN,
         query=(LANGUAGE, ZONE, *layout_field(kind), *QUERY[kind]),
         file=PDF,
-        errors=(UnknownSale, Busy, *((MissingRight, Barred) if kind is PaperKind.RESULTS else ())),
+        errors=(UnknownSale, Busy, PhotosUnavailable, *((MissingRight, Barred) if kind is PaperKind.RESULTS else ())),
         about=f"Needs the right `{needed}`. {_ABOUT[kind]}" if needed else _ABOUT[kind],
     )
 

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.bidding.domain import selling
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.photos import PHOTO_ID_BYTES
 from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import record, steps
@@ -211,16 +210,11 @@ def _chosen(
     """Return all photos of the lots whose photos change, by label; the new ones have come as `files`."""
     owner_id = found.sale.owner.id
     kept = importing.kept(tx, owner_id, {one.digest for one in files.values()})
-    used: dict[str, OwnPhoto] = {}
 
     def taken(digest: str) -> OwnPhoto:
-        if kept.get(digest):
-            used[digest] = kept[digest].pop()
-            return used[digest]
-        if digest not in used:
+        if not kept.get(digest):
             raise TryAgain("a photo of the import is not kept any more")
-        # The same file for another place: a photo is on one lot.
-        return importing.duplicate(tx, owner_id, used[digest], secrets.token_urlsafe(PHOTO_ID_BYTES), digest, tx.now())
+        return kept[digest].pop()
 
     chosen: dict[str, list[OwnPhoto]] = {}
     for plan in plans:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
 from msgspec import structs
 
 from saleroom.bidding.service.decoder import Decoder
+from saleroom.bidding.service.photos import write_made
 from saleroom.bidding.service.renditions import FIELD
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.sales.domain.photo_files import SentPhoto
@@ -76,7 +77,9 @@ class Importer:
             if report.refusal is not None:
                 raise report.refusal
             if archive is not None:
-                await self._make(token, gid, archive, _first(missing, wanted(report, sent).values()), tell)
+                files = {one.digest: one for one in wanted(report, sent).values()}
+                needed = [(files[digest], count) for digest, count in missing.items()]
+                await self._make(token, gid, archive, needed, tell)
             return await self._database.write(importing.run, token, gid, sent, self._rules)
 
     def _read(
@@ -103,22 +106,19 @@ class Importer:
             raise Invalid(faults)
         return sent, archive
 
-    async def _make(self, token: str, gid: str, archive: zipfile.ZipFile, files: list[SentPhoto], tell: Tell) -> None:
-        """Make and keep the photos of these files. Raises Invalid with the faults of all of them."""
+    async def _make(
+        self, token: str, gid: str, archive: zipfile.ZipFile, files: list[tuple[SentPhoto, int]], tell: Tell
+    ) -> None:
+        """Make and keep so many photos of each file, as one is on one lot. Raises Invalid with the faults of all files."""
         faults: list[Fault] = []
-        for done, one in enumerate(files):
+        for done, (one, count) in enumerate(files):
             tell(done, len(files))
             try:
                 made = await self._decoder.make(await asyncio.to_thread(archive.read, one.path))
             except Invalid as invalid:
                 faults += [archives.named(one.path, fault) for fault in invalid.faults[FIELD]]
                 continue
-            await self._database.write(importing.keep, token, gid, made, one.digest)
+            for _ in range(count):
+                await write_made(self._database, made, importing.keep, token, gid, made, one.digest)
         tell(len(files), len(files))
         archives.refuse(faults)
-
-
-def _first(digests: Collection[str], files: Iterable[SentPhoto]) -> list[SentPhoto]:
-    """Return one file for each of the digests."""
-    by_digest = {one.digest: one for one in files}
-    return [one for digest, one in by_digest.items() if digest in digests]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.categories import Category
-from saleroom.bidding.domain.photos import PHOTO_ID_BYTES, Photo, made_widths
+from saleroom.bidding.service.photos import new_photo
 from saleroom.bidding.service.renditions import Renditions
 from saleroom.bidding.storage import photos as photo_rows
 from saleroom.kernel.errors import Contradiction, Fault, Invalid
@@ -125,20 +125,25 @@ def look(tx: Transaction, token: str | None, gid: str, sent: CatalogueUpload, ru
     return _report(tx, _catalogue(tx, sale), sent, rules)
 
 
-def missing(tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: HouseRules) -> tuple[Report, set[str]]:
-    """Return what the import would do, and the digests of the files of which the house has no photo yet."""
+def missing(
+    tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: HouseRules
+) -> tuple[Report, Counter[str]]:
+    """Return what the import would do, and how many photos the house has still to make of each file, by its digest."""
     report = look(tx, token, gid, sent, rules)
-    digests = {one.digest for one in wanted(report, sent).values()}
+    needed = Counter(one.digest for one in wanted(report, sent).values())
     owner = _open_sale(sales.get(tx, gid)).owner
-    return report, digests - set(importing.kept(tx, owner.id, digests))
+    kept = importing.kept(tx, owner.id, needed)
+    return report, needed - Counter({digest: len(photos) for digest, photos in kept.items()})
 
 
-def keep(tx: Transaction, token: str, gid: str, made: Renditions, digest: str) -> None:
-    """Store a photo for the sale, which is on no lot yet. Raises as `refuse_to_import`."""
+def keep(tx: Transaction, token: str, gid: str, made: Renditions, digest: str, stored_as: str | None = None) -> None:
+    """Store a photo for the sale, which is on no lot yet, as `photos.keep` does. Raises as `refuse_to_import`."""
     sale = refuse_to_import(tx, token, gid)
-    photo = Photo(secrets.token_urlsafe(PHOTO_ID_BYTES), made.width, made.height, made_widths(made.width))
+    in_store = stored_as is not None
     try:
-        photo_rows.add(tx, sale.owner.id, photo, made.files, tx.now(), digest)
+        photo_rows.add(
+            tx, sale.owner.id, new_photo(made, stored_as), made.files, tx.now(), sent=digest, in_store=in_store
+        )
     except IntegrityError as error:
         raise TryAgain("the photo's id was taken") from error
 

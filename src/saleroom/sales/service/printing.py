@@ -10,6 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from saleroom.bidding.domain.errors import UnknownPhoto
+from saleroom.bidding.storage.photo_store import with_bytes
+from saleroom.bidding.storage.photos import PhotoFile
 from saleroom.sales.service import papers
 from saleroom.sales.service.papers import Letterhead, Paper, PaperOrder
 from saleroom.sales.service.press import Press, Turns
@@ -67,7 +70,16 @@ class Printer:
         ids = list(names)
         for start in range(0, len(ids), PHOTOS_AT_ONCE):
             some = await read_patiently(self._database, lots.narrowest, ids[start : start + PHOTOS_AT_ONCE])
-            await asyncio.to_thread(_write, folder, {names[one]: data for one, data in some.items()})
+            filled = await asyncio.gather(*(self._bytes_of(file) for file in some.values()))
+            found = {names[one]: data for one, data in zip(some, filled, strict=True) if data}
+            await asyncio.to_thread(_write, folder, found)
+
+    async def _bytes_of(self, file: PhotoFile) -> bytes | None:
+        """Return the bytes of a file, or None if the store has lost it. Raises PhotosUnavailable."""
+        try:
+            return (await with_bytes(self._database, file)).data
+        except UnknownPhoto:
+            return None
 
 
 class _LastPapers:

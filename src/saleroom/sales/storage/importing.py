@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, literal, select
+from sqlalchemy import Row, delete, select
 
 from saleroom.bidding.domain.photos import Photo, made_widths
 from saleroom.bidding.storage import photos as photo_rows
 from saleroom.bidding.storage.photos import OwnPhoto
-from saleroom.bidding.storage.tables import photo_files, photos
+from saleroom.bidding.storage.tables import photos
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.storage.tables import consignors, lot_photos
 from saleroom.storage import bulk
@@ -49,16 +49,6 @@ def kept(tx: Transaction, owner_id: int, digests: Collection[str]) -> dict[str, 
         if row.sent_digest in wanted:
             found[row.sent_digest].append(_own(row))
     return found
-
-
-def duplicate(tx: Transaction, owner_id: int, source: OwnPhoto, photo_id: str, digest: str, now: datetime) -> OwnPhoto:
-    """Store a photo on no lot with copies of the files of another. Raises IntegrityError if its id exists."""
-    photo = Photo(photo_id, source.photo.width, source.photo.height, source.photo.widths)
-    number = photo_rows.add(tx, owner_id, photo, {}, now, digest)
-    columns = (photo_files.c.width, photo_files.c.digest, photo_files.c.bytes)
-    files = select(literal(number), *columns).where(photo_files.c.photo_id == source.files_id)
-    tx.execute(insert(photo_files).from_select(["photo_id", "width", "digest", "bytes"], files))
-    return OwnPhoto(number, photo, None, number)
 
 
 def place(tx: Transaction, owner_id: int, by_lot: Mapping[int, Sequence[OwnPhoto]], now: datetime) -> None:

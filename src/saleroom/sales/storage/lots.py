@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, ins
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import WIDTHS, Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
-from saleroom.bidding.storage.photos import OwnPhoto
+from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile, as_file, files_of_photos
 from saleroom.bidding.storage.tables import RUNNING, auctions, photo_files, photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
@@ -204,14 +204,11 @@ def photos_of(tx: Transaction, lot_ids: Collection[int]) -> dict[int, list[OwnPh
     return found
 
 
-def narrowest(tx: Transaction, photo_ids: Collection[str]) -> dict[str, bytes]:
-    """Return the narrowest file of each of these photos, as WebP, by the id of the photo."""
-    files_id = func.coalesce(photos.c.source_id, photos.c.id)
+def narrowest(tx: Transaction, photo_ids: Collection[str]) -> dict[str, PhotoFile]:
+    """Return the narrowest file of each of these photos by the id of the photo, without its bytes if they are in the store."""
     is_narrowest = photo_files.c.width == case((photos.c.width < WIDTHS[0], photos.c.width), else_=WIDTHS[0])
-    found = select(photos.c.gid, photo_files.c.bytes).join_from(
-        photos, photo_files, and_(photo_files.c.photo_id == files_id, is_narrowest)
-    )
-    return {row.gid: row.bytes for row in tx.execute(found.where(among(tx, photos.c.gid, photo_ids)))}
+    found = files_of_photos(photos.c.gid).where(is_narrowest, among(tx, photos.c.gid, photo_ids))
+    return {row.gid: as_file(row) for row in tx.execute(found)}
 
 
 def have_other_photos(tx: Transaction, lot: Lot, photo_ids: Collection[int]) -> bool:

@@ -1,0 +1,125 @@
+"""The files of photos in an S3 store, beside their rows (docs/decisions/0106).
+
+A row of `photo_files` without bytes says that they are in the store. The row says what there is, and what its digest is. An
+object is put before its row is written, and deleted after its row is. So one without a row may be left, and never the reverse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+
+import structlog
+from msgspec import structs
+
+from saleroom.bidding.domain.errors import PhotosUnavailable, UnknownPhoto
+from saleroom.bidding.domain.photos import RATIO_MAX, is_webp
+from saleroom.bidding.storage.photos import PhotoFile, key_of
+from saleroom.kernel.figures import Figure, counters
+from saleroom.logs import LogThrottle
+from saleroom.storage.database import Database, SharedPart
+from saleroom.storage.objects import PAGE, ObjectMissing, Objects, ObjectTooLarge, StoreUnavailable
+from saleroom.storage.turns import begin_for_all
+
+log = structlog.get_logger(__name__)
+
+CONTENT_TYPE = "image/webp"
+AT_ONCE = 8
+"""How many objects a process reads at a time, and as many it puts: their bytes are in memory."""
+
+
+class PhotoStore:
+    """The files of photos in a store. Use it in one event loop."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self._reading, self._putting = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
+        self._to_delete: list[str] = []
+        self._deleting: asyncio.Task[None] | None = None
+        self._reason = ""
+        self._throttle = LogThrottle(self._log)
+
+    async def put(self, photo_id: str, files: Mapping[int, bytes]) -> None:
+        """Put the files of a photo, by width. Raises PhotosUnavailable; some of them may be there nevertheless."""
+        async with self._putting:
+            for width, data in files.items():
+                try:
+                    await self.objects.put(key_of(photo_id, width), data, CONTENT_TYPE)
+                except StoreUnavailable as error:
+                    raise self._unavailable(error) from error
+
+    async def read(self, key: str, width: int, digest: str) -> bytes:
+        """Return the bytes of a file that has this digest. Raises PhotosUnavailable, or UnknownPhoto if the store has others.
+
+        The store is not trusted: what is served is WebP, and what the house has put there.
+        """
+        try:
+            async with self._reading:
+                data = await self.objects.get(key, file_bytes_max(width))
+        except StoreUnavailable as error:
+            raise self._unavailable(error) from error
+        except (ObjectMissing, ObjectTooLarge) as error:
+            self._warn(f"{key} is missing, or too large")
+            raise UnknownPhoto from error
+        if hashlib.sha256(data).hexdigest() != digest or not is_webp(data):
+            self._warn(f"{key} is not what was put there")
+            raise UnknownPhoto
+        return data
+
+    def delete_soon(self, keys: Collection[str]) -> None:
+        """Delete objects beside everything else. If that fails, the next sweep does it. Call it in the event loop."""
+        self._to_delete += keys
+        if self._deleting is None and self._to_delete:
+            self._deleting = begin_for_all(self._delete())
+
+    async def settled(self) -> None:
+        """Return once all that `delete_soon` was told is deleted, or has failed."""
+        if self._deleting is not None:
+            await self._deleting
+
+    def figures(self) -> Sequence[Figure]:
+        """Return how many requests to the store ended how."""
+        about = "Requests to the store of photos."
+        return (counters("saleroom_photo_store_requests", about, ("act", "outcome"), self.objects.outcomes),)
+
+    async def _delete(self) -> None:
+        try:
+            while self._to_delete:
+                some, self._to_delete = self._to_delete[:PAGE], self._to_delete[PAGE:]
+                await self.objects.delete(some)
+        except StoreUnavailable as error:
+            self._warn(f"photos are not deleted for now: {error}")
+        finally:
+            self._to_delete.clear()
+            self._deleting = None
+
+    def _unavailable(self, error: StoreUnavailable) -> PhotosUnavailable:
+        self._warn(str(error))
+        return PhotosUnavailable()
+
+    def _warn(self, reason: str) -> None:
+        self._reason = reason
+        self._throttle.count()
+
+    def _log(self, times: int) -> None:
+        log.error("the store of photos fails", reason=self._reason, times=times)
+
+
+PHOTO_STORE: SharedPart[PhotoStore] = SharedPart()
+"""The store of photos, if the setting `photo_store` names one."""
+
+
+async def with_bytes(database: Database, file: PhotoFile) -> PhotoFile:
+    """Return a file with its bytes, from the store if they are there. Raises PhotosUnavailable or UnknownPhoto."""
+    if not file.key:
+        return file
+    store = database.provided(PHOTO_STORE)
+    if store is None:
+        raise PhotosUnavailable("This photo is in a store that the settings of the house do not name; tell its owner.")
+    return structs.replace(file, data=await store.read(file.key, file.width, file.digest), key="")
+
+
+def file_bytes_max(width: int) -> int:
+    """Return more bytes than a file of this width can have: two for each pixel."""
+    return 2 * RATIO_MAX * width**2 + 2**16
