@@ -20,6 +20,7 @@ LONG = (
     "tests/test_configurations.py",
     "tests/admin/test_backup.py",
     "tests/admin/test_archive.py",
+    "tests/admin/test_unarchive.py",
     "tests/tools/watch/test_watch.py",
     "tests/test_end_to_end.py",
     "tests/simulation/test_planted.py",

@@ -315,7 +315,7 @@ def export_catalogue(url: str, file: str, language: str, results: bool, token_fi
     return 0
 
 
-for _command in (*people_commands.COMMANDS, notice_commands.notices, key_commands.keys, archive_commands.archive):
+for _command in (*people_commands.COMMANDS, notice_commands.notices, key_commands.keys, *archive_commands.COMMANDS):
     cli.add_command(_command)
 
 

@@ -92,11 +92,7 @@ def archive_lots(
 
     Lots with one of the newest `keep_newest` events stay: processes that follow the log compare what they know with these.
     """
-    folder = settings.archive_folder
-    if not folder:
-        raise Refusal("name the folder of the files first, as the setting archive_folder (docs/backup.md)")
-    if not folder.is_dir():
-        raise Refusal(f"there is no folder {folder}: make it, for the user of the house alone")
+    folder = folder_of(settings)
     refuse_missing(settings)
     has_broker = settings.mqtt != "off"
     found = run(
@@ -110,6 +106,16 @@ def archive_lots(
     for fault in found.faults:
         say(fault)
     return FAULTS_CODE if found.faults else 0
+
+
+def folder_of(settings: Settings) -> Path:
+    """Return the folder of the files. Raises Refusal if no setting names it, or it is not there."""
+    folder = settings.archive_folder
+    if not folder:
+        raise Refusal("name the folder of the files first, as the setting archive_folder (docs/backup.md)")
+    if not folder.is_dir():
+        raise Refusal(f"there is no folder {folder}: make it, for the user of the house alone")
+    return folder
 
 
 async def _archive(
@@ -282,7 +288,10 @@ def _note(tx: Transaction, lot: Lot, digest: str) -> None:
 
 
 def _remove(tx: Transaction, lot: Lot) -> bool:
-    """Remove the next events of a lot that is archived, and return whether more may follow."""
+    """Remove the next events of a lot that is archived, and return whether more may follow. Raises LotStays."""
+    auctions.lock(tx, [lot.gid])
+    if tx.execute(select(archived).where(archived.c.auction_id == lot.id)).first() is None:
+        raise LotStays("saleroom unarchive brings them back just now")
     first = select(func.min(events.c.position)).where(events.c.auction_id == lot.id)
     reached = int(tx.execute(first).scalar_one()) + CHUNK
     which = (events.c.auction_id == lot.id, events.c.position < min(reached, lot.position))

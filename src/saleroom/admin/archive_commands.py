@@ -1,4 +1,4 @@
-"""The command `saleroom archive`: from its arguments to a day or an age."""
+"""The commands `saleroom archive` and `saleroom unarchive`: from their arguments to a day, an age or gids."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _AGE = re.compile(r"([1-9][0-9]{0,4})([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}
 
 
-@click.command(
-    cls=options.Command,
-    epilog="Exit codes: 0 done, 1 refused, failed or a lot could not be archived, 2 wrong usage or settings.",
-)
+EXIT_CODES = "Exit codes: 0 done, 1 refused, failed or a lot stays where it is, 2 wrong usage or settings."
+
+
+@click.command(cls=options.Command, epilog=EXIT_CODES)
 @click.option("--before", metavar="DATE", help="Archive lots that were over before this day (UTC), such as 2024-01-01.")
 @click.option("--older-than", metavar="AGE", help="Archive lots that have been over for longer: 90d, 26w, 18m or 2y.")
 @click.option("--dry-run", is_flag=True, help="Say what would be archived, and do nothing.")
@@ -48,6 +48,33 @@ def archive(settings: Settings, before: str | None, older_than: str | None, *, d
     return work.archive_lots(settings, limit, dry_run=dry_run, say=click.echo)
 
 
+@click.command(
+    cls=options.Command,
+    context_settings={"ignore_unknown_options": True},  # a gid may begin with a hyphen
+    epilog=EXIT_CODES,
+)
+@click.argument("gids", metavar="[GID]...", nargs=-1)
+@click.option("--all", "is_all", is_flag=True, help="Bring back all archived lots.")
+@click.option("--dry-run", is_flag=True, help="Check the files, say what would be brought back, and do nothing.")
+@options.house
+def unarchive(settings: Settings, gids: tuple[str, ...], *, is_all: bool, dry_run: bool) -> int:
+    """Bring the events of archived lots back from their files to the database.
+
+    Examples:
+
+        saleroom unarchive k3X9mQ2vTa1_
+        saleroom unarchive --all --dry-run
+
+    A lot is brought back only if its files are as they were written and its ledger verifies with them. The house may serve
+    meanwhile. The command may be stopped at any time, and goes on where it was when it is called again. The files stay.
+    """
+    if bool(gids) == is_all:
+        raise click.UsageError("name the lots by their gids, or --all")
+    from saleroom.admin import unarchive as work
+
+    return work.unarchive_lots(settings, None if is_all else set(gids), dry_run=dry_run, say=click.echo)
+
+
 def _day(text: str) -> datetime:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
@@ -63,3 +90,6 @@ def _age(text: str) -> timedelta:
     if days > 36_600:
         raise click.BadParameter(f"{text!r} is more than a century", param_hint="--older-than")
     return timedelta(days=days)
+
+
+COMMANDS: tuple[click.Command, ...] = (archive, unarchive)

@@ -66,6 +66,13 @@ def faults_of(tx: Transaction) -> list[str]:
     return check(tx).faults
 
 
+def faults_of_lot(tx: Transaction, number: int) -> list[str]:
+    """Return every fault in the ledger and the rows of one auction, which exists."""
+    stored = _StoredRows(tx)
+    row = tx.execute(stored.one, {"number": number}).mappings().one()
+    return list(_auction_faults(tx, stored, CheckResult(), row))
+
+
 def check(tx: Transaction, report: Report = lambda *_: None) -> CheckResult:
     """Compare all auctions with their ledgers, one after the other, and check all documents of settlement.
 
@@ -253,6 +260,7 @@ class _StoredRows:
     def __init__(self, tx: Transaction) -> None:
         self._dialect = tx.connection.dialect
         self._writers = {table.name: _writers(table, self._dialect) for table in (auctions, events, bids)}
+        self.one = select(*_columns(auctions)).where(auctions.c.id == bindparam("number"))
         self.page = select(*_columns(auctions)).where(auctions.c.id > bindparam("after"))
         self.page = self.page.order_by(auctions.c.id).limit(PAGE)
         self.of_auction = {

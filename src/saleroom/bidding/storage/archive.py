@@ -146,8 +146,12 @@ def rows_of(tx: Transaction, auction_id: int, after: int = 0, before: int | None
     found = tx.execute(which.where(archived.c.auction_id == auction_id)).first()
     if found is None:
         return
-    files = Files.of(_folder(tx, found.gid), found.gid)
-    yield from restored(tx, read(files, found.gid), auction_id, after, before)
+    yield from restored(tx, in_files(tx, found.gid), auction_id, after, before)
+
+
+def in_files(tx: Transaction, gid: str) -> Iterator[ArchivedRow]:
+    """Yield the rows in the files of the lot `gid`, with pseudonyms in place of names. Raises ArchiveMissing."""
+    return read(Files.of(_folder(tx, gid), gid), gid)
 
 
 def _folder(tx: Transaction, gid: str) -> Path:
