@@ -97,7 +97,8 @@ def _program(root: Path, python: str, platform: str) -> None:
 
 def _around(root: Path, version: str) -> None:
     """Add what is not Python: the service, the command for people, settings, documents."""
-    _copy(ROOT / "deploy" / "systemd" / "saleroom.service", root / "usr/lib/systemd/system/saleroom.service")
+    for unit in ("saleroom.service", "saleroom-edge@.service"):
+        _copy(ROOT / "deploy" / "systemd" / unit, root / "usr/lib/systemd/system" / unit)
     _copy(SOURCES / "saleroom", root / "usr/bin/saleroom", 0o755)
     _copy(SOURCES / "saleroom.toml", root / "etc/saleroom/saleroom.toml", 0o640)
     (root / "etc/saleroom/secrets").mkdir(mode=0o750)

@@ -22,7 +22,12 @@ from tests.test_docs import check_command, code, parse_line
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-UNIT = DEPLOY / "systemd" / "saleroom.service"
+UNITS = {
+    DEPLOY / "systemd" / "saleroom.service": "installing.md",
+    DEPLOY / "systemd" / "saleroom-edge@.service": "edge.md",
+    DEPLOY / "litestream" / "saleroom-litestream.service": "backup.md",
+}
+"""The units, and the documents that name how exposed they are."""
 CONTAINERFILE = (DEPLOY / "container" / "Containerfile").read_text()
 GUIDE = ROOT / "docs" / "installing.md"
 COMPOSE = ("container/compose.yaml", "container/compose.internet.yaml", "three-nodes/compose.yaml")
@@ -40,21 +45,23 @@ def checked(*command: str, typed: str | None = None) -> str:
     return done.stdout
 
 
-def test_the_unit_is_as_confined_as_the_guide_says() -> None:
-    """systemd-analyze gives the exposure that docs/installing.md names, and no better one stands there."""
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_is_as_confined_as_its_document_says(unit: Path) -> None:
+    """systemd-analyze gives the exposure that the document names, and no better one stands there."""
     program = need("systemd-analyze")
-    told = checked(program, "security", "--offline=true", "--no-pager", str(UNIT))
-    [exposure] = re.findall(r"Overall exposure level for saleroom.service: ([0-9.]+)", told)
-    assert f"exposure of {exposure} " in GUIDE.read_text()
+    told = checked(program, "security", "--offline=true", "--no-pager", str(unit))
+    [exposure] = re.findall(r"Overall exposure level for saleroom.*\.service: ([0-9.]+)", told)
+    assert f"exposure of {exposure}" in (ROOT / "docs" / UNITS[unit]).read_text()
 
 
-def test_the_unit_has_no_unknown_line(tmp_path: Path) -> None:
-    """systemd-analyze finds nothing wrong with the unit but the program, which is not installed here."""
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_has_no_unknown_line(unit: Path, tmp_path: Path) -> None:
+    """systemd-analyze finds nothing wrong with a unit but the program, which is not installed here."""
     program = need("systemd-analyze")
-    copy = tmp_path / UNIT.name
-    copy.write_text(UNIT.read_text().replace("/usr/lib/saleroom/bin/saleroom", "/bin/true"))
+    copy = tmp_path / unit.name.replace("@", "@9100")
+    copy.write_text(re.sub("/usr/[a-z/]*bin/(saleroom|litestream)", "/bin/true", unit.read_text()))
     done = subprocess.run([program, "verify", "--man=no", str(copy)], capture_output=True, text=True, check=False)
-    assert "" == "".join(line for line in done.stderr.splitlines() if UNIT.name in line)
+    assert "" == "".join(line for line in done.stderr.splitlines() if copy.name in line)
 
 
 @pytest.mark.parametrize("script", ["saleroom", "preinst", "postinst", "prerm", "postrm"])
@@ -229,19 +236,30 @@ def test_compose_takes_litestream_beside_the_house(tmp_path: Path) -> None:
     checked(program, "-f", str(one), "-f", str(other), "config", "--quiet")
 
 
-def test_units_of_litestream(tmp_path: Path) -> None:
-    """systemd knows every line; the house does not start without Litestream, which reads its file and knows the database."""
+def test_compose_takes_edges_beside_the_house(tmp_path: Path) -> None:
+    """Each edge is confined like the house, follows it by the name of its service, and has a port of its own."""
+    [edge] = services("container/compose.edge.yaml").values()
+    house = services("container/compose.yaml")["house"]
+    same = ("read_only", "cap_drop", "security_opt", "tmpfs", "restart", "image")
+    assert [house[key] for key in same] == [edge[key] for key in same]
+    assert ("http://house:9000",) == load({}, edge["environment"]).house
+    assert ["127.0.0.1:9100-9101:9000"] == edge["ports"]
+    assert ["edge"] == edge["command"]
+    program = need("docker-compose")
+    one, other = (tmp_path / name for name in ("compose.yaml", "compose.edge.yaml"))
+    for file in (one, other):
+        file.write_text((DEPLOY / "container" / file.name).read_text().replace("\nname: saleroom\n", "\n"))
+    checked(program, "-f", str(one), "-f", str(other), "config", "--quiet")
+
+
+def test_litestream_knows_the_database() -> None:
+    """The house does not start without Litestream, which reads its file and knows the database."""
     folder = DEPLOY / "litestream"
     unit, config = (folder / name for name in ("saleroom-litestream.service", "litestream.yml"))
     listed = checked(str(LITESTREAM), "databases", "-config", str(config))
     assert re.search(r"^/var/lib/saleroom/saleroom.db +s3", listed, re.MULTILINE)
     assert "Requires=saleroom-litestream.service" in (folder / "saleroom.conf").read_text()
     assert "-if-db-not-exists" in unit.read_text()
-    program = need("systemd-analyze")
-    copy = tmp_path / unit.name
-    copy.write_text(unit.read_text().replace("/usr/bin/litestream", "/bin/true"))
-    done = subprocess.run([program, "verify", "--man=no", str(copy)], capture_output=True, text=True, check=False)
-    assert "" == "".join(line for line in done.stderr.splitlines() if unit.name in line)
 
 
 @pytest.fixture(params=OVERLAYS)
@@ -297,6 +315,63 @@ def test_settings_of_kubernetes_can_be_used(objects: dict[str, Any], tmp_path: P
     replicas = objects["Deployment"]["spec"]["replicas"]
     assert (1 if objects["overlay"] == "sqlite" else 3) == replicas
     assert ("Recreate" == objects["Deployment"]["spec"]["strategy"].get("type")) == (replicas == 1)
+
+
+@pytest.fixture
+def with_components(tmp_path: Path) -> list[dict[str, Any]]:
+    """The objects of a house on SQLite with edges and Litestream."""
+    shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")
+    named = {"resources": ["kubernetes/sqlite"], "components": ["kubernetes/edge", "kubernetes/litestream"]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(named))
+    return [*yaml.safe_load_all(checked(need("kubectl"), "kustomize", str(tmp_path)))]
+
+
+def test_components_of_kubernetes_fit_its_schemas(with_components: list[dict[str, Any]]) -> None:
+    """kubernetes-validate takes the house with both components."""
+    program = need("kubernetes-validate")
+    checked(program, "--strict", "-", typed=yaml.safe_dump_all(with_components))
+
+
+def test_containers_of_components_are_confined(with_components: list[dict[str, Any]]) -> None:
+    """Every container beside the house has as few rights as the house."""
+    pods = [each["spec"]["template"]["spec"] for each in with_components if each["kind"] == "Deployment"]
+    found = [one for pod in pods for one in (*pod["containers"], *pod.get("initContainers", ()))]
+    assert ["house", "restore", "litestream", "edge"] == [one["name"] for one in found]
+    assert 1 == len({json.dumps(one["securityContext"], sort_keys=True) for one in found})
+    assert all(pod["securityContext"]["runAsNonRoot"] for pod in pods)
+    assert [False, False] == [pod["enableServiceLinks"] for pod in pods]
+
+
+def test_edges_on_kubernetes_find_the_house(with_components: list[dict[str, Any]]) -> None:
+    """An edge takes its variables; its house is a service of the namespace; each policy and service has its own pods."""
+    named = {(each["kind"], each["metadata"]["name"]): each["spec"] for each in with_components if "spec" in each}
+    [edge] = named["Deployment", "saleroom-edge"]["template"]["spec"]["containers"]
+    settings = load({}, {one["name"]: one["value"] for one in edge["env"]})
+    assert ("http://saleroom",) == settings.house
+    assert ("Service", "saleroom") in named
+    for name in ("saleroom", "saleroom-edge"):
+        own = {"app.kubernetes.io/name": name}
+        assert own == named["Deployment", name]["template"]["metadata"]["labels"] == named["Service", name]["selector"]
+        assert own == named["NetworkPolicy", name]["podSelector"]["matchLabels"]
+    let_in = named["NetworkPolicy", "saleroom-from-edges"]
+    assert {"app.kubernetes.io/name": "saleroom"} == let_in["podSelector"]["matchLabels"]
+
+
+def test_litestream_on_kubernetes_copies_the_database_of_the_house(with_components: list[dict[str, Any]]) -> None:
+    """It has the volume of the house, runs before and after it, and its socket is the one at which the house waits."""
+    config = yaml.safe_load((DEPLOY / "litestream" / "litestream.yml").read_text())
+    [pod] = [
+        each["spec"]["template"]["spec"]
+        for each in with_components
+        if each["kind"] == "Deployment" and each["metadata"]["name"] == "saleroom"
+    ]
+    restore, litestream = pod["initContainers"]
+    [house] = pod["containers"]
+    assert {"name": "SALEROOM_LITESTREAM_SOCKET", "value": config["socket"]["path"]} in house["env"]
+    assert restore["args"][-1] == config["dbs"][0]["path"]
+    assert "Always" == litestream["restartPolicy"]
+    data = {"name": "data", "mountPath": "/var/lib/saleroom"}
+    assert all(data in one["volumeMounts"] for one in (restore, litestream, house))
 
 
 def test_the_package_lists_what_dpkg_deb_can_read(tmp_path: Path) -> None:
