@@ -21,6 +21,7 @@ LONG = (
     "tests/admin/test_backup.py",
     "tests/admin/test_archive.py",
     "tests/admin/test_unarchive.py",
+    "tests/edge/test_slow.py",
     "tests/tools/watch/test_watch.py",
     "tests/test_end_to_end.py",
     "tests/simulation/test_planted.py",
