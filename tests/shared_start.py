@@ -14,6 +14,7 @@ import httpx
 from argon2 import PasswordHasher
 from jinja2 import Environment, FileSystemBytecodeCache
 from jinja2.bccache import Bucket
+from starlette import routing
 
 from saleroom import compose
 from saleroom.accounts.service import passwords
@@ -99,7 +100,7 @@ def once_for_this_machine(make: Callable[..., ssl.SSLContext]) -> Callable[..., 
 
 
 def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
-    """Compile templates, compress assets, write documents, and read the machine's certificates once. Hash quickly.
+    """Compile templates and routes, read assets, write documents, and read the machine's certificates once. Hash quickly.
 
     Return the list to which each house adds the environment of its templates.
     """
@@ -113,7 +114,8 @@ def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
 
     replace(passwords, "HASHER", QUICK_HASHER)
     replace(rendering, "_environment", environment)
-    replace(assets, "_representations", once_below(Path(compose.__file__).parent, assets._representations))
+    replace(assets, "_read", once_below(Path(compose.__file__).parent, assets._read))
+    replace(routing, "compile_path", cache(routing.compile_path))
     replace(assets, "_compressed", once_for_bodies(assets._compressed))
     replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
     replace(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))

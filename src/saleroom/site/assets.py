@@ -56,26 +56,26 @@ class Assets:
         self._found: dict[str, Asset] = {}
         self._urls: dict[str, str] = {}
         for folder in folders:
-            for file in _files(folder):
-                self.add(file, file.relative_to(folder).as_posix())
+            for name, asset in _read(folder).items():
+                self._add(name, asset)
 
     def add(self, file: Path, name: str) -> None:
         """Add a file by its path below the public folder."""
-        media_type = _media_type(name)
-        self._add(name, media_type, _representations(file, media_type))
+        self._add(name, _asset(file, name))
 
     def put(self, name: str, content: bytes) -> str:
         """Add what is made at the start, as if it were a file of that name; return its lasting address."""
         media_type = _media_type(name)
-        self._add(name, media_type, _compressed({"identity": content}, media_type))
+        self._add(name, Asset(media_type, FOREVER, _compressed({"identity": content}, media_type)))
         return self._urls[name]
 
-    def _add(self, name: str, media_type: str, representations: dict[str, Representation]) -> None:
+    def _add(self, name: str, asset: Asset) -> None:
+        """Add a file at its lasting address, and at its own name, where it may change."""
         assert name not in self._urls, f"two folders have a file {name}"
-        hashed = _hashed_name(name, representations["identity"].body)
+        hashed = _hashed_name(name, asset.representations["identity"])
         self._urls[name] = PREFIX + hashed
-        self._found[name] = Asset(media_type, BRIEFLY, representations)
-        self._found[hashed] = Asset(media_type, FOREVER, representations)
+        self._found[name] = Asset(asset.media_type, BRIEFLY, asset.representations)
+        self._found[hashed] = asset
 
     def url(self, name: str) -> str:
         """Return the lasting address of `name`, a path below its folder. Raises KeyError if there is no such file."""
@@ -154,13 +154,20 @@ def _media_type(name: str) -> str:
     return f"{found}; charset=utf-8" if found.startswith(_TEXT) else found
 
 
-def _representations(file: Path, media_type: str) -> dict[str, Representation]:
+def _read(folder: Path) -> dict[str, Asset]:
+    """Return the public files of a folder by their paths below it."""
+    names = {file.relative_to(folder).as_posix(): file for file in _files(folder)}
+    return {name: _asset(file, name) for name, file in names.items()}
+
+
+def _asset(file: Path, name: str) -> Asset:
+    media_type = _media_type(name)
     bodies = {"identity": file.read_bytes()}
     for coding, suffix in _SUFFIXES.items():
         twin = file.with_name(file.name + suffix)
         if twin.is_file() and not twin.is_symlink():
             bodies[coding] = twin.read_bytes()
-    return _compressed(bodies, media_type)
+    return Asset(media_type, FOREVER, _compressed(bodies, media_type))
 
 
 def _compressed(bodies: dict[str, bytes], media_type: str) -> dict[str, Representation]:
@@ -170,19 +177,16 @@ def _compressed(bodies: dict[str, bytes], media_type: str) -> dict[str, Represen
         if coding not in bodies and media_type.startswith(_TEXT) and len(plain) <= COMPRESSED_AT_START_BYTES_MAX:
             bodies[coding] = brotli.compress(plain) if coding == "br" else gzip.compress(plain, mtime=0)
     return {
-        coding: Representation(body, f'"{_digest(body)}"')
+        coding: Representation(body, f'"{hashlib.sha256(body).hexdigest()[:DIGEST_CHARACTERS]}"')
         for coding, body in bodies.items()
         if coding == "identity" or len(body) < len(plain)
     }
 
 
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:DIGEST_CHARACTERS]
-
-
-def _hashed_name(name: str, body: bytes) -> str:
+def _hashed_name(name: str, identity: Representation) -> str:
     folder, slash, file = name.rpartition("/")
-    return f"{folder}{slash}{_digest(body)}-{file}"
+    digest = identity.etag.strip('"')
+    return f"{folder}{slash}{digest}-{file}"
 
 
 def is_known(sent: list[str], etag: str) -> bool:
