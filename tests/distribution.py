@@ -8,7 +8,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 BROWSER = "tests/browser/"
-APART = ("tests/faults/test_faults.py",)
+APART = ("tests/faults/test_faults.py", "tests/faults/test_photos.py")
 """Files whose tests have houses of their own, and mostly wait: each test may run in any process."""
 LONG = (
     BROWSER,
@@ -20,6 +20,8 @@ LONG = (
     "tests/test_configurations.py",
     "tests/admin/test_backup.py",
     "tests/admin/test_archive.py",
+    "tests/admin/test_photo_moves.py",
+    "tests/admin/test_stored_photos.py",
     "tests/admin/test_unarchive.py",
     "tests/edge/test_slow.py",
     "tests/tools/watch/test_watch.py",

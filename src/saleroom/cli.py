@@ -13,7 +13,7 @@ from typing import Any
 import rich_click as click
 
 from saleroom import __version__, cycles, options
-from saleroom.admin import archive_commands, key_commands, notice_commands, people_commands
+from saleroom.admin import archive_commands, key_commands, notice_commands, people_commands, photo_commands
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES
 
@@ -315,7 +315,13 @@ def export_catalogue(url: str, file: str, language: str, results: bool, token_fi
     return 0
 
 
-for _command in (*people_commands.COMMANDS, notice_commands.notices, key_commands.keys, *archive_commands.COMMANDS):
+for _command in (
+    *people_commands.COMMANDS,
+    notice_commands.notices,
+    key_commands.keys,
+    *archive_commands.COMMANDS,
+    photo_commands.photos,
+):
     cli.add_command(_command)
 
 

@@ -19,21 +19,30 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from tests.faults import live, lost_machine, money, outbox, table, trial
+from tests.faults import live, lost_machine, money, outbox, photos, table, trial
 from tests.faults.judging import faults
 from tests.faults.live import LiveOutcome, LiveTrial
 from tests.faults.lost_machine import MachineOutcome, MachineTrial
 from tests.faults.money import MoneyOutcome, MoneyTrial
 from tests.faults.outbox import OutboxOutcome, OutboxTrial
+from tests.faults.photos import PhotoOutcome, PhotoTrial
 from tests.faults.places import place
 from tests.faults.trial import Trial, TrialOutcome
 from tests.fixtures_database import embedded_server
 from tests.needs import need
 
 BIDS = 10_000
-AnyTrial = Trial | OutboxTrial | LiveTrial | MoneyTrial | MachineTrial
-AnyOutcome = TrialOutcome | OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome
-ALL: tuple[AnyTrial, ...] = (*table.FULL, outbox.FULL, live.FULL, money.FULL, lost_machine.FULL, lost_machine.CONTROL)
+AnyTrial = Trial | OutboxTrial | LiveTrial | MoneyTrial | MachineTrial | PhotoTrial
+AnyOutcome = TrialOutcome | OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome | PhotoOutcome
+ALL: tuple[AnyTrial, ...] = (
+    *table.FULL,
+    outbox.FULL,
+    live.FULL,
+    money.FULL,
+    lost_machine.FULL,
+    lost_machine.CONTROL,
+    photos.FULL,
+)
 HEADINGS = (
     "deaths",
     "bids",
@@ -125,6 +134,8 @@ def _try(one: AnyTrial, where: str, bids: int, server: Any) -> TrialResult:
                     outcome = asyncio.run(money.run(one, Path(folder), where, there))
                 elif isinstance(one, MachineTrial):
                     outcome = asyncio.run(lost_machine.run(one, Path(folder), where, there))
+                elif isinstance(one, PhotoTrial):
+                    outcome = asyncio.run(photos.run(one, Path(folder), where, there))
                 else:
                     outcome = asyncio.run(trial.run(one, Path(folder), where, there, bids))
             found = outcome.faults
@@ -159,7 +170,7 @@ def _table(found: list[TrialResult]) -> Table:
 def _row(found: TrialResult, outcome: AnyOutcome | None) -> list[str]:
     if outcome is None:
         return [found.name, found.where, "could not be run"]
-    if isinstance(outcome, OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome):
+    if isinstance(outcome, OutboxOutcome | LiveOutcome | MoneyOutcome | MachineOutcome | PhotoOutcome):
         return [found.name, found.where, *[""] * len(HEADINGS), str(outcome)]
     told, recorded = outcome.told, outcome.recorded
     missing = sum(one.missing for one in told) + recorded.lost

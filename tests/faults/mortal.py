@@ -50,6 +50,10 @@ POINTS = {
     "payment seen": "the card provider has said that something is paid or paid back, and nothing is posted",
     "payment written": "a payment by card online is posted and not committed",
     "payment committed": "a payment by card online is committed and nobody has been told",
+    "photo put": "the files of a photo are in the store, and its rows are not written",
+    "photo written": "the rows of a photo are written and not committed",
+    "photo committed": "a photo is committed and nobody has been told",
+    "person erased": "somebody is erased, and the objects of their photos are not deleted",
 }
 CARD_POINTS = ("sheet made", "payment seen", "payment written", "payment committed")
 """The points that only a house comes to that takes cards online."""
@@ -60,6 +64,8 @@ _WRITES: dict[str, tuple[str | None, str | None, str | None]] = {
     "act": (None, "act decided", "act committed"),
     "note_sheet": ("sheet made", None, None),
     "post_seen": ("payment seen", "payment written", "payment committed"),
+    "keep": ("photo put", "photo written", "photo committed"),
+    "erase": (None, None, "person erased"),
     **dict.fromkeys(
         ("pay", "refund", "pay_out", "net", "correct", "issue", "credit", "import_statement", "make", "mark"),
         (None, "money decided", "money committed"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
-from saleroom.admin import ledger_check
+from saleroom.admin import ledger_check, stored_photos
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import provided
 from saleroom.settings import Settings
@@ -47,8 +47,8 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
             )
         else:
             with storage.transaction(part, provided(settings)) as tx:
-                house = ledger_check.check(tx, progress.report)
-            lines, faults = [summary_line(house)], house.faults
+                house, stored = ledger_check.check(tx, progress.report), stored_photos.count(tx)
+            lines, faults = [summary_line(house), *_stored_line(stored)], house.faults
         publish(part, file, force=force)
     say(f"{file} is a copy of {database}.")
     for line in lines:
@@ -77,11 +77,14 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
                 migrate(tx)
             with storage.transaction(part, provided(settings)) as tx:
                 house, now = ledger_check.check(tx, progress.report), tx.now()
+                stored = stored_photos.count(tx)
             refuse_faults(house.faults, f"{file} does not agree with its ledgers")
             kept = Path(f"{database}.before-{now:%Y%m%dT%H%M%S.%fZ}")
             replaced = storage.replace(database, part, kept)
     say(f"{database} is restored from {file}.")
     say(summary_line(house))
+    for line in _stored_line(stored):
+        say(line)
     if replaced:
         say(f"The old database is in {kept}.")
 
@@ -89,6 +92,10 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
 def summary_line(found: ledger_check.CheckResult | Heads) -> str:
     """Return a line by which two databases are compared: the same auctions give the same line."""
     return f"auctions: {found.auctions}, ledger heads: {found.digest}"
+
+
+def _stored_line(stored: int) -> list[str]:
+    return [f"{stored} files of photos are not in it, but in the store (docs/photos.md)."] if stored else []
 
 
 def refuse_faults(faults: list[str], what: str) -> None:

@@ -322,7 +322,7 @@ def export_house(settings: Settings, file: Path, force: bool) -> None:
 @click.command("import", cls=options.Command, epilog=EXIT_CODES)
 @file_or_stream
 @options.house
-def import_house(settings: Settings, file: Path) -> None:
+def import_house(settings: Settings, file: Path) -> int:
     """Read an exported house into an empty database: all of it or nothing.
 
     Examples:
@@ -330,11 +330,15 @@ def import_house(settings: Settings, file: Path) -> None:
         saleroom import house.ndjson --database postgresql://ada:pw@db/saleroom
         gunzip < house.ndjson.gz | saleroom import -
 
-    The tables are created first. All data is checked, and every ledger verified, before the import is committed.
+    The tables are created first. All data is checked, and every ledger verified, before the import is committed. Then photos
+    go to the store, if the setting photo_store names one.
     """
-    from saleroom.admin import transfers
+    from saleroom.admin import photo_moves, transfers
 
     transfers.import_(settings, or_stream(file, sys.stdin.buffer), say=click.echo)
+    if settings.photo_place is None:
+        return 0
+    return photo_moves.move(settings, photo_moves.To.STORE, say=click.echo)
 
 
 def or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
@@ -359,8 +363,8 @@ def doctor(backups: str | None, database: str | None, config: str | None, *, jso
         saleroom doctor --config house.toml --backups /var/backups/saleroom
         saleroom doctor --json
 
-    It checks the settings, the database, its tables and its clock, the broker, the mail server, the certificate of public_url,
-    ports, disk, files with secrets, and backups. It may run beside the house. It shows no secret.
+    It checks the settings, the database, its tables and its clock, the broker, the mail server, the store of photos, the
+    certificate of public_url, ports, disk, files with secrets, and backups. It may run beside the house. It shows no secret.
     """
     from saleroom.admin import doctor as doctors
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from saleroom.admin import address_check, card_checks, keys, machine_checks, notice_checks, service_checks
+from saleroom.admin import address_check, card_checks, keys, machine_checks, notice_checks, service_checks, store_checks
 from saleroom.admin.findings import Finding, Level, failed, fine
 from saleroom.kernel.terminal import plain
 from saleroom.settings import Settings, SettingsError, load
@@ -37,6 +37,7 @@ CHECKS: dict[str, Check] = {
     "webhooks": notice_checks.webhooks,
     "push": notice_checks.push,
     "cards": card_checks.cards,
+    "photos": store_checks.photos,
     "keys": keys.check,
     "address": address_check.address,
     "certificate": service_checks.certificate,

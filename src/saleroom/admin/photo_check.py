@@ -35,5 +35,6 @@ def _file_faults(tx: Transaction, photo_id: int, photo: ShownPhoto) -> Iterator[
     if tuple(ShownFile(row.width, row.digest) for row in found) != photo.files:
         yield "its widths or digests are not those of the log"
     for row in found:
-        if hashlib.sha256(row.bytes).hexdigest() != row.digest:
+        # Those in the store are checked by `saleroom verify --database`, outside a transaction.
+        if row.bytes and hashlib.sha256(row.bytes).hexdigest() != row.digest:
             yield f"its file {row.width} pixels wide does not have its digest"

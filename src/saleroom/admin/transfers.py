@@ -8,10 +8,11 @@ from typing import BinaryIO, TypeVar
 
 from alembic.util import CommandError
 
-from saleroom.admin import ledger_check
+from saleroom.admin import ledger_check, stored_photos
 from saleroom.admin.backups import Say, refuse_faults, refuse_missing, refuse_place, summary_line
 from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.areas import TABLES
+from saleroom.bidding.storage.tables import photo_files
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
 from saleroom.settings import Settings
@@ -81,7 +82,7 @@ def _export(settings: Settings, target: BinaryIO) -> tuple[Heads, Heads]:
             done += 1
             progress.report("exporting", done, total)
 
-        after = transfer.export(tx, TABLES, line)
+        after = transfer.export(tx, TABLES, line, {photo_files: stored_photos.filled})
         target.flush()
         return before, after
 

@@ -7,6 +7,7 @@ from itertools import chain, islice
 
 import msgspec
 
+from saleroom.admin import stored_photos
 from saleroom.admin.backups import refuse_missing, summary_line
 from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.admin.ledger_check import FAULTS_MAX, CheckResult, check
@@ -53,4 +54,6 @@ async def _check(database: Database) -> CheckResult:
             found.faults += islice(chain(row_faults(tx), merger_faults(tx), member_faults(tx)), FAULTS_MAX)
             return found
 
-        return await run_interruptible(database.read, work)
+        result = await run_interruptible(database.read, work)
+        result.faults += await stored_photos.faults(database, progress.report, FAULTS_MAX)
+        return result

@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import msgspec
@@ -52,6 +54,8 @@ SAFE_INTEGER_MAX = (1 << 53) - 1
 """Beyond it a JSON number is not exact for everybody (RFC 8785, 3.2.2.3): such numbers are written as strings."""
 
 Tell = Callable[[int], None]
+SomeRows = Sequence[Mapping[str, Any] | RowMapping]
+Complete = Mapping[Table, Callable[[Transaction, SomeRows], SomeRows]]
 _MONEY = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
@@ -93,11 +97,16 @@ def count(tx: Transaction, house: HouseTables) -> int:
     return 2 + sum(int(tx.execute(select(func.count()).select_from(table)).scalar_one()) for table in house.exported)
 
 
-def export(tx: Transaction, house: HouseTables, write: Callable[[bytes], object]) -> Heads:
-    """Write an export line by line, and return the heads of its ledgers. Call `freeze` first, so that all lines agree."""
+def export(
+    tx: Transaction, house: HouseTables, write: Callable[[bytes], object], complete: Complete = MappingProxyType({})
+) -> Heads:
+    """Write an export line by line, and return the heads of its ledgers. Call `freeze` first, so that all lines agree.
+
+    `complete` adds to the rows of some tables what is kept elsewhere.
+    """
     hashed, counts = hashlib.sha256(), _no_rows(house)
     ledgers: list[tuple[str, str]] = []
-    for line in _lines(tx, house, counts, ledgers):
+    for line in _lines(tx, house, complete, counts, ledgers):
         hashed.update(line)
         write(line)
     written = Heads.of(ledgers)
@@ -116,18 +125,19 @@ def _no_rows(house: HouseTables) -> dict[str, int]:
 
 
 def _lines(
-    tx: Transaction, house: HouseTables, counts: dict[str, int], ledgers: list[tuple[str, str]]
+    tx: Transaction, house: HouseTables, complete: Complete, counts: dict[str, int], ledgers: list[tuple[str, str]]
 ) -> Iterator[bytes]:
     yield _header(current_revision(tx))
     for table in house.exported:
-        for row in _rows(tx, table, _batch(house, table)):
+        pages = _pages(tx, table, _batch(house, table))
+        for row in chain.from_iterable(complete[table](tx, some) if table in complete else some for some in pages):
             counts[table.name] += 1
             if table is house.ledgers:
                 ledgers.append((row["gid"], row["head"]))
             yield _line(table, row)
 
 
-def _rows(tx: Transaction, table: Table, batch: int) -> Iterator[RowMapping]:
+def _pages(tx: Transaction, table: Table, batch: int) -> Iterator[Sequence[RowMapping]]:
     """Yield all rows by their primary key, a batch in memory at a time; text in the order of its bytes."""
     key: list[ColumnElement[Any]] = [
         column.collate("C") if tx.dialect == "postgresql" and isinstance(column.type, String) else column
@@ -136,7 +146,7 @@ def _rows(tx: Transaction, table: Table, batch: int) -> Iterator[RowMapping]:
     order = select(*columns(table)).order_by(*key).limit(batch)
     page = tx.execute(order).mappings().all()
     while page:
-        yield from page
+        yield page
         last = tuple(page[-1][column.name] for column in table.primary_key)
         page = tx.execute(order.where(tuple_(*key) > tuple_(*last))).mappings().all()
 

@@ -29,6 +29,10 @@ AT_ONCE = 8
 """How many objects a process reads at a time, and as many it puts: their bytes are in memory."""
 
 
+class BadObject(Exception):
+    """The store has no such file, or another one; the message says which."""
+
+
 class PhotoStore:
     """The files of photos in a store. Use it in one event loop."""
 
@@ -50,22 +54,15 @@ class PhotoStore:
                     raise self._unavailable(error) from error
 
     async def read(self, key: str, width: int, digest: str) -> bytes:
-        """Return the bytes of a file that has this digest. Raises PhotosUnavailable, or UnknownPhoto if the store has others.
-
-        The store is not trusted: what is served is WebP, and what the house has put there.
-        """
+        """Return the bytes of a file that has this digest. Raises PhotosUnavailable, or UnknownPhoto for others."""
         try:
             async with self._reading:
-                data = await self.objects.get(key, file_bytes_max(width))
+                return await fetch(self.objects, key, width, digest)
         except StoreUnavailable as error:
             raise self._unavailable(error) from error
-        except (ObjectMissing, ObjectTooLarge) as error:
-            self._warn(f"{key} is missing, or too large")
-            raise UnknownPhoto from error
-        if hashlib.sha256(data).hexdigest() != digest or not is_webp(data):
-            self._warn(f"{key} is not what was put there")
-            raise UnknownPhoto
-        return data
+        except BadObject as fault:
+            self._warn(f"{key}: {fault}")
+            raise UnknownPhoto from fault
 
     def delete_soon(self, keys: Collection[str]) -> None:
         """Delete objects beside everything else. If that fails, the next sweep does it. Call it in the event loop."""
@@ -118,6 +115,27 @@ async def with_bytes(database: Database, file: PhotoFile) -> PhotoFile:
     if store is None:
         raise PhotosUnavailable("This photo is in a store that the settings of the house do not name; tell its owner.")
     return structs.replace(file, data=await store.read(file.key, file.width, file.digest), key="")
+
+
+async def fetch(objects: Objects, key: str, width: int, digest: str) -> bytes:
+    """Return the bytes of a file that has this digest. Raises StoreUnavailable or BadObject.
+
+    The store is not trusted: what is served is WebP, and what the house has put there.
+    """
+    try:
+        data = await objects.get(key, file_bytes_max(width))
+    except ObjectMissing as error:
+        raise BadObject("the store has no such object") from error
+    except ObjectTooLarge as error:
+        raise BadObject("the object in the store is larger than any photo") from error
+    if not is_file(data, digest):
+        raise BadObject("the object in the store is not what was put there")
+    return data
+
+
+def is_file(data: bytes, digest: str) -> bool:
+    """Return whether these are the bytes of the file that has this digest."""
+    return hashlib.sha256(data).hexdigest() == digest and is_webp(data)
 
 
 def file_bytes_max(width: int) -> int:
