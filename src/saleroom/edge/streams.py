@@ -34,7 +34,6 @@ _STORY = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,19}")
 class NoSessions(Problem):
     """This is an edge, which shows everybody the same; with a session, ask the house itself."""
 
-    code = "session_at_edge"
     status = 421
 
 
