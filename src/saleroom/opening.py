@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from alembic.util import CommandError
 
 from saleroom.bidding.storage.archive import FOLDER
+from saleroom.bidding.storage.photo_owner import owns
 from saleroom.bidding.storage.photo_store import PHOTO_STORE, PhotoStore
 from saleroom.bidding.storage.photos import GONE
 from saleroom.kernel.errors import Refusal
@@ -43,6 +45,7 @@ def database(settings: Settings, make: Callable[..., Database] = Database) -> Da
     for part, value in provided(settings).items():
         opened.provide(part, value)
     if (store := opened.provided(PHOTO_STORE)) is not None:
+        store.is_owner = partial(owns, opened, store.objects)
         opened.after_commit(GONE, store.delete_soon)
     return opened
 

@@ -14,12 +14,14 @@ from sqlalchemy import Update, delete, select, update
 from saleroom.admin import photo_moves, verification
 from saleroom.admin.photo_moves import To
 from saleroom.admin.stored_photos import File
+from saleroom.bidding.storage.photo_owner import MARK, owns
 from saleroom.bidding.storage.photos import key_of
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
 from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings, load
+from saleroom.storage import backup
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.leases import hold
 from saleroom.storage.objects import Objects
@@ -68,6 +70,11 @@ def in_rows(settings: Settings) -> Files:
     return reads(settings, lambda tx: {key_of(row.gid, row.width): bytes(row.bytes) for row in tx.execute(found)})
 
 
+def files_of(store: ObjectStore, bucket: str) -> Files:
+    """Return the objects of photos by key."""
+    return {key: data for key, data in store.objects(bucket).items() if key != MARK}
+
+
 def move(settings: Settings, to: str) -> tuple[int, list[str]]:
     """Move all files; return the exit code and what was said."""
     said: list[str] = []
@@ -93,13 +100,13 @@ def test_there_and_back(house: Settings, object_store: ObjectStore, bucket: str)
     there = f"to {object_store.url}/{bucket}."
     assert (0, [f"Moved {len(before)} files of photos {there}"]) == move(house, "store")
     assert dict.fromkeys(before, b"") == in_rows(house)
-    assert before == object_store.objects(bucket)
+    assert before == files_of(object_store, bucket)
     assert checked == verified(house)
     assert (0, [f"Moved 0 files of photos {there}"]) == move(house, "store")
     back = [f"Moved {len(before)} files of photos to the database.", f"Deleted {len(before)} objects."]
     assert (0, back) == move(house, "rows")
     assert before == in_rows(house)
-    assert {} == object_store.objects(bucket)
+    assert {} == files_of(object_store, bucket)
 
 
 KILLED = """
@@ -152,10 +159,37 @@ def test_killed_at_any_place(
     command = [sys.executable, "-c", KILLED, place, str(call), "photos", "move", "--to", to]
     child = subprocess.run(command, capture_output=True, check=False, env=given)
     assert -signal.SIGKILL == child.returncode, child.stderr.decode()
-    assert before == whole(house, object_store.objects(bucket))
+    assert before == whole(house, files_of(object_store, bucket))
     assert 0 == move(house, to)[0]
     assert (before if to == "rows" else dict.fromkeys(before, b"")) == in_rows(house)
-    assert ({} if to == "rows" else before) == object_store.objects(bucket)
+    assert ({} if to == "rows" else before) == files_of(object_store, bucket)
+
+
+@pytest.mark.databases("sqlite")
+def test_a_copy_of_a_house_leaves_the_objects(
+    house: Settings, object_store: ObjectStore, bucket: str, tmp_path: Path
+) -> None:
+    """A copy takes its photos back into its rows, and its original still finds them in the store."""
+    assert 0 == move(house, "store")[0]
+    asyncio.run(marked(house))
+    copy = tmp_path / "copy.db"
+    backup.copy(Path(house.database.removeprefix("sqlite:///")), copy, lambda *_: None)
+    before = files_of(object_store, bucket)
+    code, said = move(house.model_copy(update={"database": f"sqlite:///{copy}"}), "rows")
+    assert (0, before) == (code, files_of(object_store, bucket))
+    assert any(line.startswith("Deleted no objects: photo_store is the place of another house") for line in said)
+    assert 0 == move(house, "rows")[0]
+    assert {} == files_of(object_store, bucket)
+
+
+async def marked(settings: Settings) -> None:
+    """Mark the place of a house, as its first sweep does."""
+    assert settings.photo_place is not None
+    database = Database(settings.database)
+    try:
+        assert await owns(database, Objects(settings.photo_place))
+    finally:
+        await database.close()
 
 
 def test_what_does_not_fit_its_digest_stays(house: Settings, object_store: ObjectStore, bucket: str) -> None:
@@ -166,7 +200,7 @@ def test_what_does_not_fit_its_digest_stays(house: Settings, object_store: Objec
     code, said = move(house, "store")
     left = "Left where they are: 1 files."
     assert (1, f"{_named(first)}: its bytes in the database are not what its digest says", left) == (code, *said[1:])
-    assert before | {first: b"bait"} == whole(house, object_store.objects(bucket))
+    assert before | {first: b"bait"} == whole(house, files_of(object_store, bucket))
     (object_store.folder(bucket) / second).write_bytes(before[first][:-1] + b"?")
     assert 0 == object_store.ask("deletefile", f"{bucket}/{third}")
     faults = {
@@ -177,7 +211,7 @@ def test_what_does_not_fit_its_digest_stays(house: Settings, object_store: Objec
     code, said = move(house, "rows")
     assert (1, faults, "Left where they are: 2 files.") == (code, set(said[2:4]), said[4])
     assert {second: b"", third: b""}.items() <= in_rows(house).items()
-    assert [second] == list(object_store.objects(bucket))
+    assert [second] == list(files_of(object_store, bucket))
 
 
 def test_a_store_that_gives_back_other_bytes(house: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +244,7 @@ def test_a_photo_that_is_deleted_meanwhile(
     monkeypatch.setattr(photo_moves, "_empty", emptied)
     assert 0 == move(house, "store")[0]
     del before[gone]
-    assert before == object_store.objects(bucket)
+    assert before == files_of(object_store, bucket)
 
 
 def test_a_run_that_stood_still_takes_nothing_away(house: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ from saleroom.admin.stored_photos import (
     page,
 )
 from saleroom.admin.transfers import freeze_newest
+from saleroom.bidding.storage.photo_owner import FOREIGN, owns
 from saleroom.bidding.storage.photo_store import CONTENT_TYPE, BadObject, fetch, is_file
 from saleroom.bidding.storage.tables import photo_files, photos
 from saleroom.kernel.errors import Refusal
@@ -70,6 +71,8 @@ class Summary(Struct):
     moved: int = 0
     deleted: int = 0
     faults: list[str] = field(default_factory=list)
+    foreign: bool = False
+    """Whether the place is that of another house, whose objects stay."""
 
 
 def move(settings: Settings, to: To, *, say: Callable[[str], None]) -> int:
@@ -81,7 +84,7 @@ def move(settings: Settings, to: To, *, say: Callable[[str], None]) -> int:
     found = run(settings, lambda database: _Mover(database, to).move())
     say(f"Moved {found.moved} files of photos to {place.url if to is To.STORE else 'the database'}.")
     if to is To.ROWS:
-        say(f"Deleted {found.deleted} objects.")
+        say(f"Deleted no objects: {FOREIGN}." if found.foreign else f"Deleted {found.deleted} objects.")
     for fault in found.faults[:FAULTS_SHOWN]:
         say(fault)
     if found.faults:
@@ -108,7 +111,7 @@ class _Mover:
             await self._begin()
             try:
                 await self._move_all()
-                if self._to is To.ROWS:
+                if self._to is To.ROWS and await self._may_delete():
                     await self._delete_objects()
             except StoreUnavailable as error:
                 said = (
@@ -191,6 +194,10 @@ class _Mover:
     def _left(self, file: File, fault: str) -> bool:
         self._found.faults.append(f"photo {file.gid}, {file.width} pixels wide: {fault}")
         return False
+
+    async def _may_delete(self) -> bool:
+        self._found.foreign = not await owns(self._database, self._objects)
+        return not self._found.foreign
 
     async def _delete_objects(self) -> None:
         """Delete the objects of all files whose rows have the bytes, also those that an earlier run has left."""

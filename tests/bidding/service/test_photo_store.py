@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,17 @@ from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.errors import PhotosUnavailable, TooManyPhotos, UnknownPhoto
 from saleroom.bidding.domain.photos import UNPLACED_LIFETIME, UNPLACED_MAX, Photo
 from saleroom.bidding.service import photo_sweep, photos
-from saleroom.bidding.service.photo_sweep import AGE, MARK, PhotoSweep
+from saleroom.bidding.service.photo_sweep import AGE, PhotoSweep
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage import photos as storage
 from saleroom.bidding.storage.forgetting import forget
+from saleroom.bidding.storage.photo_owner import MARK, owns
 from saleroom.bidding.storage.photo_store import PHOTO_STORE, PhotoStore, file_bytes_max, with_bytes
 from saleroom.bidding.storage.photos import GONE, key_of
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
-from saleroom.storage import objects
+from saleroom.storage import backup, objects
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.objects import Objects
 from tests.bidding.service.people import person
@@ -37,15 +39,16 @@ MADE = make(plain((900, 450)))
 class BucketOfPhotos:
     """A bucket of its own, and the store of photos over it that a database has."""
 
-    def __init__(self, server: ObjectStore) -> None:
+    def __init__(self, server: ObjectStore, name: str = "") -> None:
         self.server = server
-        self.name = unique("bucket").replace(".", "-")
+        self.name = name or unique("bucket").replace(".", "-")
         self.folder = server.bucket(self.name)
         self.store = PhotoStore(Objects(server.place(self.name)))
 
     def join(self, database: Database) -> Photos:
         """Let a database keep new photos here; return its intake of photos."""
         database.provide(PHOTO_STORE, self.store)
+        self.store.is_owner = partial(owns, database, self.store.objects)
         database.after_commit(GONE, self.store.delete_soon)
         return Photos(database, 1_000_000)
 
@@ -57,8 +60,8 @@ class BucketOfPhotos:
 
     @property
     def keys(self) -> set[str]:
-        """The keys of all objects."""
-        return set(self.server.objects(self.name))
+        """The keys of all objects but the mark."""
+        return set(self.server.objects(self.name)) - {MARK}
 
 
 @pytest.fixture
@@ -163,7 +166,7 @@ async def test_what_a_crash_leaves_is_swept_after_a_day(database: Database, stor
     (stored.folder / "photos" / "notes.txt").write_text("of somebody else")
     stored.age(AGE + timedelta(hours=1))
     assert await sweep.sweep() == len(MADE.files)
-    assert keys_of(kept) | {MARK, "photos/notes.txt"} == stored.keys
+    assert keys_of(kept) | {"photos/notes.txt"} == stored.keys
 
 
 async def test_a_sweep_sees_all_pages(
@@ -176,17 +179,41 @@ async def test_a_sweep_sees_all_pages(
         await stored.store.put(f"cut-off-{number}", {400: MADE.files[400]})
     stored.age(2 * AGE)
     assert await PhotoSweep(database, stored.store).sweep() == 3
-    assert {MARK} == stored.keys
+    assert not stored.keys
 
 
-async def test_the_place_of_another_house_is_not_swept(database: Database, stored: BucketOfPhotos) -> None:
-    """A house never deletes the photos of another one that was given the same place."""
-    stored.join(database)
+async def test_nothing_is_deleted_in_the_place_of_another_house(database: Database, stored: BucketOfPhotos) -> None:
+    """A house that was given the place of another one deletes nothing there, by the sweep or with a row."""
+    taking_in, ada = stored.join(database), await person(database, "ada")
+    photo = await taking_in.keep(ada.token, MADE)
     await stored.store.put("of-another-house", MADE.files)
     (stored.folder / MARK).write_text("another house")
     stored.age(2 * AGE)
     assert await PhotoSweep(database, stored.store).sweep() == 0
-    assert len(MADE.files) + 1 == len(stored.keys)
+    await database.write(lambda tx: forget(tx, number_of(tx, "ada")))
+    await stored.store.settled()
+    assert (0, 0) == await counted(database)
+    assert keys_of(photo) | {f"photos/of-another-house/{width}.webp" for width in MADE.files} == stored.keys
+
+
+@pytest.mark.databases("sqlite")
+async def test_a_copy_of_a_database_deletes_nothing(database: Database, tmp_path: Path, stored: BucketOfPhotos) -> None:
+    """A copy of the house that runs with its settings shows its photos, and takes none of them away."""
+    taking_in, ada = stored.join(database), await person(database, "ada")
+    await PhotoSweep(database, stored.store).sweep()
+    before = await taking_in.keep(ada.token, MADE)
+    copy = tmp_path / "copy.db"
+    backup.copy(Path(str(database.url.database)), copy, lambda *_: None)
+    after = await taking_in.keep(ada.token, MADE)
+    stored.age(2 * AGE)
+    other = BucketOfPhotos(stored.server, stored.name)
+    other.join(copied := Database(f"sqlite:///{copy}"))
+    assert (await with_bytes(copied, await copied.read(photos.file, before.id, 400))).data == MADE.files[400]
+    assert await PhotoSweep(copied, other.store).sweep() == 0
+    await copied.write(lambda tx: forget(tx, number_of(tx, "ada")))
+    await other.store.settled()
+    await copied.close()
+    assert keys_of(before) | keys_of(after) == stored.keys
 
 
 async def test_a_photo_on_no_lot_goes_from_the_store(

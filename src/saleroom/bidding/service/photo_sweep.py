@@ -11,11 +11,11 @@ from datetime import timedelta
 import structlog
 
 from saleroom.bidding.storage import photos
+from saleroom.bidding.storage.photo_owner import FOREIGN, MARK, owns
 from saleroom.bidding.storage.photo_store import PhotoStore
-from saleroom.storage import secrets
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
-from saleroom.storage.objects import ObjectMissing, ObjectTooLarge, StoreUnavailable
+from saleroom.storage.objects import StoreUnavailable
 
 log = structlog.get_logger(__name__)
 
@@ -24,8 +24,6 @@ AGE = timedelta(days=1)
 PAUSE_SECONDS = 3600.0
 PAGE_PAUSE_SECONDS = 1.0
 """The pause after each page of the list, so that neither the store nor the database feels how many photos there are."""
-MARK = "house"
-"""The key of the object that says whose the place is: another house would have no rows for the objects here."""
 
 
 class PhotoSweep:
@@ -46,12 +44,8 @@ class PhotoSweep:
 
     async def sweep(self) -> int:
         """Delete objects without rows, and return how many. Raises StoreUnavailable or DatabaseUnavailable."""
-        if not await self._is_ours():
-            log.error(
-                "photo_store is the place of another house, so nothing is deleted there; give each house a folder of its "
-                "own, or delete this object if that house is gone",
-                object=MARK,
-            )
+        if not await owns(self._database, self._objects):
+            log.error(FOREIGN, object=MARK)
             return 0
         deleted = 0
         async for page in self._objects.pages():
@@ -62,16 +56,3 @@ class PhotoSweep:
         if deleted:
             log.info("photos without rows were deleted from the store", files=deleted)
         return deleted
-
-    async def _is_ours(self) -> bool:
-        """Return whether the mark of the place is that of this database; put it if there is none."""
-        own = await self._database.read(secrets.find, secrets.PHOTO_STORE)
-        if own is None:
-            own = await self._database.write(secrets.find_or_make, secrets.PHOTO_STORE)
-        try:
-            return await self._objects.get(MARK, len(own)) == own.encode()
-        except ObjectTooLarge:
-            return False
-        except ObjectMissing:
-            await self._objects.put(MARK, own.encode(), "text/plain")
-            return True

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 import structlog
 from msgspec import structs
 
 from saleroom.bidding.domain.errors import PhotosUnavailable, UnknownPhoto
 from saleroom.bidding.domain.photos import RATIO_MAX, is_webp
+from saleroom.bidding.storage.photo_owner import FOREIGN
 from saleroom.bidding.storage.photos import PhotoFile, key_of
 from saleroom.kernel.figures import Figure, counters
 from saleroom.logs import LogThrottle
 from saleroom.storage.database import Database, SharedPart
+from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.objects import PAGE, ObjectMissing, Objects, ObjectTooLarge, StoreUnavailable
 from saleroom.storage.turns import begin_for_all
 
@@ -38,6 +40,8 @@ class PhotoStore:
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
+        self.is_owner: Callable[[], Awaitable[bool]] | None = None
+        """Returns whether objects may be deleted; None: they may be."""
         self._reading, self._putting = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         self._to_delete: list[str] = []
         self._deleting: asyncio.Task[None] | None = None
@@ -82,10 +86,13 @@ class PhotoStore:
 
     async def _delete(self) -> None:
         try:
+            if self.is_owner is not None and not await self.is_owner():
+                self._warn(FOREIGN)
+                return
             while self._to_delete:
                 some, self._to_delete = self._to_delete[:PAGE], self._to_delete[PAGE:]
                 await self.objects.delete(some)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, DatabaseUnavailable) as error:
             self._warn(f"photos are not deleted for now: {error}")
         finally:
             self._to_delete.clear()

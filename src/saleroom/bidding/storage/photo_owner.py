@@ -1,0 +1,48 @@
+"""Whose a place in a store of photos is: a house deletes nothing in that of another house, or of one that it is a copy of."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from saleroom.storage import secrets
+from saleroom.storage.database import Database, Transaction
+from saleroom.storage.objects import ObjectMissing, Objects, ObjectTooLarge
+
+MARK = "house"
+"""The key of the object that says whose the place is."""
+FOREIGN = (
+    "photo_store is the place of another house, or this database is a copy; nothing is deleted there. Give each house a folder "
+    "of its own, or delete the object that marks the place if the other house is gone"
+)
+
+
+async def owns(database: Database, objects: Objects) -> bool:
+    """Return whether a place is that of this database, and not of a copy of it; one without a mark becomes so.
+
+    Raises StoreUnavailable or DatabaseUnavailable.
+    """
+    if await database.read(secrets.find, secrets.PHOTO_STORE) is None:
+        await database.write(secrets.find_or_make, secrets.PHOTO_STORE)
+    own = (await database.read(_mark)).encode()
+    try:
+        return await objects.get(MARK, len(own)) == own
+    except ObjectTooLarge:
+        return False
+    except ObjectMissing:
+        await objects.put(MARK, own, "text/plain")
+        return True
+
+
+def _mark(tx: Transaction) -> str:
+    """Return what no other database has: neither that of another house, nor one that was copied or restored from this one."""
+    return hashlib.sha256(f"{secrets.find(tx, secrets.PHOTO_STORE)} {_original(tx)}".encode()).hexdigest()
+
+
+def _original(tx: Transaction) -> str:
+    """Return what a copy does not take along: the identity of the cluster, which a standby shares, or the inode of the file."""
+    if tx.dialect == "postgresql":
+        cluster = "SELECT system_identifier || ' ' || current_database() FROM pg_control_system()"
+        return str(tx.connection.exec_driver_sql(cluster).scalar_one())
+    file = tx.connection.exec_driver_sql("SELECT file FROM pragma_database_list WHERE name = 'main'").scalar_one()
+    return str(Path(file).stat().st_ino)
