@@ -4,6 +4,7 @@ from tests.faults import databases, troubles
 from tests.faults.devices import DeviceStorm
 from tests.faults.money import POINTS as MONEY_POINTS
 from tests.faults.mortal import CARD_POINTS, POINTS
+from tests.faults.photos import POINTS as PHOTO_POINTS
 from tests.faults.trial import AUTOSAVE, ON_POSTGRESQL, ON_SQLITE, ON_TWO, Trial, Trouble
 
 DROPS = ("max_queued_messages 1000",)
@@ -12,9 +13,9 @@ DROPS_EARLY = ("max_queued_messages 100",)
 DAWDLES_SECONDS = 0.01
 LOT_SECONDS = (3.0, 12.0)
 BRIEF_LOT_SECONDS = (1.5, 4.0)
-EVENT_POINTS = [
-    point for point in POINTS if not point.startswith(("reply", "act")) and point not in (*MONEY_POINTS, *CARD_POINTS)
-]
+OTHER_POINTS = {*MONEY_POINTS, *CARD_POINTS, *PHOTO_POINTS}
+"""The points of other trials: no bid leads there."""
+EVENT_POINTS = [point for point in POINTS if not point.startswith(("reply", "act")) and point not in OTHER_POINTS]
 
 KILLS = (
     Trial("200 kills", troubles.deaths_in_turn(*EVENT_POINTS), times=200, lot_seconds=LOT_SECONDS),
