@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from saleroom.accounts.domain.errors import InvalidAuthentication
-from saleroom.bidding.domain.errors import BidTooLow
+from saleroom.bidding.domain.errors import BidTooLow, PhotosUnavailable
 from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
 from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
@@ -38,7 +38,8 @@ def test_every_refusal_has_a_status() -> None:
 
 def test_statuses_are_client_errors_or_announced_server_errors() -> None:
     """Only faults of the house and temporary conditions are 5xx."""
-    assert {Busy, problems.Unavailable, problems.InternalError} == {r for r, s in statuses().items() if s >= 500}
+    temporary = {Busy, PhotosUnavailable, problems.Unavailable}
+    assert temporary | {problems.InternalError} == {r for r, s in statuses().items() if s >= 500}
     assert all(400 <= status for status in statuses().values())
 
 
