@@ -42,7 +42,7 @@ def add_photos(house: House, owner: User, count: int) -> list[str]:
         ids = [unique("photo").replace(".", "-") for _ in range(count)]
         for one in ids:
             photos.add(
-                tx, account.id, Photo(one, 16, 16, made_widths(16)), dict.fromkeys(made_widths(16), b""), tx.now()
+                tx, account.id, Photo(one, 16, 16, made_widths(16)), dict.fromkeys(made_widths(16), b"a"), tx.now()
             )
         return ids
 
