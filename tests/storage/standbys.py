@@ -67,6 +67,17 @@ async def wait_for(operator: asyncpg.Connection, standby: str) -> None:
     async with asyncio.timeout(SECONDS_MAX):
         while await operator.fetchval(f"SHOW {STANDBY}") != standby:
             await asyncio.sleep(0.01)
+        while standby and not await _holds(operator):
+            await asyncio.sleep(0.01)
+
+
+async def _holds(operator: asyncpg.Connection) -> bool:
+    """Return whether commits wait already: the checkpointer lets them, and may read its settings later than a session."""
+    try:
+        await operator.execute("SELECT pg_logical_emit_message(true, 'test', '')", timeout=0.5)
+    except TimeoutError:
+        return True
+    return False
 
 
 async def waiting(operator: asyncpg.Connection) -> list[int]:
