@@ -1,7 +1,6 @@
 """An S3 store as an owner may run one: `rclone serve s3` in a process of its own, over a folder that tests can look into."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,7 +17,7 @@ REGION = "us-east-1"
 
 
 class ObjectStore:
-    """A store on a port of its own, whose requests must be signed. It can be frozen, killed and started again."""
+    """A store on a port of its own, whose requests must be signed. It can be killed and started again."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         """Its buckets are the folders in `folder`/buckets, its log is beside them. Further `options` go to rclone."""
@@ -87,16 +86,6 @@ class ObjectStore:
         """Return what a bucket has, by key."""
         folder = self.folder(bucket)
         return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-
-    def freeze(self) -> None:
-        """Make it answer nothing, with its port open."""
-        assert self._process is not None, "it was started"
-        self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        assert self._process is not None, "it was started"
-        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Kill it, if it runs; what it has stored stays."""

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -25,7 +26,42 @@ def event(event_id: str, data: str = "{}") -> bytes:
     return f"id: {event_id}\ndata: {data}\n\n".encode()
 
 
-class LyingHouse:
+class StandIn(ABC):
+    """A server in a thread of its own, which answers each request by `answer`."""
+
+    def __init__(self) -> None:
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread.start()
+        assert self._started.wait(SECONDS_MAX)
+
+    @abstractmethod
+    async def answer(self, head: str, writer: asyncio.StreamWriter) -> None:
+        """Answer a request with this head; the connection ends afterwards."""
+
+    def stop(self) -> None:
+        """End."""
+        self.loop.call_soon_threadsafe(self.ends.set)
+        self._thread.join(SECONDS_MAX)
+
+    async def _serve(self) -> None:
+        self.loop, self.ends = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        self._started.set()
+        await self.ends.wait()
+        server.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self.answer((await reader.readuntil(b"\r\n\r\n")).decode(), writer)
+        except ConnectionError:
+            pass  # the edge has gone
+        finally:
+            writer.close()
+
+
+class LyingHouse(StandIn):
     """The server. `script` has the answers by path, one for each request; the last one is given again and again.
 
     Those by path and event, as `/events after ID`, count before them.
@@ -37,41 +73,20 @@ class LyingHouse:
         self.script: dict[str, list[Sequence[bytes]]] = {"/events": [(started("0"), b"")]}
         self.heads: list[str] = []
         """The heads of all requests."""
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
-        self._thread.start()
-        assert self._started.wait(SECONDS_MAX)
+        super().__init__()
 
-    def stop(self) -> None:
-        """End."""
-        self._loop.call_soon_threadsafe(self._ends.set)
-        self._thread.join(SECONDS_MAX)
-
-    async def _serve(self) -> None:
-        self._loop, self._ends = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        self._started.set()
-        await self._ends.wait()
-        server.close()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    async def answer(self, head: str, writer: asyncio.StreamWriter) -> None:
+        """Send the pieces of the next answer to this request."""
         self.heads.append(head)
         path, after = head.split(" ")[1], re.search("Last-Event-ID: (.*)\r\n", head)
         unknown: list[Sequence[bytes]] = [(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",)]
         answers = self.script.get(f"{path} after {after[1]}" if after else "", self.script.get(path, unknown))
         pieces = answers.pop(0) if len(answers) > 1 else answers[0]
-        try:
-            for piece in pieces:
-                writer.write(piece)
-                await writer.drain()
-            if not pieces[-1]:
-                await self._ends.wait()
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        if not pieces[-1]:
+            await self.ends.wait()
 
 
 @contextmanager

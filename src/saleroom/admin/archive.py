@@ -290,10 +290,9 @@ def _note(tx: Transaction, lot: Lot, digest: str) -> None:
 def _remove(tx: Transaction, lot: Lot) -> bool:
     """Remove the next events of a lot that is archived, and return whether more may follow. Raises LotStays."""
     auctions.lock(tx, [lot.gid])
-    if tx.execute(select(archived).where(archived.c.auction_id == lot.id)).first() is None:
+    if not archive.is_archived(tx, lot.id):
         raise LotStays("saleroom unarchive brings them back just now")
-    first = select(func.min(events.c.position)).where(events.c.auction_id == lot.id)
-    reached = int(tx.execute(first).scalar_one()) + CHUNK
+    reached = archive.first_row(tx, lot.id) + CHUNK
     which = (events.c.auction_id == lot.id, events.c.position < min(reached, lot.position))
     tx.execute(delete(events).where(*which))
     return reached < lot.position

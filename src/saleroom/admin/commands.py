@@ -336,9 +336,9 @@ def import_house(settings: Settings, file: Path) -> int:
     from saleroom.admin import photo_moves, transfers
 
     transfers.import_(settings, or_stream(file, sys.stdin.buffer), say=click.echo)
-    if settings.photo_place is None:
-        return 0
-    return photo_moves.move(settings, photo_moves.To.STORE, say=click.echo)
+    if settings.photo_place:
+        return photo_moves.move(settings, photo_moves.To.STORE, say=click.echo)
+    return 0
 
 
 def or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:

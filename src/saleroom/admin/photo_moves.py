@@ -10,7 +10,6 @@ Two runs in opposite directions would take each other's files away. So a run has
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 from collections.abc import Callable, Collection
 from datetime import timedelta
@@ -27,13 +26,13 @@ from saleroom.admin.stored_photos import (
     File,
     batches,
     count,
-    is_stored,
     objects_of,
     page,
 )
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.storage.photo_owner import FOREIGN, owns
 from saleroom.bidding.storage.photo_store import CONTENT_TYPE, BadObject, fetch, is_file
+from saleroom.bidding.storage.photos import IN_STORE, place_of
 from saleroom.bidding.storage.tables import photo_files, photos
 from saleroom.kernel.errors import Refusal
 from saleroom.opening import run
@@ -55,7 +54,6 @@ LINGER_SECONDS = 20.0
 """Who has just read a row without bytes may still ask the store for them: objects stay for so long after the last row."""
 FAULTS_SHOWN = 20
 FAULTS_CODE = 1
-_KEY = re.compile(r"photos/([A-Za-z0-9_-]{1,64})/([1-9][0-9]{0,4})\.webp")
 
 
 class To(StrEnum):
@@ -79,7 +77,7 @@ def move(settings: Settings, to: To, *, say: Callable[[str], None]) -> int:
     """Move all files, say how many, and return the exit code. Raises Refusal."""
     refuse_missing(settings)
     place = settings.photo_place
-    if place is None:
+    if not place:
         raise Refusal("name the store first, as the setting photo_store (docs/photos.md)")
     found = run(settings, lambda database: _Mover(database, to).move())
     say(f"Moved {found.moved} files of photos to {place.url if to is To.STORE else 'the database'}.")
@@ -97,7 +95,7 @@ class _Mover:
 
     def __init__(self, database: Database, to: To) -> None:
         objects = objects_of(database)
-        if objects is None:
+        if not objects:
             raise Refusal(NO_STORE)
         self._database, self._objects, self._to = database, objects, to
         self._holder = secrets.token_urlsafe(12)
@@ -132,7 +130,7 @@ class _Mover:
         raise Refusal("another saleroom photos move is under way; wait for its end")
 
     async def _move_all(self) -> None:
-        which = ~is_stored() if self._to is To.STORE else is_stored()
+        which = ~IN_STORE if self._to is To.STORE else IN_STORE
         total, done, after = await self._database.read(count, which), 0, BEFORE_ALL
         while files := await self._database.read(page, which, after):
             after = files[-1].place
@@ -166,7 +164,7 @@ class _Mover:
     async def _to_store(self, file: File) -> bool:
         """Put a file, read it back, and empty its row; return whether it was moved."""
         data = await self._database.read(_bytes, file)
-        if data is None:
+        if not data:
             return False
         if not is_file(data, file.digest):
             return self._left(file, "its bytes in the database are not what its digest says")
@@ -207,7 +205,7 @@ class _Mover:
             await asyncio.sleep(min(left, WAIT_SECONDS))
         async for listed in self._objects.pages():
             await self._keep_lease()
-            named = {(one[1], int(one[2])): one[0] for one in map(_KEY.fullmatch, (each.key for each in listed)) if one}
+            named = {place: each.key for each in listed if (place := place_of(each.key))}
             keys = [named[place] for place in await self._database.read(_in_rows, named)]
             if not self._lease.is_certain():
                 raise Refusal("the database was too slow to go on; call saleroom photos move again")
@@ -233,13 +231,13 @@ def _exists(tx: Transaction, file: File) -> bool:
 def _empty(tx: Transaction, holder: str, file: File) -> bool:
     """Empty a row that has bytes, and return whether there was one."""
     _refuse_without_lease(tx, holder)
-    return bool(tx.execute(update(photo_files).where(*_where(file), ~is_stored()).values(bytes=b"")).rowcount)
+    return bool(tx.execute(update(photo_files).where(*_where(file), ~IN_STORE).values(bytes=b"")).rowcount)
 
 
 def _fill(tx: Transaction, holder: str, file: File, data: bytes) -> bool:
     """Fill a row without bytes, and return whether there was one."""
     _refuse_without_lease(tx, holder)
-    return bool(tx.execute(update(photo_files).where(*_where(file), is_stored()).values(bytes=data)).rowcount)
+    return bool(tx.execute(update(photo_files).where(*_where(file), IN_STORE).values(bytes=data)).rowcount)
 
 
 def _refuse_without_lease(tx: Transaction, holder: str) -> None:
@@ -252,6 +250,6 @@ def _refuse_without_lease(tx: Transaction, holder: str) -> None:
 
 def _in_rows(tx: Transaction, places: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return those files, by gid and width, whose rows have the bytes."""
-    found = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files).where(~is_stored())
+    found = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files).where(~IN_STORE)
     rows = tx.execute(found.where(among(tx, photos.c.gid, {gid for gid, _ in places})))
     return [(row.gid, row.width) for row in rows if (row.gid, row.width) in places]

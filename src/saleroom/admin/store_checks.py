@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Sequence
 from saleroom import opening
 from saleroom.admin.findings import Finding, failed, fine, off, warned
 from saleroom.admin.service_checks import is_missing
-from saleroom.admin.stored_photos import count, is_stored
+from saleroom.admin.stored_photos import count
 from saleroom.bidding.storage.photo_store import CONTENT_TYPE
-from saleroom.bidding.storage.photos import key_of
+from saleroom.bidding.storage.photos import IN_STORE, key_of
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Transaction, parse_url
@@ -31,19 +31,25 @@ async def photos(settings: Settings, _: str | None) -> Sequence[Finding]:
         return [failed("photos", str(error), "install the package, or leave photo_store out")]
     except DatabaseUnavailable:
         return [off("photos", "not checked, as the database cannot be used")]
-    if settings.photo_place is None and in_store:
-        what = f"{in_store} files of photos are in a store, and no photo_store is set: nobody can see them"
-        return [failed("photos", what, "set photo_store… as it was (docs/photos.md)")]
-    if settings.photo_place is None:
-        return [off("photos", "in the database, as photo_store is not set")]
-    url = settings.photo_place.url
-    found = await _allowed(Objects(settings.photo_place))
+    place = settings.photo_place
+    if not place:
+        return [_without_store(in_store)]
+    found = await _allowed(Objects(place))
     if not found:
-        found = [fine("photos", f"{url}: objects can be put, read, listed and deleted; {in_store} files are there")]
+        found = [
+            fine("photos", f"{place.url}: objects can be put, read, listed and deleted; {in_store} files are there")
+        ]
     if in_rows:
         remedy = "saleroom photos move --to store, once all processes of the house have photo_store"
         found.append(warned("photos", f"{in_rows} files of photos are still in the database", remedy))
     return found
+
+
+def _without_store(in_store: int) -> Finding:
+    if not in_store:
+        return off("photos", "in the database, as photo_store is not set")
+    what = f"{in_store} files of photos are in a store, and no photo_store is set: nobody can see them"
+    return failed("photos", what, "set photo_store… as it was (docs/photos.md)")
 
 
 async def _counts(settings: Settings) -> tuple[int, int]:
@@ -59,7 +65,7 @@ async def _counts(settings: Settings) -> tuple[int, int]:
 
 def _counted(tx: Transaction) -> tuple[int, int]:
     # Older tables are no fault of the store's.
-    return (count(tx), count(tx, ~is_stored())) if current_revision(tx) == newest_revision() else (0, 0)
+    return (count(tx), count(tx, ~IN_STORE)) if current_revision(tx) == newest_revision() else (0, 0)
 
 
 async def _allowed(objects: Objects) -> list[Finding]:

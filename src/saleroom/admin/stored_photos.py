@@ -12,7 +12,7 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, func, select, tuple_
 
 from saleroom.bidding.storage.photo_store import PHOTO_STORE, BadObject, fetch
-from saleroom.bidding.storage.photos import key_of
+from saleroom.bidding.storage.photos import IN_STORE, key_of
 from saleroom.bidding.storage.tables import photo_files, photos
 from saleroom.kernel.errors import Refusal
 from saleroom.storage.bulk import among
@@ -47,18 +47,9 @@ class File(Struct, frozen=True):
         return key_of(self.gid, self.width)
 
 
-def is_stored() -> ColumnElement[bool]:
-    """Return the condition that the bytes of a file are in the store."""
-    return func.length(photo_files.c.bytes) == 0
-
-
-def count(tx: Transaction, which: ColumnElement[bool] | None = None) -> int:
+def count(tx: Transaction, which: ColumnElement[bool] = IN_STORE) -> int:
     """Return how many files there are, without a condition those in the store."""
-    return int(
-        tx.execute(
-            select(func.count()).select_from(photo_files).where(is_stored() if which is None else which)
-        ).scalar_one()
-    )
+    return int(tx.execute(select(func.count()).select_from(photo_files).where(which)).scalar_one())
 
 
 def page(tx: Transaction, which: ColumnElement[bool], after: tuple[int, int]) -> list[File]:
@@ -84,17 +75,17 @@ def batches(values: Iterable[V], size: int) -> Iterator[list[V]]:
 def objects_of(database: Database) -> Objects | None:
     """Return the objects of the store that the settings name."""
     store = database.provided(PHOTO_STORE)
-    return None if store is None else store.objects
+    return store.objects if store else None
 
 
 async def faults(database: Database, report: Callable[[str, int, int], None], most: int) -> list[str]:
     """Return what is wrong with files in the store, at most so many faults. Raises Refusal if the store is away."""
     total, objects = await database.read(count), objects_of(database)
-    if objects is None:
+    if not objects:
         return [f"{total} {NO_STORE}"] if total else []
     found: list[str] = []
     done, after = 0, BEFORE_ALL
-    while (files := await database.read(page, is_stored(), after)) and len(found) < most:
+    while (files := await database.read(page, IN_STORE, after)) and len(found) < most:
         after = files[-1].place
         for some in batches(files, AT_ONCE):
             said = await asyncio.gather(*(_fault(objects, file) for file in some))
@@ -120,7 +111,7 @@ async def _fault(objects: Objects, file: File) -> str | None:
 def _still_stored(tx: Transaction, files: Collection[File]) -> set[File]:
     places = {file.place: file for file in files}
     of_these = among(tx, photo_files.c.photo_id, {file.photo_id for file in files})
-    rows = tx.execute(select(photo_files.c.photo_id, photo_files.c.width).where(of_these, is_stored()))
+    rows = tx.execute(select(photo_files.c.photo_id, photo_files.c.width).where(of_these, IN_STORE))
     return {places[row.photo_id, row.width] for row in rows if (row.photo_id, row.width) in places}
 
 
@@ -133,7 +124,7 @@ def filled(tx: Transaction, rows: SomeRows) -> SomeRows:
     if not stored:
         return rows
     store = tx.provided(PHOTO_STORE)
-    if store is None:
+    if not store:
         raise Refusal(f"nothing is exported: {NO_STORE}")
     gids = {row.id: row.gid for row in tx.execute(_gids(tx, {row["photo_id"] for row in stored}))}
     files = [File(row["photo_id"], gids[row["photo_id"]], row["width"], row["digest"]) for row in stored]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from saleroom.admin import ledger_check
 from saleroom.admin.archive import CHUNK, FAULTS_CODE, PAUSE_SECONDS, folder_of
@@ -71,7 +71,7 @@ async def _unarchive(database: Database, gids: Collection[str] | None, *, has_br
     with Progress() as progress:
         for done, lot in enumerate(lots):
             progress.report("bringing back", done, len(lots))
-            missing = await database.read(_first_row, lot) - 1
+            missing = await database.read(archive.first_row, lot.id) - 1
             faults = await database.read(_faults, lot)
             if faults:
                 found.faults.append(f"lot {lot.gid} stays archived: {faults[0]}")
@@ -118,12 +118,6 @@ def _in_files(tx: Transaction, lot: Lot) -> Sequence[ArchivedRow]:
     return list(archive.in_files(tx, lot.gid))
 
 
-def _first_row(tx: Transaction, lot: Lot) -> int:
-    """Return the position of the first event of a lot that its table has."""
-    first = select(func.min(events.c.position)).where(events.c.auction_id == lot.id)
-    return int(tx.execute(first).scalar_one())
-
-
 def _put_back(tx: Transaction, lot: Lot, rows: Sequence[ArchivedRow], *, has_broker: bool) -> bool:
     """Put the last of the missing events back, and return whether more are missing.
 
@@ -131,9 +125,9 @@ def _put_back(tx: Transaction, lot: Lot, rows: Sequence[ArchivedRow], *, has_bro
     more, or after it, and takes the name out of the rows.
     """
     auctions.lock(tx, [lot.gid])
-    if tx.execute(select(archived).where(archived.c.auction_id == lot.id)).first() is None:
+    if not archive.is_archived(tx, lot.id):
         return False  # another run has done it
-    first = _first_row(tx, lot)
+    first = archive.first_row(tx, lot.id)
     after = max(first - 1 - CHUNK, 0)
     back = archive.restored(tx, rows, lot.id, after, first)
     bulk.insert(tx, events, [_columns(row, tx, has_broker=has_broker) for row in back])

@@ -287,7 +287,7 @@ def _bar(kind: str | None, until: datetime | None, reason: str | None, now: date
 
 def _until(text: str | None) -> datetime | None:
     """Return an instant that came as JSON."""
-    return None if text is None else read_instant(datetime.fromisoformat(text))
+    return read_instant(datetime.fromisoformat(text)) if text else None
 
 
 _SESSION = (auth_tokens.c.scopes.is_(None),)

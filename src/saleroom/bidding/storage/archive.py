@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Raw, Struct, structs
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.events import BidPlaced
@@ -147,6 +147,17 @@ def rows_of(tx: Transaction, auction_id: int, after: int = 0, before: int | None
     if found is None:
         return
     yield from restored(tx, in_files(tx, found.gid), auction_id, after, before)
+
+
+def is_archived(tx: Transaction, auction_id: int) -> bool:
+    """Return whether the first events of an auction may be in its files alone."""
+    return tx.execute(select(archived).where(archived.c.auction_id == auction_id)).first() is not None
+
+
+def first_row(tx: Transaction, auction_id: int) -> int:
+    """Return the position of the first event of an auction that its table has."""
+    first = select(func.min(events.c.position)).where(events.c.auction_id == auction_id)
+    return int(tx.execute(first).scalar_one())
 
 
 def in_files(tx: Transaction, gid: str) -> Iterator[ArchivedRow]:

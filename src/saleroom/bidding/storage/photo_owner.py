@@ -22,9 +22,7 @@ async def owns(database: Database, objects: Objects) -> bool:
 
     Raises StoreUnavailable or DatabaseUnavailable.
     """
-    if await database.read(secrets.find, secrets.PHOTO_STORE) is None:
-        await database.write(secrets.find_or_make, secrets.PHOTO_STORE)
-    own = (await database.read(_mark)).encode()
+    own = await database.read(_mark) or await database.write(_made_mark)
     try:
         return await objects.get(MARK, len(own)) == own
     except ObjectTooLarge:
@@ -34,9 +32,15 @@ async def owns(database: Database, objects: Objects) -> bool:
         return True
 
 
-def _mark(tx: Transaction) -> str:
-    """Return what no other database has: neither that of another house, nor one that was copied or restored from this one."""
-    return hashlib.sha256(f"{secrets.find(tx, secrets.PHOTO_STORE)} {_original(tx)}".encode()).hexdigest()
+def _mark(tx: Transaction) -> bytes:
+    """Return what no other database has: not that of another house, and not a copy of this one. Empty before it is made."""
+    secret = secrets.find(tx, secrets.PHOTO_STORE)
+    return hashlib.sha256(f"{secret} {_original(tx)}".encode()).hexdigest().encode() if secret else b""
+
+
+def _made_mark(tx: Transaction) -> bytes:
+    secrets.find_or_make(tx, secrets.PHOTO_STORE)
+    return _mark(tx)
 
 
 def _original(tx: Transaction) -> str:

@@ -23,7 +23,9 @@ _FILES_ID = func.coalesce(photos.c.source_id, photos.c.id)
 _WITH_FILES = photos.alias("with_files")
 
 
-_KEY = re.compile(rf"photos/(?P<gid>{PHOTO_ID.pattern})/[1-9][0-9]{{0,4}}\.webp")
+_KEY = re.compile(rf"photos/({PHOTO_ID.pattern})/([1-9][0-9]{{0,4}})\.webp")
+IN_STORE: ColumnElement[bool] = func.length(photo_files.c.bytes) == 0
+"""The condition that the bytes of a file are in the store."""
 GONE: Note[str] = Note()
 """Keys of objects whose rows were deleted."""
 
@@ -60,6 +62,12 @@ def count_unplaced(tx: Transaction, owner_id: int) -> int:
 def key_of(photo_id: str, width: int) -> str:
     """Return the key of a file in the store, by the photo that has it."""
     return f"photos/{photo_id}/{width}.webp"
+
+
+def place_of(key: str) -> tuple[str, int] | None:
+    """Return the id and the width of the photo whose file has this key in the store; None for any other key."""
+    found = _KEY.fullmatch(key)
+    return (found[1], int(found[2])) if found else None
 
 
 def add(
@@ -213,7 +221,7 @@ def delete_photos(tx: Transaction, *which: ColumnElement[bool]) -> None:
     """Delete photos with their files; objects in the store go after the commit."""
     mine = photo_files.c.photo_id.in_(select(photos.c.id).where(*which))
     stored = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files)
-    rows = tx.execute(stored.where(*which, func.length(photo_files.c.bytes) == 0))
+    rows = tx.execute(stored.where(*which, IN_STORE))
     tx.note(GONE, [key_of(row.gid, row.width) for row in rows])
     tx.execute(delete(photo_files).where(mine))
     tx.execute(delete(photos).where(*which))
@@ -222,16 +230,16 @@ def delete_photos(tx: Transaction, *which: ColumnElement[bool]) -> None:
 def without_rows(tx: Transaction, found: Sequence[StoredObject], age: timedelta) -> list[str]:
     """Return the keys of those objects that are files of photos by their keys, older than `age`, and have no rows."""
     before = tx.now() - age
-    old = {one.key: known for one in found if one.at < before and (known := _KEY.fullmatch(one.key))}
+    old = {place: one.key for one in found if one.at < before and (place := place_of(one.key))}
     files = select(photos.c.gid, photo_files.c.width).join_from(photos, photo_files)
-    rows = tx.execute(files.where(among(tx, photos.c.gid, {known["gid"] for known in old.values()})))
-    kept = {key_of(row.gid, row.width) for row in rows}
-    return [key for key in old if key not in kept]
+    rows = tx.execute(files.where(among(tx, photos.c.gid, {gid for gid, _ in old})))
+    kept = {(row.gid, row.width) for row in rows}
+    return [key for place, key in old.items() if place not in kept]
 
 
 def newest_is_in_store(tx: Transaction) -> bool:
     """Return whether the bytes of the newest photo with files are in a store."""
-    newest = select(func.length(photo_files.c.bytes) == 0).order_by(photo_files.c.photo_id.desc()).limit(1)
+    newest = select(IN_STORE).order_by(photo_files.c.photo_id.desc()).limit(1)
     return bool(tx.execute(newest).scalar())
 
 
