@@ -29,7 +29,7 @@ from saleroom.http.event_loop import EventLoop
 from saleroom.http.protocol import Http
 from saleroom.settings import Settings
 from saleroom.storage import database, turns
-from saleroom.storage.database import Clock, Database, Transaction
+from saleroom.storage.database import Clock, Database, SharedPart, Transaction
 from tests import fixtures_database
 from tests.contract import Contract
 from tests.fixtures_database import FakeClock
@@ -171,6 +171,12 @@ class House:
         return asyncio.run_coroutine_threadsafe(self._database.read(use_case, *args, **kwargs), self._loop).result(
             USE_CASE_SECONDS_MAX
         )
+
+    def provided(self, part: SharedPart[R]) -> R:
+        """Return a part that the house has given its database."""
+        found = self._database.provided(part)
+        assert found is not None, "this house has no such part"
+        return found
 
     def advance(self, seconds: float) -> None:
         """Turn the fake clock forward, and let the closer run."""

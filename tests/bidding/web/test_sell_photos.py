@@ -53,6 +53,8 @@ def test_a_bad_file_is_refused_by_name_and_the_others_stay(come: Come) -> None:
     assert "This is not a picture." in refused[0]
     assert "<script>alert(1)</script>" in refused[0]
     assert refused[1].startswith("cut.jpg: ")
+    summary = form.all("a", href="#photos")
+    assert ["2 photos were not added."] == [e.text for e in summary]
     assert 1 == len(form.all("input", name="photo"))
     assert "Clock with photos" == form.one("input", name="name")["value"]
     assert all("src" in e.attributes for e in form.all("script"))

@@ -3,16 +3,25 @@
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.admin import person_export
+from saleroom.bidding.storage.photo_store import PHOTO_STORE
 from saleroom.settings import SettingsError, load
 from tests.bidding.api.test_photos import send
 from tests.fixtures_database import unique
-from tests.fixtures_house import ServeHouse
+from tests.fixtures_house import PASSWORD, ServeHouse
 from tests.object_store import SECRET_KEY, ObjectStore
 from tests.pictures import plain
+from tests.sales.api.evening import with_lots
+from tests.sales.api.test_importing import zipped
+from tests.site.markup import Page
+from tests.site.visitor import Visitor, picture
+
+AWAY = "The house cannot reach its photos just now. Nothing was changed; try again shortly."
 
 
 def test_a_stored_photo_is_served_as_any_other(object_store: ObjectStore, serve_house: ServeHouse) -> None:
@@ -65,6 +74,57 @@ def test_a_house_goes_on_without_its_store(tmp_path: Path, serve_house: ServeHou
         assert house.plain.get(f"/photos/{photo['id']}/20.webp").status_code == 200
     finally:
         store.kill()
+
+
+def test_the_sell_page_says_that_the_store_is_away(tmp_path: Path, serve_house: ServeHouse) -> None:
+    """The form comes back with 503, its texts and each file by name; a script's upload is 503 too. One file asks the store."""
+    (store := ObjectStore(tmp_path)).start()
+    store.bucket("bucket")
+    house = serve_house(**store.settings("bucket"))
+    visitor = Visitor(house, house.user("ada"))
+    form = visitor.page("/sell")
+    store.kill()
+    outcomes = house.provided(PHOTO_STORE).objects.outcomes
+    tried = outcomes["put", "failed"]
+    files = [("bad.jpg", b"nothing"), ("one.jpg", picture()), ("two.jpg", picture())]
+    answer = visitor.send(form, "/sell", "preview", files, name="Clock", startingPrice="100")
+    shown = Page(answer)
+    assert 503 == answer.status_code
+    assert int(answer.headers["retry-after"]) >= 1
+    assert [
+        "bad.jpg: This is not a picture. Choose a JPEG, PNG, WebP, GIF or AVIF file.",
+        *(f"{name}.jpg: {AWAY}" for name in ("one", "two")),
+    ] == [e.text for e in shown.all("li", class_="refused")]
+    assert "Clock" == shown.one("input", name="name")["value"]
+    assert tried + 1 == outcomes["put", "failed"]
+    token = form.all("input", name="csrfToken")[0]["value"]
+    parts: list[Any] = [("csrfToken", (None, token)), ("files", ("one.jpg", picture(), "image/jpeg"))]
+    refused = visitor.http.post("/sell/photos", files=parts)
+    assert (503, f"one.jpg: {AWAY}") == (refused.status_code, Page(refused).one("li", class_="refused").text)
+
+
+def test_every_other_door_says_that_the_store_is_away(tmp_path: Path, serve_house: ServeHouse) -> None:
+    """Paper, an import of photos and somebody's own data are 503 with Retry-After, for programs and as pages."""
+    (store := ObjectStore(tmp_path)).start()
+    store.bucket("bucket")
+    house = serve_house(**store.settings("bucket"))
+    staff = house.staff(Role.MANAGER)
+    gid = with_lots(staff, 1)
+    staff.json("PATCH", f"/sales/{gid}/lots/1", json={"photos": [send(staff, plain((20, 16))).json()["id"]]})
+    visitor = Visitor(house, staff)
+    data = visitor.page("/mine/data")
+    store.kill()
+    archive = zipped({"1-2.jpg": picture()})
+    for answer in (
+        staff.get(f"/sales/{gid}/paper/catalogue.pdf"),
+        staff.post(f"/sales/{gid}/import", files={"photos": ("photos.zip", archive)}),
+        visitor.http.get(f"/admin/sales/{gid}/paper/catalogue.pdf"),
+        visitor.send(data, "/mine/data/export", password=PASSWORD),
+    ):
+        assert 503 == answer.status_code, answer.text
+        assert int(answer.headers["retry-after"]) >= 1
+        is_page = "text/html" in answer.headers["content-type"]
+        assert AWAY in Page(answer).one("main").text if is_page else answer.json()["code"] == "photos_unavailable"
 
 
 GOOD = {

@@ -52,13 +52,13 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{20,100}")
 
 
 class Feedback(Struct, frozen=True, kw_only=True):
-    """The messages beside a form: why it comes back, and which photos were refused.
+    """The messages beside a form: why it comes back, and which of its `files` were refused.
 
     `elsewhere`: the refusal belongs to another form on the page, which shows it. `saved`: it is a draft.
     """
 
     refused: Refusal | None = None
-    bad_photos: Sequence[str] = ()
+    files: submissions.StoredFiles = submissions.NO_FILES
     elsewhere: bool = False
     saved: bool = True
 
@@ -137,10 +137,9 @@ class SellingPages:
             viewer = await self._site.viewer(request)
             if viewer is None:
                 raise Unauthenticated
-            found, bad = await submissions.stored(self._site, self._services, request, sent)
-            context = {"photos": found, "bad_photos": bad}
-            refused = Invalid.one("photo", "refused", bad[0]) if bad else None
-            return self._site.page(request, "parts/sell_photos.html", viewer, context, refused=refused)
+            files = await submissions.stored(self._site, self._services, request, sent)
+            context = {"photos": files.photos, "bad_photos": files.sentences}
+            return self._site.page(request, "parts/sell_photos.html", viewer, context, refused=files.refused)
 
     async def cancel(self, request: Request) -> Response:
         """POST /sell/{gid}/cancel."""
@@ -222,16 +221,16 @@ class SellingPages:
             if sent.files:
                 raise ForgeryRefusal
             sent = structs.replace(sent, do="preview" if sent.do == "publish" else sent.do)
-        stored, bad = await submissions.stored(self._site, self._services, request, sent)
-        form = changed(lot_form.with_photos(sent.form, [photo.id for photo in stored]), sent.do)
+        files = await submissions.stored(self._site, self._services, request, sent)
+        form = changed(lot_form.with_photos(sent.form, [photo.id for photo in files.photos]), sent.do)
         offer = await self._offer(request, gid)
-        if sent.do == "publish":
+        if sent.do == "publish" and files.refused is None:
             return await self._or_form(
                 request, form, sent.draft, offer, lambda: self._go_on(request, sent, form, offer)
             )
         saved = await self._drafts.save(request, sent.draft, form)
-        if bad or sent.do not in ("preview", "edit"):
-            return await self._form(request, form, sent.draft, Feedback(bad_photos=bad, saved=saved), offer=offer)
+        if files.refused is not None or sent.do not in ("preview", "edit"):
+            return await self._form(request, form, sent.draft, Feedback(files=files, saved=saved), offer=offer)
         if sent.do == "edit":
             if saved:
                 return go_to(address(gid, sent.draft))
@@ -338,10 +337,8 @@ class SellingPages:
         feedback, language = feedback or Feedback(), self._site.language(request)
         gid = gid if offer is None else offer.auction.gid
         viewer, (pictures, saved) = await self._site.read(request, _pictures_and_drafts, form.photos)
-        refused = feedback.refused
-        faults = {} if feedback.elsewhere else self._site.words.field_faults(language, refused)
-        if feedback.bad_photos:
-            refused = Invalid.one("photos", "refused", feedback.bad_photos[0])
+        refused = feedback.refused or feedback.files.refused
+        faults = {} if feedback.elsewhere else self._site.words.field_faults(language, feedback.refused)
         message = None
         if feedback.refused is not None and not faults and not feedback.elsewhere:
             logged_out = isinstance(feedback.refused, Unauthenticated)
@@ -360,7 +357,7 @@ class SellingPages:
             "more_open": gid is not None or lot_form.has_more_terms(form) or any(map(lot_form.is_more, faults)),
             "message": message,
             "changes": words.changes(language, feedback.refused),
-            "bad_photos": feedback.bad_photos,
+            "bad_photos": feedback.files.sentences,
             "photos": pictures,
             "gid": gid,
             "draft": draft,

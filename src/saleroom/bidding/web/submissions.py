@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from saleroom.bidding.api import uploads
 from saleroom.bidding.api.terms import CLOSE
+from saleroom.bidding.domain.errors import PhotosUnavailable
 from saleroom.bidding.domain.photos import PER_LOT_MAX, Photo
 from saleroom.bidding.service.places import Sender
 from saleroom.bidding.services import BiddingServices
@@ -55,6 +56,20 @@ class Submission(Struct, frozen=True):
     sender: Sender
 
 
+class StoredFiles(Struct, frozen=True):
+    """The photos of a form's files, and a sentence for each refused file.
+
+    `refused` gives the answer its status. A refusal that is not about a file comes before those that are.
+    """
+
+    photos: list[Photo]
+    sentences: list[str]
+    refused: Refusal | None
+
+
+NO_FILES = StoredFiles([], [], None)
+
+
 @asynccontextmanager
 async def received(
     site: Site, services: BiddingServices, request: Request, draft: str = ""
@@ -69,16 +84,17 @@ async def received(
         yield _read(data, sender, draft or (sent_draft if GID.fullmatch(sent_draft) else new_draft()))
 
 
-async def stored(
-    site: Site, services: BiddingServices, request: Request, sent: Submission
-) -> tuple[list[Photo], list[str]]:
-    """Store the files of a form. Return the photos, and a sentence for each refused file. Raises MissingRight."""
+async def stored(site: Site, services: BiddingServices, request: Request, sent: Submission) -> StoredFiles:
+    """Store the files of a form. Raises MissingRight."""
     language, token = site.language(request), session_token(request) or ""
     found: list[Photo] = []
-    bad: list[str] = []
+    sentences: list[str] = []
+    first: Refusal | None = None
     for file in sent.files:
         name = (file.filename or "")[:NAME_SHOWN_MAX]
         try:
+            if isinstance(first, PhotosUnavailable):
+                raise first  # Each further try could take as long as the first, and the seller would wait for all.
             if len(sent.form.photos) + len(found) >= PER_LOT_MAX:
                 raise Invalid(
                     {"photo": [TranslatedFault("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]}
@@ -90,8 +106,10 @@ async def stored(
             raise
         except Refusal as refused:
             why = site.words.field_faults(language, refused).get("photo")
-            bad.append(Markup("{}: {}").format(name, why or site.words.refusal(language, refused)))
-    return found, bad
+            sentences.append(Markup("{}: {}").format(name, why or site.words.refusal(language, refused)))
+            if first is None or isinstance(first, Invalid):
+                first = refused
+    return StoredFiles(found, sentences, first)
 
 
 def _read(data: FormData, sender: Sender, draft: str) -> Submission:
