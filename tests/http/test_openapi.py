@@ -44,6 +44,7 @@ ON_PAGES: tuple[type[Refusal], ...] = (
     PasskeysOff,
     TooManyPasskeys,
     UnknownCalendar,
+    problems.NoSessions,
     *TO_COME,
 )
 """Refusals of pages alone, which no operation answers with."""

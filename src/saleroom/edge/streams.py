@@ -16,7 +16,7 @@ from saleroom.edge.channel import Channel
 from saleroom.edge.hub import Hub
 from saleroom.feed.follower import Follower
 from saleroom.feed.streams import EventStream, page_time, send_more
-from saleroom.http.problems import Problem
+from saleroom.http.problems import NoSessions
 from saleroom.http.requests import cookie, session_cookie_name
 from saleroom.kernel.errors import Fault, Invalid, Refusal
 from saleroom.kernel.identifiers import GID, EventId, parse_event_id
@@ -29,12 +29,6 @@ LOTS_MAX = 100
 VIEWS = ("state", "screen", "next", "bidder")
 _VERSION = re.compile(r"[0-9]{1,9}")
 _STORY = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,19}")
-
-
-class NoSessions(Problem):
-    """This is an edge, which shows everybody the same; with a session, ask the house itself."""
-
-    status = 421
 
 
 class LogDoor:

@@ -48,6 +48,13 @@ class ForgeryRefusal(Problem):
     status = 403
 
 
+class NoSessions(Problem):
+    """This is an edge, which shows everybody the same; with a session, ask the house itself."""
+
+    code = "no_sessions"
+    status = 421
+
+
 class BodyTooLarge(Problem):
     """The body is too large; the fact `limit` gives the bytes allowed."""
 

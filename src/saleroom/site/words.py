@@ -90,6 +90,9 @@ PLATFORM = Words(
         "not_found": (N_("The address may be mistyped, or the page has moved."),),
         "method_not_allowed": (N_("Open the page by its link, and send forms from their own page."),),
         "csrf": (N_("Go back, reload the page and send the form again."),),
+        "no_sessions": (
+            N_("This address shows everybody the same. As you are logged in, open the page of the house itself."),
+        ),
         "body_too_large": (
             N_("That was too large. At most %(limit)s can be sent at once."),
             N_("That was too large to be sent at once."),
