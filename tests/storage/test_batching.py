@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from sqlalchemy import select
@@ -9,8 +10,9 @@ from sqlalchemy import select
 from saleroom.accounts.service.accounts import register
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.storage.batching import SharedRead
+from saleroom.storage.batching import InFlight, SharedRead
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.faults import HangUp
 
 
 class Census:
@@ -66,3 +68,35 @@ async def test_a_cancelled_question_does_not_cancel_others(database: Database) -
     assert 0 == await stays
     with pytest.raises(asyncio.CancelledError):
         await gone
+
+
+async def test_work_in_flight_is_done_once_for_each_key() -> None:
+    """All who ask meanwhile get the answer of the first; who asks afterwards has it done again."""
+    done: list[str] = []
+
+    async def work(key: str) -> str:
+        await asyncio.sleep(0)
+        done.append(key)
+        return key.upper()
+
+    shared = InFlight[str, str]()
+    assert ["A", "B", "A"] == await asyncio.gather(*(shared.ask(key, partial(work, key)) for key in "aba"))
+    assert ["a", "b"] == done
+    assert "A" == await shared.ask("a", partial(work, "a"))
+    assert ["a", "b", "a"] == done
+
+
+async def test_a_fault_of_one_asker_is_not_that_of_others() -> None:
+    """Who hangs up, or is refused for reasons of their own, leaves the work to the next; other faults reach all."""
+    faults = [HangUp(), ZeroDivisionError(), None]
+
+    async def work() -> str:
+        await asyncio.sleep(0)
+        if (fault := faults.pop(0)) is not None:
+            raise fault
+        return "answer"
+
+    shared = InFlight[str, str](HangUp)
+    found = await asyncio.gather(*(shared.ask("a", work) for _ in range(4)), return_exceptions=True)
+    assert [HangUp, *[ZeroDivisionError] * 3] == [type(one) for one in found]
+    assert "answer" == await shared.ask("a", work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
@@ -142,6 +143,42 @@ class SharedRead(Generic[K, V]):
 
     def _read(self, questions: Sequence[K]) -> Awaitable[Answers[V]]:
         return self._database.read(self._answer, questions)
+
+
+class _NoAnswer(Exception):
+    """The one who did the work got none for reasons of their own; somebody else does it."""
+
+
+class InFlight(Generic[K, V]):
+    """Work that is done once for all who ask for the same while it is under way. Nothing is kept afterwards.
+
+    Unlike that of a `SharedRead`, an answer may be older than its question, by as long as the work takes. The first who asks
+    does the work, within their own share of the house. If they leave, the next one who waits does it.
+    """
+
+    def __init__(self, *own: type[Exception]) -> None:
+        """`own` are the exceptions that concern only the one who did the work; any other reaches all who wait."""
+        self._own = own
+        self._under_way: dict[K, asyncio.Future[V]] = {}
+
+    async def ask(self, key: K, work: Callable[[], Awaitable[V]]) -> V:
+        """Return what `work` returns, here or for somebody who has asked for the same `key` before. Raises as `work`."""
+        while (others := self._under_way.get(key)) is not None:
+            with suppress(_NoAnswer):
+                return await asyncio.shield(others)
+        waiting = self._under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await work()
+        except BaseException as error:
+            is_own = isinstance(error, self._own) or not isinstance(error, Exception)
+            waiting.set_exception(_NoAnswer() if is_own else error)
+            waiting.exception()  # somebody may wait for it or nobody
+            raise
+        else:
+            waiting.set_result(answer)
+            return answer
+        finally:
+            del self._under_way[key]
 
 
 Question = tuple[Callable[..., Any], tuple[Any, ...], tuple[tuple[str, Any], ...]]
