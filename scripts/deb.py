@@ -1,6 +1,6 @@
 """Builds the package for Debian: the program with all its Python packages, its service, settings and maintainer scripts.
 
-`make deb` calls it. The Python packages are those of requirements/run.txt, checked by their hashes, as wheels for one version
+`make deb` calls it. The Python packages are those of requirements/s3.txt, checked by their hashes, as wheels for one version
 of Python: Debian 12 has 3.11, Debian 13 has 3.13. Needs dpkg-deb, and the virtual environment that `make setup` makes.
 """
 
@@ -20,6 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "deploy" / "debian"
+PACKAGES = ROOT / "requirements" / "s3.txt"
+"""What the house runs on, and what photos in a store need."""
 HOME = "usr/lib/saleroom"
 PLATFORMS = {"amd64": "x86_64-manylinux_2_28", "arm64": "aarch64-manylinux_2_28"}
 """Architecture of Debian -> platform of wheels."""
@@ -85,7 +87,7 @@ def _program(root: Path, python: str, platform: str) -> None:
     _write(home / "bin" / "saleroom", _LAUNCHER.format(home=HOME), 0o755)
     uv = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--quiet", "--link-mode", "copy"]
     into = [*uv, "--target", str(packages), "--python-version", python, "--python-platform", platform]
-    _run(*into, "--only-binary", ":all:", "--require-hashes", "-r", str(ROOT / "requirements" / "run.txt"))
+    _run(*into, "--only-binary", ":all:", "--require-hashes", "-r", str(PACKAGES))
     _run(*into, "--python", sys.executable, "--no-deps", "--no-build-isolation", str(ROOT))
     shutil.rmtree(packages / "bin")  # programs of the packages, with the path of this scratch folder in them
     for lock in (packages / ".lock", *packages.rglob("direct_url.json")):

@@ -57,7 +57,9 @@ def provided(settings: Settings) -> Mapping[SharedPart[Any], Any]:
         found[FOLDER] = settings.archive_folder
     if settings.photo_place is not None:
         if find_spec("obstore") is None:
-            raise Refusal("photo_store: an S3 store needs one more package; `make s3` installs it")
+            raise Refusal(
+                "photo_store: the package obstore, which an S3 store needs, is not installed; `make s3` installs it"
+            )
         found[PHOTO_STORE] = PhotoStore(Objects(settings.photo_place))
     return found
 

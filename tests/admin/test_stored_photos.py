@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from saleroom import opening
 from saleroom.admin import photo_moves
 from saleroom.cli import main
 from saleroom.storage.objects import Objects, StoreUnavailable
@@ -96,6 +97,20 @@ def found(command: Command, settings: dict[str, str], code: int = 0) -> list[tup
     said, _ = command("doctor", "--json", code=code, **settings)
     findings: list[dict[str, Any]] = json.loads(said[-1])["findings"]
     return [(one["level"], one["what"], one["remedy"]) for one in findings if one["check"] == "photos"]
+
+
+@pytest.mark.databases("sqlite")
+def test_the_doctor_names_the_package_that_a_store_needs(
+    database_url: str, object_store: ObjectStore, bucket: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the doctor says what is missing and what to do, whether the database is there already or not."""
+    monkeypatch.setattr(opening, "find_spec", lambda name: None)
+    store = object_store.settings(bucket)
+    for there in (False, True):
+        if there:
+            furnish(database_url)
+        [(level, what, remedy)] = found(command, store | {"database": database_url}, 1)
+        assert ("fault", True, True) == (level, "package obstore" in what, remedy.startswith("install the package"))
 
 
 @pytest.mark.databases("sqlite")

@@ -72,6 +72,24 @@ def test_settings_of_kubernetes_can_be_used(objects: dict[str, Any], tmp_path: P
     assert ("Recreate" == objects["Deployment"]["spec"]["strategy"].get("type")) == (replicas == 1)
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_photos_go_to_a_store_by_a_component(overlay: str, tmp_path: Path) -> None:
+    """The variables of the pod and its secret, which must be there, name a whole place; no variable has the secret."""
+    shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")
+    named = {"resources": [f"kubernetes/{overlay}"], "components": ["kubernetes/store"]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(named))
+    text = checked(need("kubectl"), "kustomize", str(tmp_path))
+    found: dict[str, Any] = {each["kind"]: each for each in yaml.safe_load_all(text)}
+    [secret] = [one["secret"] for one in found["Deployment"]["spec"]["template"]["spec"]["volumes"] if "secret" in one]
+    assert ("saleroom", False) == (secret["secretName"], secret["optional"])
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "photo_store_secret_access_key").write_text("secret of the key")
+    place = load({}, found["ConfigMap"]["data"] | {SECRETS_VARIABLE: str(tmp_path / "secrets")}).photo_place
+    assert place is not None
+    assert ("bids-photos", "secret of the key") == (place.bucket, place.secret_access_key)
+    assert not [name for name in found["ConfigMap"]["data"] if "SECRET_ACCESS" in name]
+
+
 @pytest.fixture
 def with_components(tmp_path: Path) -> list[dict[str, Any]]:
     """The objects of a house on SQLite with edges and Litestream."""

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from saleroom.settings import SECRETS_VARIABLE, load
+from scripts import deb
 from tests.fixtures_house import House
 from tests.litestream import LITESTREAM
 from tests.needs import need
@@ -249,6 +250,37 @@ def test_compose_takes_edges_beside_the_house(tmp_path: Path) -> None:
     for file in (one, other):
         file.write_text((DEPLOY / "container" / file.name).read_text().replace("\nname: saleroom\n", "\n"))
     checked(program, "-f", str(one), "-f", str(other), "config", "--quiet")
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.internet.yaml"])
+def test_compose_takes_a_store_beside_the_house(name: str, tmp_path: Path) -> None:
+    """The house of either file has the place of its photos, and the secret of the key as a file, not as a variable."""
+    program = need("docker-compose")
+    one, other = (tmp_path / file for file in (name, "compose.store.yaml"))
+    for file in (one, other):
+        file.write_text((DEPLOY / "container" / file.name).read_text().replace("\nname: saleroom\n", "\n"))
+    house = yaml.safe_load(checked(program, "-f", str(one), "-f", str(other), "config"))["services"]["house"]
+    (folder := tmp_path / "secrets").mkdir()
+    assert "saleroom_photo_store_secret_access_key" in {secret["source"] for secret in house["secrets"]}
+    for secret in house["secrets"]:
+        text = "postgresql://ada:pw@database/saleroom" if "database" in secret["source"] else "secret of the key"
+        (folder / secret["source"]).write_text(text)
+    place = load({}, house["environment"] | {SECRETS_VARIABLE: str(folder)}).photo_place
+    assert place is not None
+    assert ("bids-photos", "house", "secret of the key") == (place.bucket, place.prefix, place.secret_access_key)
+    assert not [variable for variable in house["environment"] if "SECRET_ACCESS" in variable]
+
+
+def test_image_and_package_have_what_a_store_needs() -> None:
+    """Both install the same packages by their hashes: those of every house, at the same versions, and obstore."""
+    assert "-r requirements/s3.txt" in CONTAINERFILE
+    assert ROOT / "requirements" / "s3.txt" == deb.PACKAGES
+    run, s3 = (
+        dict(re.findall(r"^(\S+)==(\S+)", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE))
+        for name in ("run", "s3")
+    )
+    assert run.items() < s3.items()
+    assert {"obstore"} == s3.keys() - run.keys()
 
 
 def test_litestream_knows_the_database() -> None:

@@ -26,6 +26,7 @@ _ACTIONS = {"put": "PutObject", "read": "GetObject", "listed": "ListBucket", "de
 async def photos(settings: Settings, _: str | None) -> Sequence[Finding]:
     """Photos are where the settings say, and the key of the store is allowed all that the house does."""
     try:
+        opening.provided(settings)
         in_store, in_rows = await _counts(settings)
     except Refusal as error:
         return [failed("photos", str(error), "install the package, or leave photo_store out")]
