@@ -117,6 +117,12 @@ def hold(tx: Transaction, name: str, holder: str, seconds: float) -> bool:
     return True
 
 
+def is_free(tx: Transaction, name: str) -> bool:
+    """Return whether nobody has the lease `name` now; the next moment somebody may."""
+    held = select(leases.c.name).where(leases.c.name == name, leases.c.expires_at > tx.now())
+    return tx.execute(held).first() is None
+
+
 def hold_and(
     tx: Transaction,
     name: str,

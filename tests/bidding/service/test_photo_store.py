@@ -18,6 +18,7 @@ from saleroom.bidding.service import photo_sweep, photos
 from saleroom.bidding.service.photo_sweep import AGE, PhotoSweep
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.renditions import make
+from saleroom.bidding.storage import photo_store
 from saleroom.bidding.storage import photos as storage
 from saleroom.bidding.storage.forgetting import forget
 from saleroom.bidding.storage.photo_owner import MARK, owns
@@ -27,10 +28,11 @@ from saleroom.bidding.storage.tables import photo_files
 from saleroom.bidding.storage.tables import photos as rows
 from saleroom.storage import backup, objects
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.objects import Objects
+from saleroom.storage.objects import Objects, StoreUnavailable
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock, unique
 from tests.object_store import ObjectStore
+from tests.patience import SECONDS_MAX, until
 from tests.pictures import plain
 
 MADE = make(plain((900, 450)))
@@ -84,6 +86,11 @@ async def counted(database: Database) -> tuple[int, int]:
 def number_of(tx: Transaction, name: str) -> int:
     """The number of a user."""
     return int(tx.execute(select(users.c.id).where(users.c.username == name)).scalar_one())
+
+
+def forgotten(tx: Transaction, name: str) -> None:
+    """Erase a user's photos."""
+    forget(tx, number_of(tx, name))
 
 
 def keys_of(photo: Photo) -> set[str]:
@@ -190,7 +197,7 @@ async def test_nothing_is_deleted_in_the_place_of_another_house(database: Databa
     (stored.folder / MARK).write_text("another house")
     stored.age(2 * AGE)
     assert await PhotoSweep(database, stored.store).sweep() == 0
-    await database.write(lambda tx: forget(tx, number_of(tx, "ada")))
+    await database.write(forgotten, "ada")
     await stored.store.settled()
     assert (0, 0) == await counted(database)
     assert keys_of(photo) | {f"photos/of-another-house/{width}.webp" for width in MADE.files} == stored.keys
@@ -210,7 +217,7 @@ async def test_a_copy_of_a_database_deletes_nothing(database: Database, tmp_path
     other.join(copied := Database(f"sqlite:///{copy}"))
     assert (await with_bytes(copied, await copied.read(photos.file, before.id, 400))).data == MADE.files[400]
     assert await PhotoSweep(copied, other.store).sweep() == 0
-    await copied.write(lambda tx: forget(tx, number_of(tx, "ada")))
+    await copied.write(forgotten, "ada")
     await other.store.settled()
     await copied.close()
     assert keys_of(before) | keys_of(after) == stored.keys
@@ -234,9 +241,53 @@ async def test_an_erasure_reaches_the_store(database: Database, stored: BucketOf
     ada, bob = await person(database, "ada"), await person(database, "bob")
     await taking_in.keep(ada.token, MADE)
     kept = await taking_in.keep(bob.token, MADE)
-    await database.write(lambda tx: forget(tx, number_of(tx, "ada")))
+    await database.write(forgotten, "ada")
     await stored.store.settled()
     assert keys_of(kept) == stored.keys
+
+
+async def test_an_erasure_reaches_a_store_that_was_away(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be deleted goes as soon as the store is back, however young it is."""
+    monkeypatch.setattr(photo_store, "AGAIN_SECONDS", 0.1)
+    (server := ObjectStore(tmp_path)).start()
+    try:
+        stored = BucketOfPhotos(server)
+        taking_in = stored.join(database)
+        ada, bob = await person(database, "ada"), await person(database, "bob")
+        for one in (ada, bob):
+            await taking_in.keep(one.token, MADE)
+        server.kill()
+        for name in ("ada", "bob"):
+            await database.write(forgotten, name)
+            await stored.store.settled()
+        assert 2 * len(MADE.files) == len(stored.keys)
+        server.start()
+        await until(lambda: not stored.keys, "the objects are deleted", SECONDS_MAX)
+    finally:
+        server.kill()
+
+
+async def test_one_process_sweeps_each_hour(
+    clocked_database: Database, clock: FakeClock, stored: BucketOfPhotos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several processes one sweeps, and none within the hour; a sweep that failed is tried again after a minute."""
+    stored.join(clocked_database)
+    first, second = (PhotoSweep(clocked_database, stored.store) for _ in range(2))
+    assert [True, False, False] == [await one.sweep_if_due() for one in (first, second, first)]
+    clock.advance(photo_sweep.PAUSE_SECONDS - 1)
+    assert [False, False] == [await one.sweep_if_due() for one in (first, second)]
+    clock.advance(1)
+
+    async def away(self: PhotoSweep) -> int:
+        raise StoreUnavailable("the store is away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PhotoSweep, "sweep", away)
+        assert [True, False] == [await one.sweep_if_due() for one in (second, first)]
+    clock.advance(photo_sweep.AGAIN_SECONDS)
+    assert [True, False] == [await one.sweep_if_due() for one in (first, second)]
 
 
 def _page(_: bytes) -> bytes:

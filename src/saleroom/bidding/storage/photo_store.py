@@ -31,6 +31,12 @@ AT_ONCE = 8
 """How many objects a process reads at a time, and as many it puts: their bytes are in memory."""
 
 
+AGAIN_SECONDS = 60.0
+"""How long after a deletion that failed it is tried again."""
+LEFT_MAX = 100_000
+"""How many keys wait for another try at most; the sweep deletes the rest."""
+
+
 class BadObject(Exception):
     """The store has no such file, or another one; the message says which."""
 
@@ -45,6 +51,7 @@ class PhotoStore:
         self._reading, self._putting = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         self._to_delete: list[str] = []
         self._deleting: asyncio.Task[None] | None = None
+        self._again: asyncio.TimerHandle | None = None
         self._reason = ""
         self._throttle = LogThrottle(self._log)
 
@@ -69,13 +76,15 @@ class PhotoStore:
             raise UnknownPhoto from fault
 
     def delete_soon(self, keys: Collection[str]) -> None:
-        """Delete objects beside everything else. If that fails, the next sweep does it. Call it in the event loop."""
+        """Delete objects beside everything else, and try again each minute while that fails. Call it in the event loop.
+
+        What is left when the process ends, the sweep deletes.
+        """
         self._to_delete += keys
-        if self._deleting is None and self._to_delete:
-            self._deleting = begin_for_all(self._delete())
+        self._begin_to_delete()
 
     async def settled(self) -> None:
-        """Return once all that `delete_soon` was told is deleted, or has failed."""
+        """Return once all that `delete_soon` was told is deleted, or the present try has failed."""
         if self._deleting is not None:
             await self._deleting
 
@@ -84,18 +93,25 @@ class PhotoStore:
         about = "Requests to the store of photos."
         return (counters("saleroom_photo_store_requests", about, ("act", "outcome"), self.objects.outcomes),)
 
+    def _begin_to_delete(self) -> None:
+        if self._deleting is None and self._to_delete:
+            self._deleting = begin_for_all(self._delete())
+
     async def _delete(self) -> None:
         try:
             if self.is_owner is not None and not await self.is_owner():
                 self._warn(FOREIGN)
-                return
-            while self._to_delete:
-                some, self._to_delete = self._to_delete[:PAGE], self._to_delete[PAGE:]
+                self._to_delete.clear()
+            while some := self._to_delete[:PAGE]:
                 await self.objects.delete(some)
+                del self._to_delete[: len(some)]
         except (StoreUnavailable, DatabaseUnavailable) as error:
             self._warn(f"photos are not deleted for now: {error}")
+            del self._to_delete[LEFT_MAX:]
+            if self._again is not None:
+                self._again.cancel()
+            self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._begin_to_delete)
         finally:
-            self._to_delete.clear()
             self._deleting = None
 
     def _unavailable(self, error: StoreUnavailable) -> PhotosUnavailable:
