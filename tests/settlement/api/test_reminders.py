@@ -114,6 +114,18 @@ def test_who_does_not_pay_is_banned_until_they_do(shown: House, clock: FakeClock
     assert ["ban", "strike"] == [one["kind"] for one in known]
 
 
+def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -> None:
+    """Nothing is open of the invoice then, whether its lot is corrected at the desk or its lines are taken back by hand."""
+    for path in ("/sales/{sale}/lots/1/correction", "/documents/{invoice}/credit"):
+        unpaid = Unpaid(shown, clock)
+        manager = unpaid.settling.manager
+        unpaid.until_the_strike()
+        assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(manager).json()
+        where = path.format(sale=unpaid.settling.gid, invoice=unpaid.invoice)
+        assert unpaid.settling.cashier.post(where, json={"reason": "Never fetched."}).is_success
+        assert unpaid.user.bid(shown.user().auction(), amount="10").is_success
+
+
 def test_a_strike_can_be_forgiven(shown: House, clock: FakeClock) -> None:
     """With a reason, by those who may ban people; the ban ends with it though nothing was paid."""
     unpaid = Unpaid(shown, clock)

@@ -19,6 +19,7 @@ from saleroom.settlement.domain.errors import LotChanged
 from saleroom.settlement.domain.journal import BilledResult, Kind, of_credit
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
+from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage import journal
 from saleroom.settlement.storage.documents import StoredDocument
@@ -31,7 +32,8 @@ def credit(
 ) -> StoredDocument:
     """Issue the credit note for lines of a document of a locked sale, all that are left if none are named, and post it.
 
-    Raises NotToCredit, CreditedAlready, NotOfHouse or LotChanged.
+    It ends the ban of a buyer for strikes if nothing is open of their invoices any more. Raises NotToCredit, CreditedAlready,
+    NotOfHouse or LotChanged.
     """
     made = documents.credit(tx, found.gid, places)
     taken = {line.credits for line in made.document.lines if line.credits is not None}
@@ -47,6 +49,8 @@ def credit(
         else:
             credited = _given_up(was, found, lines, new)
             journal.add(tx, sale.id, Kind.CREDIT, of_credit(credited), staff.id, lot_id=one.lot.id, settled=credited)
+    if found.document.kind is DocumentKind.INVOICE and found.owner.user_id is not None:
+        lift_if_paid(tx, found.owner.user_id, staff)
     return made
 
 

@@ -35,7 +35,6 @@ from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
-from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage.documents import Owner, StoredDocument
@@ -152,8 +151,6 @@ def credit(
             tx, sale, staff.id, places_of_money
         )  # a lot that is on no document now has the rates that hold
         before = {"number": made.document.credits.number} if made.document.credits is not None else {}
-        if made.owner.user_id is not None:
-            lift_if_paid(tx, made.owner.user_id, staff)
         audit.note(tx, staff, Act.DOCUMENT_CREDITED, gid, before, {"number": made.document.number}, reason)
         return _encode(view_of(tx, made))
 
