@@ -141,3 +141,51 @@ def test_cashiers_correct_one_lot_at_once(settling: Settling) -> None:
     assert [200, *[409] * 7] == sorted(answers)
     assert Decimal(0) == sum(Decimal(one["moved"]) for one in settling.desk(first)["money"])
     assert [] == settling.faults()
+
+
+def issued(settling: Settling, **order: Any) -> Any:
+    """Issue a document, and return the answer."""
+    return settling.cashier.post(f"/sales/{settling.gid}/documents", json=order)
+
+
+def test_a_document_that_no_longer_fits_is_named_until_it_is_credited(settling: Settling) -> None:
+    """A result that is undone leaves the documents of its lot: the desk of both buyers names them, and no other is issued."""
+    first, second = settling.bidder(), settling.bidder()
+    settling.sell(first, "100")
+    invoice = issued(settling, documentKind="invoice", paddle=first).json()
+    statement = issued(settling, documentKind="statement", consignor=settling.code).json()
+    path = f"/sales/{settling.gid}/statements/{settling.code}"
+    for act in ("undo", "undo"):
+        settling.sale.act(act)
+
+    def named(found: Any) -> list[tuple[str, str]]:
+        return [(one["label"], one["documentNumber"]) for one in found["lotsToCredit"]]
+
+    assert [("1", invoice["documentNumber"])] == named(settling.desk(first))
+    assert [("1", statement["documentNumber"])] == named(settling.cashier.json("GET", path))
+    settling.sale.act("bid", amount="100", paddle=second)
+    settling.sale.act("sell")
+    assert [] == named(settling.cashier.json("GET", path))
+    for paddle in (first, second):
+        assert [("1", invoice["documentNumber"])] == named(settling.desk(paddle))
+    assert (409, "lot_on_document") == refusal(issued(settling, documentKind="invoice", paddle=second))
+    settling.cashier.json("POST", f"/documents/{invoice['document']}/credit", json={"reason": WHY})
+    assert [[], []] == [named(settling.desk(paddle)) for paddle in (first, second)]
+    assert (409, "nothing_to_issue") == refusal(issued(settling, documentKind="invoice", paddle=first))
+    assert "148.750" == issued(settling, documentKind="invoice", paddle=second).json()["total"]
+    assert [] == settling.faults()
+
+
+def test_a_charge_that_is_given_up_leaves_a_document_that_fits(settling: Settling) -> None:
+    """The desk names an invoice at another price, and none whose credit note says what is owed now."""
+    paddle = settling.bidder()
+    settling.sell(paddle, "100")
+    invoice = issued(settling, documentKind="invoice", paddle=paddle).json()
+    settling.cashier.json("POST", f"/documents/{invoice['document']}/credit", json={"lines": [1], "reason": WHY})
+    assert [] == settling.desk(paddle)["lotsToCredit"]
+    settling.sale.act("undo")
+    settling.sale.act("undo")
+    settling.sale.act("ask", amount="120")
+    settling.sale.act("bid", amount="120", paddle=paddle)
+    settling.sale.act("sell")
+    assert ["1"] == [one["label"] for one in settling.desk(paddle)["lotsToCredit"]]

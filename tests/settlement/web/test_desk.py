@@ -132,3 +132,20 @@ def test_a_lot_is_given_to_the_right_paddle(house: House) -> None:
     done = visitor.sent(page, correction, "hand-over", lot="1", paddle=f"#{second}", reason="Misread.", method="cash")
     assert "Nothing is left to pay." in done.main and "Change" not in done.main
     assert "14.880" == settling.desk(second)["owed"]
+
+
+def test_documents_that_no_longer_fit_are_named(house: House) -> None:
+    """A result that was undone leaves the lot on its documents: the desk and the page of the consignor name them."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    orders = (
+        {"documentKind": "invoice", "paddle": paddle},
+        {"documentKind": "statement", "consignor": settling.code},
+    )
+    path = f"/sales/{settling.gid}/documents"
+    made = [settling.cashier.json("POST", path, json=order)["documentNumber"] for order in orders]
+    settling.sale.act("undo")
+    visitor, desk = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    for page, number in zip((f"{desk}?buyer={paddle}", f"{desk}/statements/{settling.code}"), made, strict=True):
+        assert f"Lot 1: {number}" in visitor.page(page).one("div", role="alert").text

@@ -45,6 +45,10 @@ VOCABULARY = Vocabulary(
         "consignorBalances": ({}, "The consignors of the sale, and what the house owes them."),
         "hammerTotal": (MONEY, "The sum of the hammer prices."),
         "lotName": ({}, "The name of the lot."),
+        "lotsToCredit": (
+            {},
+            "Lots on documents that state something else than the lots have come to since: credit their lines there first.",
+        ),
         "lotsBought": (COUNT, "How many lots they have bought."),
         "lotsSold": (COUNT, "How many of their lots are sold."),
         "method": (

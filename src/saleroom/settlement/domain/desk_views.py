@@ -38,12 +38,21 @@ class OwnLotsView(Struct, frozen=True, kw_only=True, rename="camel"):
     to_pay_out: str
 
 
+class LotToCreditView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A lot on a document that states something else than what the lot has come to since: credit its lines there first."""
+
+    label: str
+    document: str
+    document_number: str
+
+
 class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A buyer at the desk. `owed` is what is left to pay; negative if the house owes it to them.
 
-    `payment_receipt` is that of the payment that was just taken or paid back, `issued_invoice` the invoice that was issued with
-    it. `to_invoice` is whether lots or pledges are on no invoice yet. `to_pay_back` is what the house owes without what is on
-    its way back to cards. `online_payments` are those that were paid.
+    `lots_to_credit` are lots that they bought, and lots on invoices of theirs. `payment_receipt` is that of the payment that
+    was just taken or paid back, `issued_invoice` the invoice that was issued with it. `to_invoice` is whether lots or pledges
+    are on no invoice yet. `to_pay_back` is what the house owes without what is on its way back to cards. `online_payments`
+    are those that were paid.
     """
 
     sale: str
@@ -57,6 +66,7 @@ class DeskView(Struct, frozen=True, kw_only=True, rename="camel"):
     change: str
     own_lots: OwnLotsView | None
     too_large_lots: list[str]
+    lots_to_credit: list[LotToCreditView]
     payment_receipt: str | None
     issued_invoice: str | None = None
     to_invoice: bool
@@ -80,6 +90,7 @@ class StatementView(Struct, frozen=True, kw_only=True, rename="camel"):
     money: list[MoneyView]
     to_pay_out: str
     too_large_lots: list[str]
+    lots_to_credit: list[LotToCreditView]
     payment_receipt: str | None
     documents: list[DocumentRowView]
     is_in_doubt: bool
@@ -127,6 +138,11 @@ class AccountsView(Struct, frozen=True, kw_only=True, rename="camel"):
 def settled_lot(label: str, name: str, bill: Bill) -> SettledLotView:
     """Return a lot with its bill as JSON has it."""
     return SettledLotView(label=label, lot_name=name, bill=bill_view(bill))
+
+
+def lot_to_credit(label: str, gid: str, number: str) -> LotToCreditView:
+    """Return a lot and the document on which it is to be credited, as JSON has it."""
+    return LotToCreditView(label=label, document=gid, document_number=number)
 
 
 def money_view(at: datetime, method: str, amount: Decimal) -> MoneyView:

@@ -8,15 +8,18 @@ the journal has an entry for that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from msgspec import structs
 
 from saleroom.accounts.domain.accounts import Account as Staff
+from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.crediting import charges
+from saleroom.settlement.domain.desk_views import LotToCreditView, lot_to_credit
 from saleroom.settlement.domain.documents import Kind as DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
-from saleroom.settlement.domain.journal import BilledResult, Kind, of_credit
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, Kind, Result, of_credit
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
 from saleroom.settlement.service.overdue import lift_if_paid
@@ -54,6 +57,42 @@ def credit(
     return made
 
 
+def to_credit(tx: Transaction, sale: Sale, book: SaleBook, account: Account) -> list[LotToCreditView]:
+    """Return the lots on documents that state something else than what the lots have come to since, in the order of calling.
+
+    They are those that a buyer bought or a consignor brought, and those on documents of theirs. A result that is undone or
+    entered again leaves the documents of the lot as they were issued; a correction at the desk takes their lines back itself.
+    """
+    kind = DocumentKind.INVOICE if account.book is Book.BUYERS else DocumentKind.STATEMENT
+    pair = [(sale.id, account.party)] if account.party is not None else []
+    issued = rows.of_parties(tx, *((pair, []) if kind is DocumentKind.INVOICE else ([], pair)))
+    own = {one.id: one for one in issued if one.document.kind is kind}
+    came_to = {
+        lot_id: one.settled.bill.due if kind is DocumentKind.INVOICE else one.settled.bill.proceeds
+        for lot_id, one in book.posted.items()
+        if _party_of(one.settled.result, kind) == account.party
+    }
+    placed = rows.placed(tx, kind, [*came_to], [*own])
+    stale = [
+        (one.lot, placed[one.lot.id])
+        for one in book.offered
+        if one.lot.id in placed
+        and (
+            placed[one.lot.id] not in own
+            or _stated(tx, own[placed[one.lot.id]], one.lot.gid) != came_to.get(one.lot.id)
+        )
+    ]
+    found = rows.by_ids(tx, {number for _, number in stale})
+    return [lot_to_credit(lot.label, found[number].gid, found[number].document.number) for lot, number in stale]
+
+
+def _stated(tx: Transaction, found: StoredDocument, gid: str) -> Decimal:
+    """Return what a document states of a lot, without what credit notes have taken back."""
+    gone = rows.credited(tx, found.id)
+    lines = enumerate(found.document.lines)
+    return sum((line.total for place, line in lines if line.lot == gid and place not in gone), ZERO)
+
+
 def _forget(
     tx: Transaction, staff: Staff, sale: Sale, lot_id: int, was: Standing | None, found: StoredDocument
 ) -> None:
@@ -65,15 +104,19 @@ def _forget(
 
 def _given_up(was: Standing | None, found: StoredDocument, lines: Sequence[int], new: Sequence[int]) -> BilledResult:
     """Return a lot with the charges alone that are given up: those of some of its lines on a document."""
-    result = None if was is None else was.whole.result
     is_invoice = found.document.kind is DocumentKind.INVOICE
-    if was is None or result is None or (result.buyer if is_invoice else result.consignor) != _party(found):
+    if was is None or _party_of(was.whole.result, found.document.kind) != _party(found):
         raise LotChanged
     bill = was.whole.bill
     written = [found.document.lines[place] for place in lines]
     back = charges(written, [lines.index(place) for place in new], bill.buyer if is_invoice else bill.consignor)
     part = structs.replace(bill, buyer=back if is_invoice else (), consignor=() if is_invoice else back)
     return structs.replace(was.whole, bill=part)
+
+
+def _party_of(result: Result, kind: DocumentKind) -> int | None:
+    """Return for whom a document of a kind about a lot is."""
+    return result.buyer if kind is DocumentKind.INVOICE else result.consignor
 
 
 def _party(found: StoredDocument) -> int | None:

@@ -53,6 +53,7 @@ from saleroom.settlement.domain.journal import (
     way,
 )
 from saleroom.settlement.service import (
+    crediting,
     document_money,
     members,
     online_paying,
@@ -338,6 +339,7 @@ def desk_view(
         owed_in_cash=f"{in_cash(max(owed, ZERO), currency):.3f}",
         own_lots=_own_lots(tx, sale, buyer),
         too_large_lots=[*book.too_large],
+        lots_to_credit=crediting.to_credit(tx, sale, book, account),
         change=f"{change:.3f}",
         payment_receipt=None if receipt is None else receipt.gid,
         to_invoice=_is_to_invoice(tx, sale, buyer, book),
@@ -368,6 +370,7 @@ def _statement(
         money=_money(tx, sale, account),
         to_pay_out=f"{-balance(tx, sale, account):.3f}",
         too_large_lots=[*book.too_large],
+        lots_to_credit=crediting.to_credit(tx, sale, book, account),
         payment_receipt=None if receipt is None else receipt.gid,
         documents=document_money.of_account(tx, sale.id, account),
         is_in_doubt=_is_in_doubt(tx, sale, consignor),

@@ -26,7 +26,7 @@ from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import consignors, participants, sales
 from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
 from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
-from saleroom.settlement.domain.errors import NothingToIssue, UnknownDocument
+from saleroom.settlement.domain.errors import LotOnDocument, NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book, Result
 from saleroom.settlement.domain.paying import before
 from saleroom.settlement.domain.reminding import due_on, refuse_due
@@ -108,7 +108,10 @@ def issue_in(
         bills += to_invoice(tx, sale, known.owner.user_id, order.language)
     said = buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
     if not said:
-        raise NothingToIssue
+        account = Account(Book.BUYERS, known.owner.user_id)
+        if known.owner.consignor_id is not None:
+            account = Account(Book.CONSIGNORS, known.owner.consignor_id)
+        raise LotOnDocument if crediting.to_credit(tx, sale, book, account) else NothingToIssue
     draft = Draft(
         kind=order.kind,
         language=order.language,

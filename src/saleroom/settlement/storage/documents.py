@@ -148,6 +148,21 @@ def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> froze
     return frozenset(tx.execute(select(document_lots.c.lot_id).where(*which)).scalars())
 
 
+def placed(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_ids: Collection[int]) -> dict[int, int]:
+    """Return on which documents of a kind these lots are, and the lots on these documents: numbers of documents by lot."""
+    c = document_lots.c
+    either = or_(bulk.among(tx, c.lot_id, lot_ids), bulk.among(tx, c.document_id, document_ids))
+    return {
+        row.lot_id: row.document_id for row in tx.execute(select(document_lots).where(c.kind == kind.value, either))
+    }
+
+
+def by_ids(tx: Transaction, document_ids: Collection[int]) -> dict[int, StoredDocument]:
+    """Return documents by their numbers."""
+    which = ROWS.where(bulk.among(tx, documents.c.id, document_ids))
+    return {row.id: issued_of(row) for row in tx.execute(which)}
+
+
 def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> StoredDocument | None:
     """Return the document of a kind that a lot is on."""
     which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
