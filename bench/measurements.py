@@ -140,6 +140,7 @@ _NAMED: dict[str, Measure] = {
     "pg-pause": partial(pause.pause, kind="postgresql"),
     "nginx-photos": photos.files,
     "pgbench-32": partial(peers.pgbench, auctions=AUCTIONS, clients=32),
+    "edge": streams.by_an_edge,
     "sse": streams.to_all,
 }
 

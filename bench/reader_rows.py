@@ -108,6 +108,21 @@ READERS = (
             ("kib", "KiB", None, "memory of one subscriber / in the bare fan-out"),
         )
     ),
+    *(
+        Line(
+            row="edge",
+            measure=f"{measure}, by an edge / directly",
+            numerator=f"edge.edge_{figure}",
+            denominator=f"edge.direct_{figure}",
+            unit="ms",
+            lower_is_better=True,
+        )
+        for figure, measure in (
+            ("ms", "one event to the last of 2,500 SSE subscribers"),
+            ("cpu_ms", "processor time of house and edge for one event to 2,500 SSE subscribers"),
+            ("house_cpu_ms", "processor time of the house alone for one event to 2,500 SSE subscribers"),
+        )
+    ),
     Line(
         row="sse-stalled",
         measure="one event to the last of 2,500 SSE subscribers, 2,500 others stalled / none",

@@ -220,32 +220,16 @@ class Program:
         self.stop()
 
 
-class House(Program):
-    """`saleroom serve` on a free port; it serves once the `with` block is entered.
+class Saleroom(Program):
+    """A server of saleroom on a free port. Its limits on connections do not matter to one client on this machine."""
 
-    `saleroom` is the command of the house: that of another revision, or with a program before it that watches it.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        database: str,
-        *,
-        workers: int = 1,
-        mqtt: str = "off",
-        saleroom: Sequence[str] = SALEROOM,
-        start_seconds_max: float = START_SECONDS_MAX,
-    ) -> None:
-        command = [*saleroom, "serve", "--port", "0", "--database", database]
+    def __init__(self, command: list[str], log: Path, start_seconds_max: float) -> None:
         plain = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
-        super().__init__(
-            [*command, "--workers", str(workers), "--mqtt", mqtt],
-            folder / "house.log",
-            plain | {"PYTHONUNBUFFERED": "1", "SALEROOM_CONNECTIONS_PER_ADDRESS_MAX": "1000000"},
-        )
+        unbounded = {"PYTHONUNBUFFERED": "1", "SALEROOM_CONNECTIONS_PER_ADDRESS_MAX": "1000000"}
+        super().__init__([*command, "--port", "0"], log, plain | unbounded)
         with self.stopped_on_failure():
             deadline = time.monotonic() + start_seconds_max
-            while not (found := re.search(r"saleroom serves on (http://[^\s;]+:([0-9]+))", self.log())):
+            while not (found := re.search(r"serves on (http://[^\s;]+:([0-9]+))", self.log())):
                 self.still_runs(deadline)
             self.url = found[1]
             self._until_healthy(int(found[2]), deadline)
@@ -261,6 +245,33 @@ class House(Program):
             except OSError:
                 pass  # not yet; `still_runs` gives up in time
             self.still_runs(deadline)
+
+
+class House(Saleroom):
+    """`saleroom serve`; it serves once the `with` block is entered.
+
+    `saleroom` is the command of the house: that of another revision, or with a program before it that watches it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        database: str,
+        *,
+        workers: int = 1,
+        mqtt: str = "off",
+        saleroom: Sequence[str] = SALEROOM,
+        start_seconds_max: float = START_SECONDS_MAX,
+    ) -> None:
+        command = [*saleroom, "serve", "--database", database, "--workers", str(workers), "--mqtt", mqtt]
+        super().__init__(command, folder / "house.log", start_seconds_max)
+
+
+class Edge(Saleroom):
+    """`saleroom edge` before a house."""
+
+    def __init__(self, folder: Path, house: House) -> None:
+        super().__init__([*SALEROOM, "edge", "--house", house.url], folder / "edge.log", START_SECONDS_MAX)
 
 
 class Uvicorn(Program):

@@ -7,7 +7,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,7 +19,7 @@ from msgspec import structs
 from bench import BenchError, bidding, data, violations, wrk
 from bench.bidding import Interval
 from bench.results import Reading
-from bench.servers import House, Program, Uvicorn, cpu_seconds
+from bench.servers import Edge, House, Program, Uvicorn, cpu_seconds
 from bench.stage import Stage
 from bench.subscribers import Subscribers
 from bench.wrk import Load
@@ -28,6 +28,7 @@ from saleroom.bidding.domain.views import cloud_event, event_parts
 from saleroom.kernel.chain import ZERO, canonical
 
 SUBSCRIBERS = 5_000
+EDGE_SUBSCRIBERS = 2_500
 EVENTS_MIN = 5
 PAUSE_SECONDS = 0.05
 FILL_SECONDS = 5.0
@@ -89,7 +90,7 @@ def to_all(stage: Stage) -> Reading:
             _subscribed(bare, "/") as (to_bare, bare_kib, bare_connect_us),
         ):
             told = _in_turn(
-                stage, stage.seconds, {"house": (house, to_house, bidder), "bare": (bare, to_bare, publisher)}
+                stage, stage.seconds, {"house": ([house], to_house, bidder), "bare": ([bare], to_bare, publisher)}
             )
             told |= {"house_kib": house_kib, "bare_kib": bare_kib, "cut": float(to_house.cut)}
             told |= {"house_connect_us": house_connect_us, "bare_connect_us": bare_connect_us}
@@ -128,7 +129,7 @@ def bids(stage: Stage, *, living: int, stalled: int = 0, pages: bool = False) ->
             told = {}
             if living:
                 told["caught_up_s"] = publisher.tell(subscribers, stage.first_amount())[-1]
-                told |= _in_turn(stage, stage.seconds / 2, {"house": (house, subscribers, publisher)})
+                told |= _in_turn(stage, stage.seconds / 2, {"house": ([house], subscribers, publisher)})
                 told["cut"] = float(subscribers.cut)
         accepted = data.on(url, lambda connection: bidding.recorded(connection, 0, interval))
         found = data.on(url, violations.find)
@@ -136,13 +137,43 @@ def bids(stage: Stage, *, living: int, stalled: int = 0, pages: bool = False) ->
     return Reading(value=accepted / interval.seconds, figures=told, violations=found)
 
 
-Side = tuple[Program, Subscribers, Publisher]
+def by_an_edge(stage: Stage) -> Reading:
+    """Return the seconds from a bid until the last of 2,500 subscribers of an edge has its event (the median).
+
+    In the figures stand those of a second house as well, whose subscribers are its own: events of both take turns.
+    """
+    gid = stage.gids(1).read_text().strip()
+    path, folder = f"/auctions/{gid}/events", stage.folder / "edge"
+    folder.mkdir(exist_ok=True)
+    with stage.database("postgresql") as url, stage.database("postgresql") as direct_url:
+        with (
+            House(stage.folder, url) as house,
+            House(folder, direct_url) as direct,
+            Edge(folder, house) as edge,
+            closing(_bidder(stage, house, gid)) as bidder,
+            closing(_bidder(stage, direct, gid)) as direct_bidder,
+            Subscribers(edge.url, path, EDGE_SUBSCRIBERS) as to_edge,
+            Subscribers(direct.url, path, EDGE_SUBSCRIBERS) as to_direct,
+        ):
+            told = _in_turn(
+                stage,
+                stage.seconds,
+                {"edge": ([edge, house], to_edge, bidder), "direct": ([direct], to_direct, direct_bidder)},
+            )
+            told["cut"] = float(to_edge.cut + to_direct.cut)
+        found = data.on(url, violations.find)
+    return Reading(value=told["edge_ms"] / 1000, figures=told, violations=found)
+
+
+Side = tuple[Sequence[Program], Subscribers, Publisher]
+"""The programs that bring an event to subscribers, the last of them the house that a publisher causes it in."""
 
 
 def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, float]:
     """Let both sides cause events in turn, for `seconds`.
 
-    Return the medians until the first and until the last subscriber had it, and the program's processor time for it (ms).
+    Return the medians until the first and until the last subscriber had it, and the processor time for it (ms): of all
+    programs of a side, and of its house alone.
     """
     amounts = itertools.count(stage.first_amount())
     for _, subscribers, publisher in sides.values():
@@ -150,12 +181,15 @@ def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, 
     until = time.monotonic() + seconds
     times: dict[str, list[list[float]]] = {name: [] for name in sides}
     cpu = dict.fromkeys(sides, 0.0)
+    of_house = dict.fromkeys(sides, 0.0)
     for number in itertools.count(1):
-        for name, (program, subscribers, publisher) in sides.items():
-            before = cpu_seconds(program.pid)
+        for name, (programs, subscribers, publisher) in sides.items():
+            before = [cpu_seconds(program.pid) for program in programs]
             times[name].append(publisher.tell(subscribers, next(amounts)))
             time.sleep(PAUSE_SECONDS)
-            cpu[name] += cpu_seconds(program.pid) - before
+            taken = [cpu_seconds(program.pid) - then for program, then in zip(programs, before, strict=True)]
+            cpu[name] += sum(taken)
+            of_house[name] += taken[-1]
         if number >= EVENTS_MIN and time.monotonic() > until:
             break
     told = {"events": float(number)}
@@ -164,6 +198,7 @@ def _in_turn(stage: Stage, seconds: float, sides: dict[str, Side]) -> dict[str, 
         told[f"{name}_first_ms"] = 1000 * statistics.median(one[0] for one in each)
         told[f"{name}_slowest_ms"] = 1000 * max(one[-1] for one in each)
         told[f"{name}_cpu_ms"] = 1000 * cpu[name] / number
+        told[f"{name}_house_cpu_ms"] = 1000 * of_house[name] / number
     return told
 
 

@@ -32,7 +32,7 @@ from tests.needs import need
 ROOT = Path(__file__).parents[1]
 MEASURES = [
     *("hot", "spread", "echo", "sqlite", "peer", "show", "list", "home", "latency", "processes", "closing", "mqtt"),
-    *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "sse-stalled", "watched-page"),
+    *("hot-mqtt", "broker-dead", "mqtt-commands", "full", "memory", "sse", "edge", "sse-stalled", "watched-page"),
     *("catalogue", "home-storm", "history", "photos", "bidders", "auctions", "cost", "crowd", "scale"),
 ]
 BIDS = 4
