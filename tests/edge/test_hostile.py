@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from saleroom.edge import channel, house, hub, upstream
+from saleroom.edge.catching_up import CatchUpTurns
+from saleroom.log.store import LoggedEvent
+from saleroom.tools.event_stream import Message
 from saleroom.tools.watch.channel import Pauses
 from tests.edge.edge import Edge, edge_of
 from tests.edge.lying import STREAM, LyingHouse, event, lying_house, started
@@ -181,6 +185,57 @@ def test_the_edge_is_not_ready_while_the_house_is_silent(
         assert (503, "silent", 1) == (answer.status_code, answer.json()["house"], answer.json()["readers"])
         monkeypatch.undo()
         wait_until(lambda: edge.plain.get("/readyz").status_code == 200)
+
+
+def test_one_network_does_not_take_all_turns_to_catch_up(
+    liar: LyingHouse, edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader who names an old event and takes it slowly keeps a turn; readers of other networks still have theirs."""
+    monkeypatch.setattr(edge.hub, "turns", CatchUpTurns(2, 1))
+    latest = b"".join(event(f"{LOT}/{version}") for version in range(201, 301))
+    liar.script[PATH] = [(started(f"{LOT}/300"), b""), (STREAM + latest, b"")]
+    liar.script[f"{PATH} after {LOT}/1"] = [(started(f"{LOT}/1"), b"")]
+    old = f"{PATH}?after={LOT}/1"
+    with (
+        httpx.Client(base_url=edge.base, transport=httpx.HTTPTransport(local_address="127.0.0.2")) as elsewhere,
+        edge.plain.stream("GET", old) as first,
+        edge.plain.stream("GET", old) as second,
+        elsewhere.stream("GET", old) as third,
+    ):
+        assert [200, 503, 200] == [one.status_code for one in (first, second, third)]
+
+
+@pytest.mark.parametrize(
+    "time", ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-23:00", "0001-01-01T00:00:00+23:00"]
+)
+def test_a_clock_at_the_end_of_all_dates_is_not_taken(liar: LyingHouse, edge: Edge, time: str) -> None:
+    """A time with which nobody can reckon ends no stream, neither that of the log nor that of a lot."""
+    nonsense = f": time {time}\n\n".encode()
+    liar.script[PATH] = [
+        (HEAD, b""),
+        (STREAM + nonsense + event(f"{LOT}/1"), event(f"{LOT}/2") + nonsense, event(f"{LOT}/3"), b""),
+    ]
+    with following(edge, PATH + "?after=0") as stream:
+        stream.take(3)
+    assert edge.inside(lambda one: one.house.now()).year == 2026
+
+
+def test_the_log_of_the_house_is_followed_whatever_happens(liar: LyingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that nobody has thought of ends the stream of all events for a moment, and not the edge."""
+    taken = upstream.Upstream._taken
+    faults = [ZeroDivisionError()]
+
+    def fails_once(self: upstream.Upstream, message: Message) -> LoggedEvent | None:
+        if self._pinned and faults:
+            raise faults.pop()
+        return taken(self, message)
+
+    monkeypatch.setattr(upstream.Upstream, "_taken", fails_once)
+    monkeypatch.setattr(Pauses, "next", lambda *_: 0.05)
+    liar.script["/events"] = [(started("0") + event(f"{LOT}/1"), b"")]
+    with edge_of(liar.url) as edge, following(edge, "/events?after=0") as stream:
+        stream.take(1)
+    assert not faults
 
 
 def test_too_many_readers_are_refused(liar: LyingHouse) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from weakref import WeakValueDictionary
 
 from saleroom.edge.addresses import Address
 from saleroom.edge.house import House, Over
@@ -17,16 +18,35 @@ LOOK_SECONDS = 0.25
 """How long one read waits before the reader's place is looked for in memory again."""
 
 
+class CatchUpTurns:
+    """Turns to catch up: `most` at a time, and `share` of them for the readers of one network.
+
+    A reader who takes little at a time keeps a turn for long, and anybody may name an old event.
+    """
+
+    def __init__(self, most: int, share: int) -> None:
+        self._all = asyncio.Semaphore(most)
+        self._share = share
+        self._of_networks: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, network: str) -> AsyncIterator[None]:
+        """Wait for a turn, and have it for the length of a block."""
+        own = self._of_networks.setdefault(network, asyncio.Semaphore(self._share))
+        async with own, self._all:
+            yield
+
+
 class CatchUp:
     """A stream of the house that is read no faster than its one reader takes it."""
 
-    def __init__(self, house: House, address: Address, after: EventId, turns: asyncio.Semaphore) -> None:
-        """`turns` bounds how many of them a house serves at a time."""
+    def __init__(self, house: House, address: Address, after: EventId, turn: AbstractAsyncContextManager[None]) -> None:
+        """The stream of the house begins with its `turn`."""
         self.place = after
         """The event after which the reader goes on."""
         self._batches: asyncio.Queue[Sequence[Message] | None] = asyncio.Queue(1)
         self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._run(house, address, after, turns))
+        self._task = asyncio.create_task(self._run(house, address, after, turn))
 
     async def begin(self) -> None:
         """Wait until the house has begun the stream. Raises Over, Refusal, NoAnswer."""
@@ -43,9 +63,11 @@ class CatchUp:
         """End the stream."""
         self._task.cancel()
 
-    async def _run(self, house: House, address: Address, after: EventId, turns: asyncio.Semaphore) -> None:
+    async def _run(
+        self, house: House, address: Address, after: EventId, turn: AbstractAsyncContextManager[None]
+    ) -> None:
         try:
-            async with turns, house.stream(address, after) as stream:
+            async with turn, house.stream(address, after) as stream:
                 self._settle(None)
                 async for messages in stream.batches():
                     await self._batches.put(messages)

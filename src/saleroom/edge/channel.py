@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from saleroom.edge.addresses import Address, Kind
-from saleroom.edge.catching_up import CatchUp
+from saleroom.edge.catching_up import CatchUp, CatchUpTurns
 from saleroom.edge.house import House, Over, cannot_be_reached
 from saleroom.edge.messages import event_of, is_news, payload_of
 from saleroom.edge.upstream import BEGIN_SECONDS_MAX, Upstream
 from saleroom.edge.window import Bounds, Memory, Window
 from saleroom.feed.follower import Follower, Listener
+from saleroom.http.asker import client_key
 from saleroom.kernel.identifiers import EventId
 from saleroom.log.store import LoggedEvent
 from saleroom.tools.errors import NoAnswer
@@ -38,7 +39,7 @@ class Others(Protocol):
 
     house: House
     memory: Memory
-    turns: asyncio.Semaphore
+    turns: CatchUpTurns
     """The turns of readers that catch up with streams of their own."""
 
     def __len__(self) -> int:
@@ -171,7 +172,7 @@ class Channel:
 
         Raises Refusal.
         """
-        catch_up = CatchUp(self._edge.house, self.address, after, self._edge.turns)
+        catch_up = CatchUp(self._edge.house, self.address, after, self._edge.turns.turn(await client_key()))
         try:
             async with asyncio.timeout(BEGIN_SECONDS_MAX):
                 await catch_up.begin()

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, UTC, datetime, timedelta
 from typing import Self
 
 import structlog
@@ -125,8 +125,10 @@ class House:
             else:
                 told = item.data if item.name == "time" else ""
             if told:
-                with suppress(ValueError):
-                    self._clock = datetime.fromisoformat(told).astimezone(UTC), now
+                with suppress(ValueError, OverflowError):
+                    found = datetime.fromisoformat(told).astimezone(UTC)
+                    if found.year < MAXYEAR:  # later its sum with what has passed would be no date
+                        self._clock = found, now
 
     def now(self) -> datetime:
         """Return the time of the house's clock, as far as it was heard. Raises Busy before that."""

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from saleroom.edge.addresses import EVENTS, Address
+from saleroom.edge.catching_up import CatchUpTurns
 from saleroom.edge.channel import Channel
 from saleroom.edge.house import House
 from saleroom.edge.window import Memory
@@ -27,6 +28,8 @@ MEMORY_BYTES_MAX = 256 * 1024 * 1024
 """How much all windows hold together, beside the last message of each."""
 CATCHING_UP_MAX = 64
 """Readers that catch up with streams of their own at a time. They are few unless an edge was started again."""
+CATCHING_UP_SHARE = 16
+"""How many of them may be of one network."""
 HEARD_SECONDS_MAX = 20.0
 """A house sends the time every 15 seconds. An edge that has heard nothing for longer is not ready."""
 
@@ -37,7 +40,7 @@ class Hub:
     def __init__(self, house: House, readers_max: int) -> None:
         self.house = house
         self.memory = Memory(MEMORY_BYTES_MAX)
-        self.turns = asyncio.Semaphore(CATCHING_UP_MAX)
+        self.turns = CatchUpTurns(CATCHING_UP_MAX, CATCHING_UP_SHARE)
         self.rewinds = 0
         """How often the house had lost events that were read from it before."""
         self._readers_max = readers_max

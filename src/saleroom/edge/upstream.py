@@ -132,6 +132,11 @@ class Upstream:
                 raise
         except Over:
             self.over = not self._pinned
+        except Exception:
+            if not self._pinned:
+                raise
+            # Without this stream an edge is of no use, and what went wrong may be gone with the next answer of the house.
+            log.exception("the stream of all events cannot be followed; trying again")
         return not self.over
 
     async def _listen(self, pauses: Pauses) -> None:

@@ -13,6 +13,7 @@ from saleroom.http.requests import bearer_token, client_address, session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.networks import network
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.turns import ASKER
 
 TokenOwner = Callable[[str], Awaitable[int]]
 """From a token to its user's number; raises Unauthenticated or DatabaseUnavailable."""
@@ -43,3 +44,9 @@ class RequestAsker:
                 self._key = f"user {await self._whose(token)}" if token else ""
             self._key = self._key or network(client_address(connection))
         return self._key
+
+
+async def client_key() -> str:
+    """Return the key of the client for which the present task works; empty if it works for the house itself."""
+    asker = ASKER.get()
+    return "" if asker is None else await asker.key()
