@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
 
 from saleroom.edge import channel, house, hub, upstream
+from saleroom.edge.addresses import EVENTS
 from saleroom.edge.catching_up import CatchUpTurns
 from saleroom.log.store import LoggedEvent
 from saleroom.tools.event_stream import Message
@@ -218,6 +220,27 @@ def test_a_clock_at_the_end_of_all_dates_is_not_taken(liar: LyingHouse, edge: Ed
     with following(edge, PATH + "?after=0") as stream:
         stream.take(3)
     assert edge.inside(lambda one: one.house.now()).year == 2026
+
+
+def test_one_network_does_not_take_all_streams_of_the_house(
+    liar: LyingHouse, edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network causes so many streams of the house. It still reads what others read, and others have theirs."""
+    monkeypatch.setattr(hub, "NETWORK_STREAMS_MAX", 2)
+    for lot in "abcd":
+        said = b"event: time\ndata: 2026-11-27T12:00:00.000000Z\n\n"
+        liar.script[f"/live?lots={lot * 12}"] = [(STREAM + said, b"")]
+    elsewhere = httpx.Client(base_url=edge.base, transport=httpx.HTTPTransport(local_address="127.0.0.2"))
+    with ExitStack() as stack:
+        stack.enter_context(elsewhere)
+
+        def asked(client: httpx.Client, lot: str) -> int:
+            return stack.enter_context(client.stream("GET", f"/live?lots={lot * 12}")).status_code
+
+        assert [200, 200, 503, 200] == [asked(edge.plain, lot) for lot in "abca"]
+        assert [200, 200] == [asked(elsewhere, "c"), asked(edge.plain, "c")]
+        edge.inside(lambda one: one.drop(next(each for each in one._channels.values() if each.address != EVENTS)))
+        assert [200, 503] == [asked(edge.plain, "d"), asked(edge.plain, "e")]
 
 
 def test_the_log_of_the_house_is_followed_whatever_happens(liar: LyingHouse, monkeypatch: pytest.MonkeyPatch) -> None:

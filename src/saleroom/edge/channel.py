@@ -58,8 +58,10 @@ class Others(Protocol):
 class Channel:
     """The readers of one stream of the house. With `pinned` it goes on without readers."""
 
-    def __init__(self, edge: Others, address: Address, *, pinned: bool = False) -> None:
+    def __init__(self, edge: Others, address: Address, network: str, *, pinned: bool = False) -> None:
+        """`network` is that of the reader that it is opened for."""
         self.address = address
+        self.network = network
         self.readers: set[Follower] = set()
         self._edge = edge
         self._window = Window(address.kind, _ALL if pinned else _BOUNDS[address.kind], edge.memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,7 @@ from saleroom.edge.channel import Channel
 from saleroom.edge.house import House
 from saleroom.edge.window import Memory
 from saleroom.feed.follower import Follower
+from saleroom.http.asker import client_key
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.figures import Figure, counters, gauge
 from saleroom.kernel.identifiers import EventId
@@ -24,6 +26,9 @@ LINGER_SECONDS = 30.0
 """How long a channel without readers stays, so that those who come back find their places."""
 IDLE_MAX = 256
 """How many channels without readers stay, however many addresses a stranger asks for one after the other."""
+NETWORK_STREAMS_MAX = 1000
+"""How many streams of the house the readers of one network cause at a time. The house counts all of them as the edge's: it
+gives one address 2,000 connections unless it trusts it."""
 MEMORY_BYTES_MAX = 256 * 1024 * 1024
 """How much all windows hold together, beside the last message of each."""
 CATCHING_UP_MAX = 64
@@ -48,6 +53,8 @@ class Hub:
         self._channels: dict[Address, Channel] = {}
         self._idle: dict[Channel, None] = {}
         """Channels without readers, the one that has had none for longest first."""
+        self._caused: Counter[str] = Counter()
+        """Channels by the network of the reader that they were opened for."""
         self._ended = False
 
     def __len__(self) -> int:
@@ -62,7 +69,7 @@ class Hub:
     async def running(self) -> AsyncIterator[None]:
         """Follow the log of the house for the length of a block."""
         async with self.house:
-            self._open(EVENTS)
+            self._open(EVENTS, "")
             try:
                 yield
             finally:
@@ -71,13 +78,14 @@ class Hub:
 
     async def follow(self, address: Address, after: EventId | None) -> tuple[Channel, Follower, bytes]:
         """Return a new reader with its channel, and what it gets before all messages. Raises Refusal."""
+        network = await client_key()
         if self._readers >= self._readers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
         self._readers += 1
         channel = self._channels.get(address)
         try:
             if channel is None:
-                channel = self._open(address)
+                channel = self._open(address, network)
             self._idle.pop(channel, None)
             follower, before = await channel.follow(after)
         except BaseException:  # also if the reader gives up meanwhile
@@ -97,6 +105,7 @@ class Hub:
         self._idle.pop(channel, None)
         if self._channels.get(channel.address) is channel:
             del self._channels[channel.address]
+            self._caused -= Counter([channel.network])
             channel.close()
 
     def rewound(self) -> None:
@@ -105,7 +114,7 @@ class Hub:
         log.warning("the log of the house is not the one that was read; streams end", readers=self._readers)
         self._close_all()
         if not self._ended:
-            self._open(EVENTS)
+            self._open(EVENTS, "")
 
     def figures(self) -> Sequence[Figure]:
         """Return what there is to know of this edge."""
@@ -125,10 +134,12 @@ class Hub:
             ),
         )  # fmt: skip
 
-    def _open(self, address: Address) -> Channel:
-        if len(self._channels) > self._readers_max:
+    def _open(self, address: Address, network: str) -> Channel:
+        """Open a channel for a reader of a network. Raises Busy."""
+        if len(self._channels) > self._readers_max or self._caused[network] >= NETWORK_STREAMS_MAX:
             raise Busy("Too many different streams are followed just now; try again in a moment.")
-        channel = self._channels[address] = Channel(self, address, pinned=address == EVENTS)
+        channel = self._channels[address] = Channel(self, address, network, pinned=address == EVENTS)
+        self._caused[network] += 1
         channel.upstream.start()
         return channel
 
@@ -146,5 +157,6 @@ class Hub:
 
     def _close_all(self) -> None:
         channels, self._channels, self._idle = list(self._channels.values()), {}, {}
+        self._caused.clear()
         for channel in channels:
             channel.close()
