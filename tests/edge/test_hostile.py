@@ -243,6 +243,21 @@ def test_one_network_does_not_take_all_streams_of_the_house(
         assert [200, 503] == [asked(edge.plain, "d"), asked(edge.plain, "e")]
 
 
+@pytest.mark.parametrize("status", [b"400 Bad Request", b"404 Not Found", b"410 Gone"])
+def test_another_server_in_place_of_the_house_is_named_and_asked_again(
+    liar: LyingHouse, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], status: bytes
+) -> None:
+    """An edge that was started before the house says what it hears instead, and follows the house once it is there."""
+    monkeypatch.setattr(Pauses, "next", lambda *_: 0.05)
+    refusal = b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n"
+    liar.script["/events"] = [(refusal,), (started("0") + event(f"{LOT}/1"), b"")]
+    with edge_of(liar.url) as edge, following(edge, "/events?after=0") as stream:
+        stream.take(1)
+        assert 1 == edge.inside(lambda one: one.house.failures)
+    said = capfd.readouterr()
+    assert "is this the address of an auction house?" in said.out + said.err
+
+
 def test_the_log_of_the_house_is_followed_whatever_happens(liar: LyingHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault that nobody has thought of ends the stream of all events for a moment, and not the edge."""
     taken = upstream.Upstream._taken

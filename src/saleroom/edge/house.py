@@ -14,7 +14,7 @@ import structlog
 
 from saleroom.bidding.domain.errors import TakenDown
 from saleroom.edge.addresses import Address
-from saleroom.kernel.errors import Busy, UnknownEvent
+from saleroom.kernel.errors import Busy, Refusal, UnknownEvent
 from saleroom.kernel.identifiers import EventId
 from saleroom.logs import LogThrottle
 from saleroom.tools.errors import NoAnswer
@@ -141,6 +141,10 @@ class House:
         """Return for how long the house was not heard; infinity if it never was."""
         return time.monotonic() - self._heard
 
+    def refuses(self, address: Address, refused: Refusal) -> None:
+        """Take note that the house refuses a stream that every house has."""
+        self._count(f"{address.path} is answered by {refused.code}; is this the address of an auction house?")
+
     def _choose(self) -> HttpClient:
         """Return one of the house's addresses by chance, so that edges spread; one that failed just now only if all have."""
         now = time.monotonic()
@@ -149,8 +153,11 @@ class House:
 
     def _fail(self, client: HttpClient, reason: str) -> None:
         self._avoided[client] = time.monotonic()
+        self._count(f"{client.url}: {reason}")
+
+    def _count(self, reason: str) -> None:
         self.failures += 1
-        self._reason = f"{client.url}: {reason}"
+        self._reason = reason
         self._throttle.count()
 
     def _log(self, failures: int) -> None:

@@ -128,8 +128,9 @@ class Upstream:
         except NoAnswer:
             return self._begun.done() or self._pinned
         except Refusal as refused:
-            if not self._pinned or isinstance(refused, UnknownEvent):
+            if not self._pinned or (isinstance(refused, UnknownEvent) and self._begun.done()):
                 raise
+            self._house.refuses(self._address, refused)
         except Over:
             self.over = not self._pinned
         except Exception:
