@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, nullcontext
+from typing import Self, cast
 
 import httpx
 import pytest
 
 from saleroom.edge import channel, house, hub, upstream
 from saleroom.edge.addresses import EVENTS
-from saleroom.edge.catching_up import CatchUpTurns
+from saleroom.edge.catching_up import CatchUp, CatchUpTurns
+from saleroom.edge.house import House
+from saleroom.kernel.identifiers import BEGINNING
 from saleroom.log.store import LoggedEvent
 from saleroom.tools.event_stream import Message
 from saleroom.tools.watch.channel import Pauses
 from tests.edge.edge import Edge, edge_of
 from tests.edge.lying import STREAM, LyingHouse, event, lying_house, started
 from tests.feed.stream import following
+from tests.patience import SECONDS_MAX
 from tests.process import wait_until
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -241,6 +246,34 @@ def test_one_network_does_not_take_all_streams_of_the_house(
         assert [200, 200] == [asked(elsewhere, "c"), asked(edge.plain, "c")]
         edge.inside(lambda one: one.drop(next(each for each in one._channels.values() if each.address != EVENTS)))
         assert [200, 503] == [asked(edge.plain, "d"), asked(edge.plain, "e")]
+
+
+class BrokenHouse:
+    """A house whose stream meets a fault that nobody has thought of."""
+
+    @asynccontextmanager
+    async def stream(self, *_: object) -> AsyncIterator[Self]:
+        """Begin the stream."""
+        yield self
+
+    async def batches(self) -> AsyncIterator[list[Message]]:
+        """Yield one message, and fail."""
+        yield [Message(f"{LOT}/2", "{}")]
+        raise ZeroDivisionError
+
+
+async def test_a_fault_ends_a_reader_who_catches_up() -> None:
+    """The reader gets what has come, and then the end: it never waits for what nobody sends any more."""
+    catch_up = CatchUp(cast("House", BrokenHouse()), EVENTS, BEGINNING, nullcontext())
+    await catch_up.begin()
+    async with asyncio.timeout(SECONDS_MAX):
+        while (found := await catch_up.read()) == ():
+            pass
+        assert found is not None
+        assert [f"{LOT}/2"] == [message.id for message in found]
+        while (found := await catch_up.read()) == ():
+            pass
+    assert found is None
 
 
 @pytest.mark.parametrize("status", [b"400 Bad Request", b"404 Not Found", b"410 Gone"])

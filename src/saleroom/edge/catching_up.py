@@ -7,12 +7,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
+import structlog
+
 from saleroom.edge.addresses import Address
 from saleroom.edge.house import House, Over
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import EventId
 from saleroom.tools.errors import NoAnswer
 from saleroom.tools.event_stream import Message
+
+log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 0.25
 """How long one read waits before the reader's place is looked for in memory again."""
@@ -73,6 +77,8 @@ class CatchUp:
                     await self._batches.put(messages)
         except (NoAnswer, Over, Refusal) as fault:
             self._settle(fault)
+        except Exception:  # a bug must leave no reader waiting
+            log.exception("a reader cannot catch up; its stream is ended", path=address.path)
         finally:
             self._settle(NoAnswer("the reader has gone", "Gone"))
         await self._batches.put(None)
