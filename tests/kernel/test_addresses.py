@@ -29,10 +29,19 @@ def test_public_addresses(address: str) -> None:
             "::ffff:0:127.0.0.1",
             "5f00::1",
         ),
+        *(
+            "192.0.0.8",
+            "192.0.0.192",
+            "192.88.99.1",
+            "::ffff:192.0.0.192",
+            "2002:c000:c0::",
+            "3fff::1",
+            "168.63.129.16",
+        ),
     ],
 )
 def test_private_addresses(address: str) -> None:
-    """This machine, private networks, link-local and multicast addresses, however they are written."""
+    """This machine, private networks, link-local, multicast and reserved addresses, however they are written."""
     assert not is_public(address)
     assert is_private_name(address)
 

@@ -10,6 +10,14 @@ _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 """By such addresses of IPv6, routers reach those of IPv4 (RFC 6052)."""
 _UNICAST = ipaddress.ip_network("2000::/3")
 """The part of IPv6 that the internet uses (RFC 4291). Python takes others for global, which a network may translate."""
+_RESERVED = tuple(
+    ipaddress.ip_network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20", "168.63.129.16/32")
+)
+"""What some versions of Python, or all, take for global and is not of the internet.
+
+The first three are reserved by IANA (RFC 6890, 7526 and 9637). Clouds answer a machine of theirs, and nobody else: Oracle Cloud
+Classic with its secrets at 192.0.0.192, and Azure at 168.63.129.16.
+"""
 _PRIVATE_ENDS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa", ".lan")
 
 
@@ -20,7 +28,11 @@ def is_public(text: str) -> bool:
     except ValueError:
         return False
     return all(
-        one.is_global and not one.is_multicast and (one.version == 4 or one in _UNICAST) for one in _meant(address)
+        one.is_global
+        and not one.is_multicast
+        and (one.version == 4 or one in _UNICAST)
+        and not any(one in network for network in _RESERVED)
+        for one in _meant(address)
     )
 
 
