@@ -153,3 +153,19 @@ async def test_only_the_connection_of_bids_keeps_many_pages(database: Database) 
     assert -WRITER_CACHE_KIB == await database.write(briefly)
     assert usual == await database.write(kept) == await database.read(briefly)
     assert abs(usual) < WRITER_CACHE_KIB
+
+
+@SQLITE
+async def test_only_the_connection_of_bids_makes_no_temporary_files(database: Database) -> None:
+    """Brief writes find few rows, so what SQLite keeps beside them fits into memory; others may sort the whole house."""
+
+    def place(tx: Transaction) -> int:
+        return int(tx.connection.exec_driver_sql("PRAGMA temp_store").scalar_one())
+
+    @brief
+    def briefly(tx: Transaction) -> int:
+        return place(tx)
+
+    memory, default = 2, 0
+    assert memory == await database.write(briefly)
+    assert default == await database.write(place) == await database.read(place) == await database.read(briefly)

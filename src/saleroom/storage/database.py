@@ -98,9 +98,9 @@ class Transaction:
         """Run one statement, for one or many `rows` of parameters."""
         return cast("CursorResult[Any]", self.connection.execute(statement, rows))
 
-    def driver_sql(self, statement: str, values: tuple[Any, ...]) -> None:
+    def driver_sql(self, statement: str, values: tuple[Any, ...]) -> CursorResult[Any]:
         """Run a statement in the driver's own parameter style; see `storage/bulk.py`."""
-        self.connection.exec_driver_sql(statement, values)
+        return self.connection.exec_driver_sql(statement, values)
 
     def is_on(self, switch: Switch) -> bool:
         """Return whether a setting of the house is on."""

@@ -168,6 +168,9 @@ def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
             connection.execute(f"PRAGMA {pragma}")
         if writes and brief:
             connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
+            # A statement of many rows copies each page that it changes, so that it can fail alone: 4 MB for 512 bids at
+            # most. Beyond 64 KB the copies go to a temporary file, which takes two writes for each page.
+            connection.execute("PRAGMA temp_store=MEMORY")
 
     @event.listens_for(engine, "handle_error")
     def reopen(context: ExceptionContext) -> None:

@@ -393,6 +393,4 @@ _LOCK = BulkLookup(tuple[Any, ...], _CHAIN_MARKS, auctions.c.gid, _locking)
 _LOCK_DUE = BulkLookup(
     tuple[Any, ...], _CHAIN_MARKS.where(auctions.c.due_at <= bindparam("now")), auctions.c.id, _locking
 )
-_LOCK_LIVE = BulkLookup(
-    tuple[Any, ...], _CHAIN_MARKS.where(auctions.c.status.in_([Status.SCHEDULED, Status.OPEN])), auctions.c.id, _locking
-)
+_LOCK_LIVE = BulkLookup(tuple[Any, ...], _CHAIN_MARKS.where(RUNNING), auctions.c.id, _locking)
