@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    bindparam,
     event,
     make_url,
     select,
@@ -160,11 +162,36 @@ async def test_rows_are_read_in_their_types(kept: Database, database_kind: str, 
         return [structs.asdict(row) for row in lookup(tx, range(1, 21))]
 
     found = sorted(await kept.read(look), key=lambda row: row["id"])
+    assert all(row["at"] is None or row["at"].tzinfo is not None for row in found)
     for row in found:
         row["at"] = None if row["at"] is None else read_instant(row["at"])
     assert expected == found
     assert [str(row["price"]) for row in expected] == [str(row["price"]) for row in found]
     assert {UTC, None} == {row["at"] and row["at"].tzinfo for row in found}
+
+
+async def test_a_lookup_takes_its_own_values_and_those_of_each_call(kept: Database) -> None:
+    """Values that stand in the statement, and an instant that comes with the call, as each database has it."""
+    lookup = bulk.BulkLookup(
+        tuple[int],
+        select(scratch.c.id).where(scratch.c.kind > 3, scratch.c.price > Decimal("0.001")),
+        scratch.c.word,
+        lambda statement: statement.where(scratch.c.at <= bindparam("until"), scratch.c.kind != 9),
+    )
+    await kept.write(lambda tx: bulk.insert(tx, scratch, rows(20)))
+    words = [f"word 'å' {number}" for number in range(1, 16)]
+    for until, expected in ((10, [4, 6, 8, 10]), (12, [4, 6, 8, 10, 11, 12])):
+        found = await kept.read(partial(lookup, keys=words, until=T0 + timedelta(microseconds=until)))
+        assert expected == sorted(number for (number,) in found)
+    with pytest.raises(KeyError, match="until"):
+        await kept.read(lambda tx: lookup(tx, words))
+
+
+async def test_a_lookup_has_one_text_for_all_values(kept: Database) -> None:
+    """A list of values in its statement would need a text for each number of them, so it is refused."""
+    lookup = bulk.BulkLookup(tuple[int], select(scratch.c.id).where(scratch.c.kind.in_([1, 2])), scratch.c.id)
+    with pytest.raises(AssertionError, match="the same for all values"):
+        await kept.read(lambda tx: lookup(tx, [1]))
 
 
 async def test_one_of_many_pairs(kept: Database) -> None:

@@ -26,9 +26,11 @@ from sqlalchemy import (
     cast,
     func,
     literal,
+    literal_column,
     make_url,
     select,
     tuple_,
+    type_coerce,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -76,7 +78,8 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
 class BulkLookup(Generic[R]):
     """Reads rows by any number of keys with one statement, which is built and compiled once.
 
-    The rows come as one row of JSON, in no order. Amounts and instants are as JSON has them: see `schema.read_instant`.
+    The rows come as one row of JSON, in no order. Amounts are as JSON has them, and instants have a zone: see
+    `schema.read_instant`.
     """
 
     def __init__(
@@ -92,21 +95,23 @@ class BulkLookup(Generic[R]):
         """
         array, listed = bindparam("keys", type_=ARRAY(by.type)), bindparam("keys", type_=Text)
         by_array, by_list = finish(chosen.where(by == any_(array))), finish(chosen.where(by.in_(_values(listed))))
-        self._statements = {
-            "postgresql": _Compiled(_one_row(func.json_agg, func.json_build_array, by_array), "postgresql"),
-            "sqlite": _Compiled(_one_row(func.json_group_array, func.json_array, by_list), "sqlite"),
-        }
+        self._chosen = {"postgresql": by_array, "sqlite": by_list}
+        self._statements: dict[str, _DriverStatement] = {}
+        """By dialect, once they were needed: commands should not start later for them."""
         self._decode = msgspec.json.Decoder(list[row]).decode  # type: ignore[valid-type]  # a variable, as it may be any row
 
     def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[R]:
         """Return the rows; `parameters` are those of `finish`."""
         sent = list(keys) if tx.dialect == "postgresql" else _encode(list(keys)).decode()
-        statement = self._statements[tx.dialect]
+        statement = self._statements.get(tx.dialect)
+        if statement is None:
+            chosen = _one_row(self._chosen[tx.dialect], tx.dialect)
+            statement = self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
         found = tx.driver_sql(statement.text, statement.values({"keys": sent, **parameters})).scalar_one()
         return [] if found is None else self._decode(found)
 
 
-class _Compiled:
+class _DriverStatement:
     """A statement as a driver takes it. SQLAlchemy takes longer to find the text of a statement than SQLite to run it."""
 
     def __init__(self, statement: Select[Any], dialect: str) -> None:
@@ -114,15 +119,18 @@ class _Compiled:
         compiled = statement.compile(dialect=of)
         self.text = str(compiled)
         assert "[POSTCOMPILE" not in self.text, "the text must be the same for all values"
+        self._own = {name: value for name, value in compiled.params.items() if not compiled.binds[name].required}
         self._parameters = [
-            (name, compiled.params[name], _processor(compiled.binds[name].type.dialect_impl(of), of))
-            for name in compiled.positiontup or ()
+            (name, _processor(compiled.binds[name].type.dialect_impl(of), of)) for name in compiled.positiontup or ()
         ]
 
     def values(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the values of all parameters in their order; those of the statement itself are not in `given`."""
-        found = ((given.get(name, own), process) for name, own, process in self._parameters)
-        return tuple(value if process is None else process(value) for value, process in found)
+        """Return the values of all parameters in their order: those of the statement itself, and `given`, which has the others.
+
+        Raises KeyError for one that is missing.
+        """
+        values = {**self._own, **given}
+        return tuple(values[name] if process is None else process(values[name]) for name, process in self._parameters)
 
 
 def among(tx: Transaction, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
@@ -153,10 +161,17 @@ def _values(listed: ColumnElement[str]) -> Select[Any]:
     return select(func.json_each(listed).table_valued("value").c.value)
 
 
-def _one_row(gather: Any, array: Any, statement: Select[Any]) -> Select[Any]:
+def _one_row(statement: Select[Any], dialect: str) -> Select[Any]:
     """Return all rows as one row with one JSON text: the drivers take longer for a row than for its content."""
-    rows = statement.subquery()
-    return select(cast(gather(array(*rows.c)), Text))
+    columns = statement.subquery().c
+    if dialect == "postgresql":
+        return select(cast(func.json_agg(func.json_build_array(*columns)), Text))
+    return select(cast(func.json_group_array(func.json_array(*map(_with_zone, columns))), Text))
+
+
+def _with_zone(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column of SQLite with the zone of its instants, UTC: Python takes longer to put it in place of none."""
+    return type_coerce(column, Text) + literal_column("'Z'") if isinstance(column.type, Instant) else column
 
 
 def _columns(tx: Transaction, table: Table, rows: Rows) -> list[list[Any]]:
