@@ -9,6 +9,8 @@ from tests.needs import missing
 
 SCRIPTS = Path(__file__).parent / "npm"
 PACKAGES = Path(sys.prefix) / "npm"
+FRUGAL = ("--single-threaded", "--max-semi-space-size=128")
+"""Otherwise a short program compiles and collects garbage in threads of its own, and often: a quarter of its processor time."""
 
 
 def program(script: str) -> list[str]:
@@ -19,4 +21,4 @@ def program(script: str) -> list[str]:
         found = str(Path(wheel.origin).parent / "bin" / "node")
     if found is None or not (PACKAGES / "node_modules").is_dir():
         missing("npm", "`make dev` could not fetch the packages of tests/npm")
-    return [found, str(SCRIPTS / script), str(PACKAGES)]
+    return [found, *FRUGAL, str(SCRIPTS / script), str(PACKAGES)]

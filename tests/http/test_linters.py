@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from saleroom.accounts.api.test_users import ENDPOINTS as TEST_USERS
 from saleroom.bidding.api.asyncapi import area_messages
@@ -13,13 +14,10 @@ from saleroom.mqtt.topics import MqttSettings
 from tests.node import program
 
 PUBLIC = "https://bids.example"
-PLACES = {
+PLACES: dict[str, dict[str, Any]] = {
     "embedded": {"broker": MqttSettings("127.0.0.1", 1883), "embedded": True, "websocket_port": 9001},
     "external": {"broker": MqttSettings("broker.example", 8883, tls=True)},
-    "off": {"broker": None},
 }
-
-
 BULKY = ("paths", "channels", "operations", "components")
 """The parts of a document that a planted fault in its `info` does not need."""
 
@@ -32,14 +30,18 @@ def found(*files: Path) -> dict[str, list[str]]:
     return {Path(name).name: of for name, of in lines.items()}
 
 
+def messages_document(**where: Any) -> bytes:
+    """Return the AsyncAPI document of a house with this broker."""
+    return asyncapi.document("saleroom/", asyncapi.Brokers(house=PUBLIC, **where), (area_messages,))
+
+
 def test_linters_find_nothing(tmp_path: Path) -> None:
     """Linters find no fault in the API's document and in those of every kind of broker, and find a planted one."""
     (tmp_path / "openapi.json").write_bytes(api_document())
     for name, where in PLACES.items():
-        places = asyncapi.Brokers(house=PUBLIC, **where)  # type: ignore[arg-type]  # of each kind
-        (tmp_path / f"asyncapi-{name}.json").write_bytes(asyncapi.document("saleroom/", places, (area_messages,)))
+        (tmp_path / f"asyncapi-{name}.json").write_bytes(messages_document(**where))
     files = sorted(tmp_path.glob("*.json"))
-    assert 4 == len(files)
+    assert 3 == len(files)
     planted = []
     for file in (files[0], files[-1]):
         document = json.loads(file.read_bytes())
@@ -56,6 +58,32 @@ def test_linters_find_nothing(tmp_path: Path) -> None:
         assert any("info-contact info" in line for line in told), told
 
 
+def used_of(components: dict[str, Any], by: Any) -> set[str]:
+    """Return the names of the components that something refers to, by itself or through others."""
+    used, text = set[str](), json.dumps(by)
+    while found := set(re.findall(r'"#/components/\w+/([\w.]+)"', text)) & components.keys() - used:
+        used |= found
+        text = json.dumps([components[name] for name in found])
+    return used
+
+
+def test_nothing_is_left_over_without_a_broker() -> None:
+    """Without a broker the AsyncAPI document is a part of the one with a broker, and has only what this part uses.
+
+    So the linters would find no more in it.
+    """
+    whole, part = (json.loads(messages_document(**where)) for where in (PLACES["embedded"], {"broker": None}))
+    parts = [(whole[name], part[name]) for name in ("servers", "channels", "operations")]
+    parts += [(whole["components"][name], part["components"][name]) for name in part["components"]]
+    assert part["channels"]
+    for of_whole, of_part in parts:
+        assert all(of_whole[name] == one for name, one in of_part.items())
+    components = part["components"]["messages"] | part["components"]["schemas"]
+    assert used_of(components, [part["channels"], part["operations"]]) == components.keys()
+    assert whole.keys() == part.keys()
+    assert whole["info"].keys() == part["info"].keys()
+
+
 def test_nothing_is_left_over_without_test_users() -> None:
     """Without the endpoints of test users the document is a part of the whole, and has only what this part uses.
 
@@ -64,11 +92,7 @@ def test_nothing_is_left_over_without_test_users() -> None:
     whole = json.loads(api_document())
     part = json.loads(api_document([one for one in ENDPOINTS if one not in TEST_USERS]))
     schemas, paths = part["components"]["schemas"], part["paths"]
-    used, text = set[str](), json.dumps(paths)
-    while found := set(re.findall(r'"#/components/schemas/(\w+)"', text)) - used:
-        used |= found
-        text = json.dumps([schemas[name] for name in found])
-    assert used == schemas.keys()
+    assert used_of(schemas, paths) == schemas.keys()
     assert {tag["name"] for tag in part["tags"]} == {
         tag for methods in paths.values() for one in methods.values() for tag in one["tags"]
     }
