@@ -227,7 +227,7 @@ def paused_lot_takes_bids() -> Any:
     return patch.object(bidding, "refuse_if_paused", lambda auction: None)
 
 
-@plant(4)
+@plant(7)
 @contextmanager
 def time_lost_in_a_pause() -> Iterator[None]:
     """A pause takes the time away that was left."""
