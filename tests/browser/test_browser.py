@@ -199,7 +199,7 @@ def test_the_viewer_is_accessible_and_fits_a_phone(viewer: Page) -> None:
     viewer.set_viewport_size(usual)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, "/nope"])
 def test_axe_finds_nothing(open_page: OpenPage, lots: dict[str, str], path: str) -> None:
     """axe finds no fault, in light and in dark."""
     assert {} == broken_rules(open_page(path.format(**lots)))
@@ -266,7 +266,6 @@ def test_a_mistyped_address_leads_on(open_page: OpenPage, path: str) -> None:
     """An address that a person has mistyped shows a page in the reader's language, with a link to the lots."""
     page = open_page(path, locale="de-DE")
     expect(page.get_by_role("heading", level=1)).to_have_text("Diese Seite gibt es nicht")
-    assert [] == list(broken_rules(page))
     page.get_by_role("link", name="Zu den Losen im Angebot").click()
     page.wait_for_url("**/")
 
