@@ -194,7 +194,7 @@ def _revive(scene: Scene) -> None:
     deadline = time.monotonic() + SECONDS_MAX
     while any(_of(scene)):
         assert time.monotonic() < deadline, "PostgreSQL's other processes end"
-        time.sleep(0.02)
+        time.sleep(0.1)  # a look goes through all processes of the machine
     # Until the dead process is reaped, its number still counts as that of a running server.
     if file.exists():
         _, _, _, port, sockets, *_ = file.read_text().splitlines()

