@@ -6,9 +6,10 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from types import SimpleNamespace
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import asyncpg
 from sqlalchemy import URL, Connection, ExceptionContext, event, text
@@ -38,8 +39,11 @@ SILENCE_SECONDS_MAX = 15.0
 """How long either end waits for a sign of the other machine. If the power or a cable fails, no packet ends the connection;
 without this limit the house waits for some 15 minutes, and the server keeps the house's locks for two hours."""
 _PROBES = 3
-PRIVATE_PART = "_transport"
-"""The member of asyncpg's connections that leads to their socket; no public one does. pyproject.toml bounds the versions."""
+PRIVATE_PARTS = ("_transport", "_introspect_types")
+"""The members of asyncpg's connections that lead to their socket, and that ask the server about types; no public ones do.
+pyproject.toml bounds the versions."""
+_FIXED_TYPES = 10_000
+"""The types below this number, such as `bigint[]`, are the same in each database of each version of PostgreSQL."""
 CONNECT_SECONDS_MAX = 10.0
 WORK_SECONDS_MAX = 20.0
 """How long the statements of a transaction of the sale itself may take; it is longer than any wait for a lock. A server whose
@@ -65,6 +69,28 @@ _POOLER_FOUND = (
 )
 _UNNAMED = {"statement_cache_size": 0}
 """Without its cache the driver gives a statement no name, and sends its text along with each execution."""
+_NO_STATEMENT = SimpleNamespace(name="none")
+"""By a name asyncpg tells that its query for types has not replaced the statement without a name that it prepared before."""
+
+
+class _Session(asyncpg.Connection):  # type: ignore[misc]  # asyncpg carries no types
+    """A connection that knows the fixed types about which another one of this process has asked its server.
+
+    Otherwise each connection asks about each kind of array, with a query that costs its server more than a transaction of bids.
+    """
+
+    __slots__ = ()
+    _known: ClassVar[dict[frozenset[int], Any]] = {}
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> tuple[Any, Any]:  # noqa: ASYNC109  # asyncpg's
+        """Return the descriptions of types, and the statement that asked for them; without one no statement was lost."""
+        asked = frozenset(typeoids)
+        if asked in self._known:
+            return self._known[asked], _NO_STATEMENT
+        types, statement = await super()._introspect_types(asked, timeout)
+        if max(asked) < _FIXED_TYPES:
+            self._known[asked] = types
+        return types, statement
 
 
 class Postgresql:
@@ -83,7 +109,7 @@ class Postgresql:
             pool_use_lifo=True,  # the session of the last transaction knows the tables and has planned the statements
             pool_timeout=10,
             hide_parameters=True,  # an error that is logged must not show digests, limits or reserves
-            connect_args={"timeout": CONNECT_SECONDS_MAX} | (_UNNAMED if pooled else {}),
+            connect_args={"timeout": CONNECT_SECONDS_MAX, "connection_class": _Session} | (_UNNAMED if pooled else {}),
         )
         event.listen(self._engine.sync_engine, "handle_error", _leave)
         event.listen(self._engine.sync_engine, "connect", _probe)
@@ -272,7 +298,7 @@ def _leave(context: ExceptionContext) -> None:
 
 def _probe(connection: DBAPIConnection, _: object) -> None:
     """Let this machine close a connection when the server's machine no longer responds. A slow answer does not count."""
-    transport = getattr(connection.driver_connection, PRIVATE_PART)
+    transport = getattr(connection.driver_connection, PRIVATE_PARTS[0])
     end = transport.get_extra_info("socket")
     if end.family == socket.AF_UNIX:
         return
