@@ -24,6 +24,8 @@ from tests.patience import until
 from tests.pictures import plain, quartered, written
 from tests.process import ending, wait_until
 
+pytestmark = pytest.mark.usefixtures("decoding_process")
+
 PICTURE = plain()
 OVERHEAD_BYTES = 2 * 20_000_000
 """The file itself and a copy of it."""
