@@ -6,8 +6,10 @@ knows nothing of its database, such as words and refusals. Each statement must s
 """
 
 import asyncio
+import hashlib
 import os
 import shutil
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,6 +23,7 @@ import asyncpg
 import pytest
 from sqlalchemy import make_url
 
+from saleroom import opening
 from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from saleroom.storage.migrations import migrate
@@ -32,6 +35,9 @@ T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """The instant at which the fake clock of a test starts."""
 
 KINDS = ("sqlite", "postgresql")
+SOURCE = Path(opening.__file__).parent
+KEPT = Path(__file__).parents[1] / "build" / "databases"
+"""A database with its tables: to take all steps takes as long as ten houses that start and stop."""
 
 MEMORY_BYTES_MIN = 4 * 2**30
 """A server keeps at most 1 GB of its log, and one runs for each process of the tests."""
@@ -132,9 +138,19 @@ async def clocked_database(open_database: OpenDatabase, clock: FakeClock) -> Dat
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with the tables in it, to be copied."""
+    """A file of SQLite with the tables in it, to be copied. It stays for the next run of the same version of the house."""
+    source = b"".join(file.read_bytes() for file in sorted(SOURCE.rglob("*.py")))
+    kept = KEPT / f"{hashlib.sha256(source + sqlite3.sqlite_version.encode()).hexdigest()[:16]}.db"
     file = tmp_path_factory.mktemp("sqlite") / "template.db"
+    if kept.exists():
+        shutil.copy(kept, file)
+        return file
     asyncio.run(_migrated(f"sqlite:///{file}"))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for other in KEPT.glob("*.db"):
+        other.unlink(missing_ok=True)
+    shutil.copy(file, unfinished := kept.with_suffix(f".{os.getpid()}"))
+    unfinished.replace(kept)
     return file
 
 

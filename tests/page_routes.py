@@ -1,5 +1,6 @@
 """The routes of the pages; listing them sends no request to a house."""
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +22,11 @@ def page_areas() -> list[AreaPages]:
     return [*later, bidding_pages.area_pages(nothing), account_pages.area_pages(nothing)]
 
 
-def page_routes() -> list[Route]:
+@cache
+def page_routes() -> tuple[Route, ...]:
     """Return the routes of all pages."""
     nothing: Any = None
-    return Pages(Site(page_areas(), nothing, nothing, account_pages.LOGIN), ()).routes()
+    return tuple(Pages(Site(page_areas(), nothing, nothing, account_pages.LOGIN), ()).routes())
 
 
 def methods(route: Route) -> list[str]:
