@@ -147,7 +147,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return file
     asyncio.run(_migrated(f"sqlite:///{file}"))
     KEPT.mkdir(parents=True, exist_ok=True)
-    for other in KEPT.glob("*.db"):
+    for other in set(KEPT.glob("*.db")) - {kept}:  # another process of the tests may be copying this one
         other.unlink(missing_ok=True)
     shutil.copy(file, unfinished := kept.with_suffix(f".{os.getpid()}"))
     unfinished.replace(kept)
@@ -231,7 +231,7 @@ def postgresql_template(postgresql_orders: Orders) -> Iterator[Template]:
     """The template of all databases on PostgreSQL that have tables."""
     name = f"saleroom_template_{os.getpid()}"
     postgresql_orders.give(f"CREATE DATABASE {name} TEMPLATE template0")
-    asyncio.run(_migrated(_on(postgresql_orders.server, name)))
+    asyncio.run(_migrated(on_server(postgresql_orders.server, name)))
     yield postgresql_orders, name
     postgresql_orders.give(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -250,11 +250,12 @@ def _postgresql_database(server: Orders | str, template: str) -> Iterator[str]:
     # Copying files is nine times as fast as logging them if nothing waits for the disk, as on the embedded server.
     strategy = "" if os.environ.get("SALEROOM_TEST_POSTGRESQL") else "STRATEGY FILE_COPY"
     give(f"CREATE DATABASE {name} TEMPLATE {template} {strategy}")
-    yield _on(address, name)
+    yield on_server(address, name)
     give(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _on(server: str, name: str) -> str:
+def on_server(server: str, name: str) -> str:
+    """Return the URL of a database on a server, whose own URL is given."""
     return make_url(server).set(database=name).render_as_string(hide_password=False)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.places import TrialDatabase, place
-from tests.fixtures_database import _on
+from tests.fixtures_database import on_server
 
 OpenPlace = Callable[..., AbstractContextManager[TrialDatabase]]
 
@@ -21,7 +21,7 @@ def open_place(request: pytest.FixtureRequest, tmp_path: Path) -> OpenPlace:
             file = request.getfixturevalue("sqlite_template")
             return place(where, tmp_path, None, on_disk=on_disk, tables=file)
         orders, name = request.getfixturevalue("postgresql_template")
-        tables = _on(orders.server, name) if on_disk else name
+        tables = on_server(orders.server, name) if on_disk else name
         return place(where, tmp_path, orders.server, on_disk=on_disk, tables=tables)
 
     return open_with_tables
