@@ -7,10 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page, Response, Route
+from playwright.sync_api import Browser, Page, Response, Route, ViewportSize
 
 from tests.fixtures_house import PASSWORD
 
+PHONE: ViewportSize = {"width": 320, "height": 740}
+"""The smallest screen on which nobody should have to scroll sideways (WCAG 2.2, 1.4.10)."""
 WAIT_MS_MAX = 120_000
 """The longest wait for what a page shall show or allow. Only a failing test waits that long."""
 
@@ -126,3 +128,20 @@ def broken_rules(page: Page) -> dict[str, list[str]]:
     violations += page.evaluate(COLOURS, RESULTS)
     page.emulate_media(color_scheme="dark" if is_dark else "light")
     return {rule["id"]: [str(node["target"]) for node in rule["nodes"]] for rule in violations}
+
+
+def fits_a_phone(page: Page, path: str) -> None:
+    """Assert that a page is no wider than a small phone in either language, and that axe finds no fault in it.
+
+    axe looks at the German page: its words are longer, and its rules ask nothing else of them.
+    """
+    page.set_viewport_size(PHONE)
+    for language in ("en", "de"):
+        page.set_extra_http_headers({"Accept-Language": language})
+        page.goto(path)
+        page.wait_for_load_state("load")
+        there = (path, language)
+        assert path.partition("?")[0] == page.evaluate("location.pathname"), (*there, "they are logged in")
+        assert page.evaluate("document.documentElement.lang").startswith(language), there
+        assert PHONE["width"] == page.evaluate("document.documentElement.scrollWidth"), there
+    assert {} == broken_rules(page), path

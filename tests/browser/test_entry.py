@@ -316,8 +316,7 @@ def test_a_stream_that_is_cut_without_a_word_hides_no_result(evening: Evening) -
     expect(lots).to_have_count(4)
 
 
-@pytest.mark.parametrize("locale", ["en", "de"])
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+@pytest.mark.parametrize(("locale", "color_scheme"), [("en", "light"), ("de", "dark")])
 def test_the_page_fits_a_phone(evening: Evening, locale: str, color_scheme: str) -> None:
     """axe finds no fault with lines in all states and with a dialog; nothing is wider than a phone."""
     page = evening.page(viewport=PHONE, locale=locale, color_scheme=color_scheme, has_touch=True)
