@@ -55,17 +55,19 @@ def ending(process: subprocess.Popen[Any]) -> Iterator[Any]:
             process.kill()
 
 
-def saleroom(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end."""
+def saleroom(
+    folder: Path, *arguments: str, stdin: str = "", program: str = str(PROGRAM), **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end, or a `program` of a test's own."""
     with ExitStack() as stack:
         typed, output, errors = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
         typed.write(stdin)
         typed.seek(0)
-        program = Program([str(PROGRAM), *arguments], folder, environment(**settings), output, errors, typed)
+        process = Program([program, *arguments], folder, environment(**settings), output, errors, typed)
         try:
-            code = program.wait(SECONDS_MAX)
+            code = process.wait(SECONDS_MAX)
         finally:
-            program.kill()
+            process.kill()
         output.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess(arguments, code, output.read(), errors.read())

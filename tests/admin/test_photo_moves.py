@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +27,7 @@ from saleroom.storage.tables import leases
 from tests.admin.furnished import furnish
 from tests.fixtures_database import unique
 from tests.object_store import ObjectStore
-from tests.process import environment
+from tests.process import saleroom
 
 R = TypeVar("R")
 Files = dict[str, bytes]
@@ -116,7 +114,7 @@ from saleroom.cli import main
 from saleroom.storage.objects import Objects
 
 place, call, *command = sys.argv[1:]
-photo_moves.LINGER_SECONDS, photo_moves.LEASE_SECONDS, photo_moves.AT_ONCE = 0, 2, 1
+photo_moves.LINGER_SECONDS, photo_moves.AT_ONCE = 0, 1
 owner = photo_moves if hasattr(photo_moves, place) else Objects
 real, calls = getattr(owner, place), 0
 
@@ -149,17 +147,19 @@ sys.exit(main(command))
     ],
 )
 def test_killed_at_any_place(
-    house: Settings, object_store: ObjectStore, bucket: str, to: str, place: str, call: int
+    house: Settings, object_store: ObjectStore, bucket: str, tmp_path: Path, to: str, place: str, call: int
 ) -> None:
     """After SIGKILL each file is whole in its row or in the store, and the next run finishes the move."""
     before = in_rows(house)
     if to == "rows":
         assert 0 == move(house, "store")[0]
-    given = environment(database=house.database, mqtt="off", **object_store.settings(bucket))
-    command = [sys.executable, "-c", KILLED, place, str(call), "photos", "move", "--to", to]
-    child = subprocess.run(command, capture_output=True, check=False, env=given)
-    assert -signal.SIGKILL == child.returncode, child.stderr.decode()
+    program, given = tmp_path / "killed.py", object_store.settings(bucket)
+    program.write_text(KILLED)
+    arguments = (place, str(call), "photos", "move", "--to", to)
+    child = saleroom(tmp_path, *arguments, program=str(program), database=house.database, mqtt="off", **given)
+    assert -signal.SIGKILL == child.returncode, child.stderr
     assert before == whole(house, files_of(object_store, bucket))
+    reads(house, lambda tx: tx.execute(delete(leases)), writes=True)  # it would run out some seconds later
     assert 0 == move(house, to)[0]
     assert (before if to == "rows" else dict.fromkeys(before, b"")) == in_rows(house)
     assert ({} if to == "rows" else before) == files_of(object_store, bucket)
