@@ -115,7 +115,8 @@ if (photos) {
   let [underWay, pressed] = [0, null];
 
   const count = () => list.querySelectorAll("input[name=photo]").length;
-  const tell = () => { status.textContent = words("count", { count: count(), most }); keepSoon(); };
+  const showCount = () => { status.textContent = words("count", { count: count(), most }); };
+  const tell = () => { showCount(); keepSoon(); };
 
   function refuse(place, sentence, ended = false) {
     const row = document.getElementById("photo-refused").content.firstElementChild.cloneNode(true);
@@ -123,7 +124,7 @@ if (photos) {
     row.querySelector("span").textContent = sentence;
     if (ended) row.querySelector("span").after(" ", toLogIn());
     place.replaceWith(row);
-    status.textContent = sentence;
+    showCount();
   }
 
   function add(files) {
