@@ -7,7 +7,8 @@ the journal has an entry for that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import structs
@@ -73,24 +74,25 @@ def to_credit(tx: Transaction, sale: Sale, book: SaleBook, account: Account) -> 
         if _party_of(one.settled.result, kind) == account.party
     }
     placed = rows.placed(tx, kind, [*came_to], [*own])
+    stated = {number: _stated(tx, one) for number, one in own.items()}
     stale = [
-        (one.lot, placed[one.lot.id])
+        (one.lot, number)
         for one in book.offered
-        if one.lot.id in placed
-        and (
-            placed[one.lot.id] not in own
-            or _stated(tx, own[placed[one.lot.id]], one.lot.gid) != came_to.get(one.lot.id)
-        )
+        if (number := placed.get(one.lot.id)) is not None
+        and (number not in own or stated[number].get(one.lot.gid, ZERO) != came_to.get(one.lot.id))
     ]
     found = rows.by_ids(tx, {number for _, number in stale})
     return [lot_to_credit(lot.label, found[number].gid, found[number].document.number) for lot, number in stale]
 
 
-def _stated(tx: Transaction, found: StoredDocument, gid: str) -> Decimal:
-    """Return what a document states of a lot, without what credit notes have taken back."""
+def _stated(tx: Transaction, found: StoredDocument) -> Mapping[str, Decimal]:
+    """Return what a document states of each lot by its gid, without what credit notes have taken back."""
     gone = rows.credited(tx, found.id)
-    lines = enumerate(found.document.lines)
-    return sum((line.total for place, line in lines if line.lot == gid and place not in gone), ZERO)
+    totals: defaultdict[str, Decimal] = defaultdict(lambda: ZERO)
+    for place, line in enumerate(found.document.lines):
+        if place not in gone:
+            totals[line.lot] += line.total
+    return totals
 
 
 def _forget(
