@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -279,7 +280,7 @@ def test_faults_are_told_and_reached_by_the_keyboard(browse: Browse) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.url.endswith("#startingPrice")
+    expect(page).to_have_url(re.compile("#startingPrice$"))
     price = page.get_by_label("Starting price")
     expect(price).to_have_value("a lot")
     expect(price).to_have_attribute("aria-invalid", "true")
