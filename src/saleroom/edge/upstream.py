@@ -133,10 +133,9 @@ class Upstream:
             self._house.refuses(self._address, refused)
         except Over:
             self.over = not self._pinned
-        except Exception:
+        except Exception:  # the stream of all events must outlive a bug: the house's next answer may be a good one
             if not self._pinned:
                 raise
-            # Without this stream an edge is of no use, and what went wrong may be gone with the next answer of the house.
             log.exception("the stream of all events cannot be followed; trying again")
         return not self.over
 

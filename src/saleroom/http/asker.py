@@ -49,4 +49,4 @@ class RequestAsker:
 async def client_key() -> str:
     """Return the key of the client for which the present task works; empty if it works for the house itself."""
     asker = ASKER.get()
-    return "" if asker is None else await asker.key()
+    return await asker.key() if asker else ""

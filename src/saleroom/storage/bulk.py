@@ -103,10 +103,10 @@ class BulkLookup(Generic[R]):
     def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[R]:
         """Return the rows; `parameters` are those of `finish`."""
         sent = list(keys) if tx.dialect == "postgresql" else _encode(list(keys)).decode()
-        statement = self._statements.get(tx.dialect)
-        if statement is None:
+        if tx.dialect not in self._statements:
             chosen = _one_row(self._chosen[tx.dialect], tx.dialect)
-            statement = self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
+            self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
+        statement = self._statements[tx.dialect]
         found = tx.driver_sql(statement.text, statement.values({"keys": sent, **parameters})).scalar_one()
         return [] if found is None else self._decode(found)
 

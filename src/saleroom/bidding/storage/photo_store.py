@@ -29,8 +29,6 @@ log = structlog.get_logger(__name__)
 CONTENT_TYPE = "image/webp"
 AT_ONCE = 8
 """How many objects a process reads at a time, and as many it puts: their bytes are in memory."""
-
-
 AGAIN_SECONDS = 60.0
 """How long after a deletion that failed it is tried again."""
 LEFT_MAX = 100_000
@@ -94,7 +92,7 @@ class PhotoStore:
         return (counters("saleroom_photo_store_requests", about, ("act", "outcome"), self.objects.outcomes),)
 
     def _begin_to_delete(self) -> None:
-        if self._deleting is None and self._to_delete:
+        if self._to_delete and not self._deleting:
             self._deleting = begin_for_all(self._delete())
 
     async def _delete(self) -> None:

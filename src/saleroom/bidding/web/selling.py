@@ -224,12 +224,12 @@ class SellingPages:
         files = await submissions.stored(self._site, self._services, request, sent)
         form = changed(lot_form.with_photos(sent.form, [photo.id for photo in files.photos]), sent.do)
         offer = await self._offer(request, gid)
-        if sent.do == "publish" and files.refused is None:
+        if sent.do == "publish" and not files.refused:
             return await self._or_form(
                 request, form, sent.draft, offer, lambda: self._go_on(request, sent, form, offer)
             )
         saved = await self._drafts.save(request, sent.draft, form)
-        if files.refused is not None or sent.do not in ("preview", "edit"):
+        if files.refused or sent.do not in ("preview", "edit"):
             return await self._form(request, form, sent.draft, Feedback(files=files, saved=saved), offer=offer)
         if sent.do == "edit":
             if saved:

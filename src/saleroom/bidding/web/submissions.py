@@ -89,12 +89,12 @@ async def stored(site: Site, services: BiddingServices, request: Request, sent: 
     language, token = site.language(request), session_token(request) or ""
     found: list[Photo] = []
     sentences: list[str] = []
-    first: Refusal | None = None
+    refusals: list[Refusal] = []
     for file in sent.files:
         name = (file.filename or "")[:NAME_SHOWN_MAX]
         try:
-            if isinstance(first, PhotosUnavailable):
-                raise first  # Each further try could take as long as the first, and the seller would wait for all.
+            if refusals and isinstance(refusals[-1], PhotosUnavailable):
+                raise refusals[-1]  # Another try could take as long again, and the seller would wait for each.
             if len(sent.form.photos) + len(found) >= PER_LOT_MAX:
                 raise Invalid(
                     {"photo": [TranslatedFault("too_many_photos", language.gettext(FULL, count=PER_LOT_MAX))]}
@@ -107,9 +107,9 @@ async def stored(site: Site, services: BiddingServices, request: Request, sent: 
         except Refusal as refused:
             why = site.words.field_faults(language, refused).get("photo")
             sentences.append(Markup("{}: {}").format(name, why or site.words.refusal(language, refused)))
-            if first is None or isinstance(first, Invalid):
-                first = refused
-    return StoredFiles(found, sentences, first)
+            refusals.append(refused)
+    worst = min(refusals, key=lambda one: isinstance(one, Invalid), default=None)
+    return StoredFiles(found, sentences, worst)
 
 
 def _read(data: FormData, sender: Sender, draft: str) -> Submission:

@@ -8,7 +8,7 @@ the journal has an entry for that.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import structs
@@ -74,7 +74,8 @@ def to_credit(tx: Transaction, sale: Sale, book: SaleBook, account: Account) -> 
         if _party_of(one.settled.result, kind) == account.party
     }
     placed = rows.placed(tx, kind, [*came_to], [*own])
-    stated = {number: _stated(tx, one) for number, one in own.items()}
+    credited = rows.credited_of(tx, own)
+    stated = {number: _stated(one, credited[number]) for number, one in own.items()}
     stale = [
         (one.lot, number)
         for one in book.offered
@@ -85,9 +86,8 @@ def to_credit(tx: Transaction, sale: Sale, book: SaleBook, account: Account) -> 
     return [lot_to_credit(lot.label, found[number].gid, found[number].document.number) for lot, number in stale]
 
 
-def _stated(tx: Transaction, found: StoredDocument) -> Mapping[str, Decimal]:
-    """Return what a document states of each lot by its gid, without what credit notes have taken back."""
-    gone = rows.credited(tx, found.id)
+def _stated(found: StoredDocument, gone: Collection[int]) -> Mapping[str, Decimal]:
+    """Return what a document states of each lot by its gid, without the lines at the places `gone`."""
     totals: defaultdict[str, Decimal] = defaultdict(lambda: ZERO)
     for place, line in enumerate(found.document.lines):
         if place not in gone:
@@ -107,7 +107,9 @@ def _forget(
 def _given_up(was: Standing | None, found: StoredDocument, lines: Sequence[int], new: Sequence[int]) -> BilledResult:
     """Return a lot with the charges alone that are given up: those of some of its lines on a document."""
     is_invoice = found.document.kind is DocumentKind.INVOICE
-    if was is None or _party_of(was.whole.result, found.document.kind) != _party(found):
+    if was is None:
+        raise LotChanged
+    if _party_of(was.whole.result, found.document.kind) != _party(found):
         raise LotChanged
     bill = was.whole.bill
     written = [found.document.lines[place] for place in lines]

@@ -5,7 +5,7 @@ A document goes on to name the user whom it was issued to. Rows read here name t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -186,8 +186,16 @@ def release(tx: Transaction, document_id: int, gids: Collection[str]) -> None:
 
 def credited(tx: Transaction, document_id: int) -> frozenset[int]:
     """Return the places of the lines of a document that credit notes have taken back."""
-    which = select(document_credits.c.place).where(document_credits.c.document_id == document_id)
-    return frozenset(tx.execute(which).scalars())
+    return credited_of(tx, [document_id])[document_id]
+
+
+def credited_of(tx: Transaction, document_ids: Collection[int]) -> Mapping[int, frozenset[int]]:
+    """Return the same of several documents, by their numbers."""
+    places: dict[int, set[int]] = {number: set() for number in document_ids}
+    c = document_credits.c
+    for row in tx.execute(select(c.document_id, c.place).where(bulk.among(tx, c.document_id, document_ids))):
+        places[row.document_id].add(row.place)
+    return {number: frozenset(taken) for number, taken in places.items()}
 
 
 def note_credits(tx: Transaction, document_id: int, places: Iterable[int], credit_id: int) -> None:
