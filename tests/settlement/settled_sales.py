@@ -92,8 +92,8 @@ async def _pay_out(sale: SettledSale) -> None:
 async def _pay_by_file(sale: SettledSale) -> None:
     """Make a payment file of what is due, or of more than that; or say what has become of the payouts of one."""
     database, chance, token = sale.on.database, sale.chance, sale.token
-    due, _, _ = await database.read(payouts.due, token, None, 100)
-    mine = [one for one in due if one.sale == sale.gid]
+    due = await database.read(payouts.due, token, None, 100)
+    mine = [one for one in due.payouts.rows if one.sale == sale.gid]
     if not mine or chance.random() < 0.2:
         await _follow_file(sale)
         return

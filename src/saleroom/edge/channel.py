@@ -12,7 +12,7 @@ from saleroom.edge.house import House, Over, cannot_be_reached
 from saleroom.edge.messages import event_of, is_news, payload_of
 from saleroom.edge.upstream import BEGIN_SECONDS_MAX, Upstream
 from saleroom.edge.window import Bounds, Memory, Window
-from saleroom.feed.follower import Follower, Listener
+from saleroom.feed.follower import Follower, Listener, NextEvents
 from saleroom.http.asker import client_key
 from saleroom.kernel.identifiers import EventId
 from saleroom.log.store import LoggedEvent
@@ -106,7 +106,7 @@ class Channel:
     def __len__(self) -> int:
         return len(self._edge)
 
-    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+    async def page_after(self, follower: Follower) -> NextEvents:
         """Return the messages from which a reader goes on, as a source does."""
         catch_up = self._catching.get(follower)
         if catch_up is not None:
@@ -114,14 +114,15 @@ class Channel:
                 return await self._caught_up(follower, catch_up)
             except NoAnswer:  # no house sends this
                 follower.end_here()
-                return [], False, False
+                return NextEvents([])
         if follower.reached + 1 < self._window.first:
             follower.end_here()  # it was too slow for the window; it comes back, and gets the rest from the house
-            return [], False, False
+            return NextEvents([])
         found = list(self._window.after(follower.reached, PAGE_MAX))
         if self.upstream.over and not found:
             follower.end()
-        return found, bool(found) and found[-1].id < self._window.number, self.upstream.over
+        more = bool(found) and found[-1].id < self._window.number
+        return NextEvents(found, more, self.upstream.over)
 
     def detach(self, gid: str | None, listener: Listener) -> None:
         """Hand a reader nothing more."""
@@ -188,7 +189,7 @@ class Channel:
             raise
         return False, catch_up
 
-    async def _caught_up(self, follower: Follower, catch_up: CatchUp) -> tuple[list[LoggedEvent], bool, bool]:
+    async def _caught_up(self, follower: Follower, catch_up: CatchUp) -> NextEvents:
         """Return the next messages of a reader's own stream, until one of them is in the window."""
         messages = await catch_up.read()
         found: list[LoggedEvent] = []
@@ -206,15 +207,15 @@ class Channel:
                 self._stop_catching_up(follower)
                 if self._differs(one):
                     self._edge.rewound()
-                return found, True, False
+                return NextEvents(found, more=True)
         if messages is None:
             follower.end_here()
-            return [], False, False
+            return NextEvents([])
         if not found and (place := self._window.place_of(catch_up.place)) is not None:
             # The window was behind the reader, and has come as far.
             self._stop_catching_up(follower)
             follower.reached = place
-        return found, not follower.ended, False
+        return NextEvents(found, more=not follower.ended)
 
     def _differs(self, message: LoggedEvent) -> bool:
         """Return whether the house sends another event by an id than before."""

@@ -16,7 +16,7 @@ from functools import partial
 
 import structlog
 
-from saleroom.feed.follower import Follower, Listener
+from saleroom.feed.follower import Follower, Listener, NextEvents
 from saleroom.kernel.errors import Busy
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log import store
@@ -164,16 +164,16 @@ class Feed:
         if gid is not None and not group:
             self._by_gid.pop(gid, None)
 
-    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
-        """Return the page of the log from which `follower` goes on, whether more follows, and whether the log has ended."""
+    async def page_after(self, follower: Follower) -> NextEvents:
+        """Return the page of the log from which `follower` goes on."""
         if follower.gid is not None:
             backlog = await self._backlogs.ask((follower.gid, follower.reached))
-            return backlog.events, backlog.more, backlog.over
+            return NextEvents(backlog.events, backlog.more, backlog.over)
         until = (await self._tracked_frontier()).complete
         if follower.reached >= until:
-            return [], False, False
+            return NextEvents([])
         page = await self._pages.ask((follower.reached, until))
-        return page, len(page) == store.PAGE_MAX, False
+        return NextEvents(page, more=len(page) == store.PAGE_MAX)
 
     async def _start(self, after: EventId | None, frontier: Frontier) -> tuple[EventId, int]:
         """Return the event to begin after, and its number in the log; without `after`, the last event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log.store import LoggedEvent
@@ -21,14 +21,22 @@ class Listener(Protocol):
         """Take new events, in order. It must be quick, because bids wait for it."""
 
 
+class NextEvents(NamedTuple):
+    """The events from which a follower goes on. `more`: others follow that exist by now; `over`: the log has ended."""
+
+    events: list[LoggedEvent]
+    more: bool = False
+    over: bool = False
+
+
 class Source(Protocol):
     """What followers follow: the feed of a house, or on an edge one stream of a house."""
 
     def __len__(self) -> int:
         """Return how many follow in this process."""
 
-    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
-        """Return the page from which `follower` goes on, whether more follows, and whether the log has ended."""
+    async def page_after(self, follower: Follower) -> NextEvents:
+        """Return the page of the log from which `follower` goes on."""
 
     def detach(self, gid: str | None, listener: Listener) -> None:
         """Hand `listener` nothing more."""
@@ -155,12 +163,12 @@ class Follower:
         """Return a page of the log after `reached`; none once the pushed events follow without a gap."""
         while self._catching_up:
             self._missed = False
-            events, more, over = await self.feed.page_after(self)
-            self._catching_up = more or self._missed
-            if events:
-                self.reached = self._place(events[-1])
-                self.ended = self.ended or (over and not more)
-                return events
+            page = await self.feed.page_after(self)
+            self._catching_up = page.more or self._missed
+            if page.events:
+                self.reached = self._place(page.events[-1])
+                self.ended = self.ended or (page.over and not page.more)
+                return page.events
         return []
 
     def _are_next(self, events: Sequence[LoggedEvent]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from msgspec import Struct
 
 from saleroom.http.secret import HouseSecret, Purpose
-from saleroom.kernel.errors import Fault
+from saleroom.kernel.errors import Fault, Invalid
 
 BLOCK_BYTES = 256
 """A place is padded to this length. Only on PostgreSQL, with about twenty simultaneous writers, it may need two blocks."""
@@ -45,6 +46,14 @@ class Cursors:
 
     def __init__(self, secret: HouseSecret) -> None:
         self._secret = secret
+
+    def place_in(self, query: Mapping[str, str], of: CursorKind, name: str = "cursor") -> Any:
+        """Return the place that the query of a page names; None without one. Raises Invalid, DatabaseUnavailable."""
+        text = query.get(name)
+        found = None if text is None else self.read(CursorText(of, text))
+        if isinstance(found, Fault):
+            raise Invalid({name: [found]})
+        return found
 
     def next_page(self, of: CursorKind, place: Any | None) -> str | None:
         """Return the cursor of the page that starts at `place`, as `write` does; None if there is no further page."""

@@ -22,6 +22,7 @@ from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import arrived_body, bearer_token, header, joined_header, media_type, read_body
+from saleroom.http.responses import LIMIT_DEFAULT
 from saleroom.kernel.errors import Barred, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
@@ -70,6 +71,16 @@ class Call(Struct, Generic[S], frozen=True):
     def viewer(self) -> str | None:
         """The token, if one was sent."""
         return self.token or None
+
+    @property
+    def limit(self) -> int:
+        """How many rows of a list the page is to have."""
+        return int(self.query.get("limit", LIMIT_DEFAULT))
+
+    @property
+    def place(self) -> Any:
+        """The place at which the page of a list begins, as its cursor says; None for the first page."""
+        return self.query.get("cursor")
 
 
 Handler = Callable[[Call[S]], Awaitable[Response]]

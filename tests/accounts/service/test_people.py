@@ -57,7 +57,7 @@ async def test_a_role_is_given_and_noted(clocked_database: Database, clock: Fake
         given = await clocked_database.write(roles_of_users.give_role, owner.token, "bob", Role.CLERK, "at the desk")
         assert ("bob", Role.CLERK) == (given.username, given.role)
     assert ["bob", "olga"] == [
-        one.username for one in (await clocked_database.read(people.listed, bob.token, WhichPeople())).people
+        one.username for one in (await clocked_database.read(people.listed, bob.token, WhichPeople())).rows
     ]
     [entry] = await log(clocked_database, owner)
     assert entry == Entry(

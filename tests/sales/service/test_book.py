@@ -35,7 +35,7 @@ async def test_two_clerks_with_the_same_line_enter_one_bid(database: Database) -
     await asyncio.gather(*(line(on, number, "300") for number in (11, 12) * 10))
     lot = await stored(database, on.lots[0])
     assert (3, eur("300"), eur("300")) == (lot.bid_count, lot.current_bid, lot.maximum)
-    lines = (await database.read(book.listed, on.clerk.token, on.sale.gid, 50)).lines
+    lines = (await database.read(book.listed, on.clerk.token, on.sale.gid, 50)).lines.rows
     assert [True, False] == sorted((one.leads for one in lines), reverse=True)
     await do(on, Act.CALL)
     assert "absentee" == (await database.read(hall.shown, on.sale.gid)).leads_by
@@ -87,7 +87,7 @@ async def test_a_line_of_a_guest_goes_with_a_merger(database: Database) -> None:
     known = await database.write(participants.register, bob.token, on.sale.gid)
     pair = (guest, known.participant.gid)
     await database.write(merging.merge, on.clerk.token, on.sale.gid, *pair)
-    [found] = (await database.read(book.listed, on.clerk.token, on.sale.gid, 50)).lines
+    [found] = (await database.read(book.listed, on.clerk.token, on.sale.gid, 50)).lines.rows
     assert (11, True, True) == (found.paddle, found.leads, found.stands)
     raised = await line(on, 11, "400")
     assert ("400.000", True) == (raised["bookMaximum"], raised["leads"])

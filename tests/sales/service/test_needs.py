@@ -221,7 +221,7 @@ async def test_a_guest_who_is_merged_takes_the_pledges_along(database: Database)
     [(_, giver, _)] = await database.read(stored_pledges)
     known = await database.read(participants.listed, on.clerk.token, on.sale.gid, "", 10, None)
     assert {giver: eur("5000")} == {
-        one.participant.user.id: one.exposure.total for one in known[0] if one.exposure.by_lot
+        one.participant.user.id: one.exposure.total for one in known.people.rows if one.exposure.by_lot
     }
     await do(on, Act.PLEDGE, paddle=103, amount="5000")
     with pytest.raises(BidsStay):

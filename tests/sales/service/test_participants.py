@@ -293,11 +293,11 @@ async def test_staff_find_people(database: Database) -> None:
     assert "accepted" == await bids_as(house, guest, house.lots[0], "100")
     read, token, gid = database.read, house.clerk.token, house.sale.gid
     for text in ("12", "#12", "zoë 5"):
-        [found], place = await read(participants.listed, token, gid, text, 9, None)
+        [found], place = (await read(participants.listed, token, gid, text, 9, None)).people
         assert (guest.participant.gid, eur("100"), None) == (found.participant.gid, found.exposure.total, place)
-    assert ([], None) == await read(participants.listed, token, gid, "%", 9, None)
-    [newest], place = await read(participants.listed, token, gid, "", 1, None)
-    [oldest], end = await read(participants.listed, token, gid, "", 1, place)
+    assert ([], None) == (await read(participants.listed, token, gid, "%", 9, None)).people
+    [newest], place = (await read(participants.listed, token, gid, "", 1, None)).people
+    [oldest], end = (await read(participants.listed, token, gid, "", 1, place)).people
     assert (bob.account.id, guest.participant.user.id, None) == (
         newest.participant.user.id,
         oldest.participant.user.id,

@@ -17,7 +17,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, checked, one_of
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, page_response
+from saleroom.http.responses import page_response
 from saleroom.kernel.instants import instant
 
 ENTRIES = CursorKind("audit", Annotated[int, Meta(ge=1, le=2**63 - 1)])
@@ -48,10 +48,9 @@ class AuditView(Struct, frozen=True):
 async def list_entries(call: Call[AccountServices]) -> Response:
     """GET /staff/audit."""
     which = Which(call.query.get("user"), call.query.get("act"))
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    found, place = await call.services.database.read(audit_log.entries, call.token, which, limit, before)
-    cursor = call.services.cursors.next_page(ENTRIES, place)
-    return page_response(call.request, AuditView([view(one) for one in found], cursor), cursor)
+    found = await call.services.database.read(audit_log.entries, call.token, which, call.limit, call.place)
+    cursor = call.services.cursors.next_page(ENTRIES, found.next)
+    return page_response(call.request, AuditView([view(one) for one in found.rows], cursor), cursor)
 
 
 async def export(call: Call[AccountServices]) -> Response:

@@ -21,7 +21,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import Field, Form, boolean, one_of, text
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.instants import instant, maybe_instant
 
 USERS = CursorKind("users", Annotated[str, Meta(max_length=32)])
@@ -112,10 +112,9 @@ async def list_people(call: Call[AccountServices]) -> Response:
         role=None if role is None else Role(role),
         barred=None if barred is None else Sanction(barred),
     )
-    wanted = (which, query.get("cursor"), query.get("limit", LIMIT_DEFAULT))
-    found = await call.services.database.read(people.listed, call.token, *wanted)
-    cursor = call.services.cursors.next_page(USERS, found.after)
-    return page_response(call.request, PeopleView([person_view(one) for one in found.people], cursor), cursor)
+    found = await call.services.database.read(people.listed, call.token, which, call.place, call.limit)
+    cursor = call.services.cursors.next_page(USERS, found.next)
+    return page_response(call.request, PeopleView([person_view(one) for one in found.rows], cursor), cursor)
 
 
 async def show(call: Call[AccountServices]) -> Response:

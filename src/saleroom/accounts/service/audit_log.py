@@ -13,6 +13,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import audit
 from saleroom.accounts.storage.audit import Which
 from saleroom.kernel.instants import instant
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.patience import read_patiently
 
@@ -20,16 +21,13 @@ PAGE = 500
 """The most entries that are read in one transaction of an export."""
 
 
-def entries(
-    tx: Transaction, token: str | None, which: Which, limit: int, before: int | None
-) -> tuple[list[Entry], int | None]:
+def entries(tx: Transaction, token: str | None, which: Which, limit: int, before: int | None) -> Page[Entry, int]:
     """Return a page of the log, the latest entry first, and the number before which the next page begins.
 
     Raises Unauthenticated or MissingRight.
     """
     authenticate(tx, token, Right.READ_AUDIT)
-    found = audit.newest(tx, which, limit + 1, before)
-    return found[:limit], found[limit - 1].id if len(found) > limit else None
+    return page_of(audit.newest(tx, which, limit + 1, before), limit, lambda one: one.id)
 
 
 def last(tx: Transaction, token: str | None) -> int:

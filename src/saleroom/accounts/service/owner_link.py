@@ -19,7 +19,7 @@ from saleroom.storage.database import Transaction
 
 def has_owner(tx: Transaction) -> bool:
     """Return whether the house has an owner."""
-    return bool(people.page(tx, Which(role=Role.OWNER), 1)[0])
+    return bool(people.page(tx, Which(role=Role.OWNER), 1).rows)
 
 
 def make(tx: Transaction, sign: Sign) -> str | None:

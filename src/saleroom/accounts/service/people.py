@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
-
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import people
 from saleroom.accounts.storage.people import Which
+from saleroom.kernel.page import Page
 from saleroom.storage.database import Transaction
 
 _IN_NAMES = re.compile(r"[a-z0-9._-]*")
@@ -19,19 +18,14 @@ PAGE = 50
 """People of one page."""
 
 
-class PeoplePage(Struct, frozen=True):
-    """Some people by name; `after` is the name after which the next page begins, None at the end."""
-
-    people: list[Account]
-    after: str | None
-
-
-def listed(tx: Transaction, token: str | None, which: Which, after: str | None = None, limit: int = PAGE) -> PeoplePage:
-    """Return the people that `which` asks for. Raises Unauthenticated or MissingRight."""
+def listed(
+    tx: Transaction, token: str | None, which: Which, after: str | None = None, limit: int = PAGE
+) -> Page[Account, str]:
+    """Return the people that `which` asks for, by name, after the name `after`. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ_PEOPLE)
     if not all(one is None or _IN_NAMES.fullmatch(one) for one in (which.text, after)):
-        return PeoplePage([], None)  # PostgreSQL takes no NUL
-    return PeoplePage(*people.page(tx, which, limit, after))
+        return Page([], None)  # PostgreSQL takes no NUL
+    return people.page(tx, which, limit, after)
 
 
 def one(tx: Transaction, token: str | None, username: str) -> Account:

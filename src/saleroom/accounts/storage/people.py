@@ -10,6 +10,7 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage.tables import users
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 
 
@@ -40,7 +41,7 @@ def lock(tx: Transaction, username: str, by_id: int | None) -> list[Account]:
     return [accounts.account_of(row, now) for row in rows]
 
 
-def page(tx: Transaction, which: Which, limit: int, after: str | None = None) -> tuple[list[Account], str | None]:
+def page(tx: Transaction, which: Which, limit: int, after: str | None = None) -> Page[Account, str]:
     """Return up to `limit` people by name, from the name `after` onwards, and the name after which the next page begins.
 
     A user of the house's own, such as the floor of live sales, is nobody: its name begins with `#`, which nobody can choose.
@@ -58,4 +59,4 @@ def page(tx: Transaction, which: Which, limit: int, after: str | None = None) ->
             users.c.barred == which.barred.value, or_(users.c.barred_until.is_(None), users.c.barred_until > now)
         )
     found = [accounts.account_of(row, now) for row in tx.execute(some)]
-    return found[:limit], found[limit - 1].username if len(found) > limit else None
+    return page_of(found, limit, lambda one: one.username)

@@ -41,17 +41,17 @@ class AuditPages:
         number = asked.get("before", "")
         before = int(number) if number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX else None
         try:
-            viewer, (found, place) = await self._site.read(request, audit_log.entries, which, PAGE, before)
+            viewer, found = await self._site.read(request, audit_log.entries, which, PAGE, before)
         except Unauthenticated:
             return self._site.to_log_in(request)
         language = self._site.language(request)
         kept = {"user": user, "act": which.act or ""}
         context = {
-            "entries": [(one, act(language, one.act), changes(language, one)) for one in found],
+            "entries": [(one, act(language, one.act), changes(language, one)) for one in found.rows],
             "acts": ACTS_SAID,
             **kept,
             "later": before is not None,
-            "next": None if place is None else f"{AUDIT.path}?{urlencode({**kept, 'before': place})}",
+            "next": None if found.next is None else f"{AUDIT.path}?{urlencode({**kept, 'before': found.next})}",
             "user_max": USER_MAX,
         }
         return self._site.page(request, "audit.html", viewer, context)

@@ -43,7 +43,7 @@ class PeoplePages:
             "found": found,
             **kept,
             "roles": ROLES,
-            "next": None if found.after is None else f"{PEOPLE.path}?{urlencode({**kept, 'after': found.after})}",
+            "next": None if found.next is None else f"{PEOPLE.path}?{urlencode({**kept, 'after': found.next})}",
             "query_max": QUERY_MAX,
         }
         return self._site.page(request, "people.html", viewer, context)

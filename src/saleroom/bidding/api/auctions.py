@@ -40,8 +40,9 @@ from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
 from saleroom.http.paging import paging
 from saleroom.http.requests import header
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Invalid
+from saleroom.kernel.page import Page
 
 QUERY_MAX = 200
 AUTHOR_REFUSALS = (UnknownAuction, NotAuthor, LotOfSale, AuctionOver)
@@ -111,10 +112,8 @@ async def list_auctions(call: Call[BiddingServices]) -> Response:
         status=query.get("status"), author=query.get("author"), text=query.get("q"), category=query.get("category")
     )
     sort = Sort(query.get("sort", Sort.ENDING))
-    limit = query.get("limit", LIMIT_DEFAULT)
-    after = query.get("cursor")
-    wanted = (call.viewer, which, sort, limit, after)
-    if which.is_costly or after is not None:
+    wanted = (call.viewer, which, sort, call.limit, call.place)
+    if which.is_costly or call.place is not None:
         # This may take long, so it does not share a transaction that others wait for.
         return await _page(
             call, call.services.database.read(reading.searched, lambda tx: reading.auction_list(tx, *wanted))
@@ -159,18 +158,16 @@ async def close(call: Call[BiddingServices]) -> Response:
 
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/auctions."""
-    limit = call.query.get("limit", LIMIT_DEFAULT)
-    after = call.query.get("cursor")
-    return await _page(call, call.services.database.read(reading.my_auctions, call.token, limit, after))
+    return await _page(call, call.services.database.read(reading.my_auctions, call.token, call.limit, call.place))
 
 
-async def _page(call: Call[BiddingServices], read: Awaitable[tuple[list[bytes], ListPlace | None]]) -> Response:
+async def _page(call: Call[BiddingServices], read: Awaitable[Page[bytes, ListPlace]]) -> Response:
     try:
-        shown, place = await read
+        page = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    cursor = call.services.cursors.next_page(AUCTIONS, place)
-    return page_response(call.request, {"auctions": [Raw(one) for one in shown], "next": cursor}, cursor)
+    cursor = call.services.cursors.next_page(AUCTIONS, page.next)
+    return page_response(call.request, {"auctions": [Raw(one) for one in page.rows], "next": cursor}, cursor)
 
 
 class _Gid(msgspec.Struct):

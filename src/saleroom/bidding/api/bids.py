@@ -39,7 +39,7 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Form
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Fault
 
 
@@ -107,21 +107,18 @@ async def buy(call: Call[BiddingServices]) -> Response:
 
 async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
-    limit = call.query.get("limit", LIMIT_DEFAULT)
-    before = call.query.get("cursor")
-    bids, place = await call.services.shared_reads.ask(
-        reading.shown_history, call.identifier, call.viewer, limit, before
+    page = await call.services.shared_reads.ask(
+        reading.shown_history, call.identifier, call.viewer, call.limit, call.place
     )
-    cursor = call.services.cursors.next_page(BIDS, place)
-    return page_response(call.request, BidPage(bids, cursor), cursor)
+    cursor = call.services.cursors.next_page(BIDS, page.next)
+    return page_response(call.request, BidPage(page.rows, cursor), cursor)
 
 
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/bids."""
-    limit = call.query.get("limit", LIMIT_DEFAULT)
-    rows, place = await call.services.database.read(reading.my_bids, call.token, limit, call.query.get("cursor"))
-    cursor = call.services.cursors.next_page(BID_ON, place)
-    return page_response(call.request, MyBidPage(rows, cursor), cursor)
+    page = await call.services.database.read(reading.my_bids, call.token, call.limit, call.place)
+    cursor = call.services.cursors.next_page(BID_ON, page.next)
+    return page_response(call.request, MyBidPage(page.rows, cursor), cursor)
 
 
 _REFUSALS = (MailRequired, UnknownAuction, TakenDown, Paused, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)

@@ -12,7 +12,7 @@ from saleroom.bidding.service import watching
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, page_response
+from saleroom.http.responses import page_response
 
 
 async def watch(call: Call[BiddingServices]) -> Response:
@@ -29,10 +29,9 @@ async def unwatch(call: Call[BiddingServices]) -> Response:
 
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
-    limit = call.query.get("limit", LIMIT_DEFAULT)
-    found, place = await call.services.database.read(watching.watched, call.token, limit, call.query.get("cursor"))
-    cursor = call.services.cursors.next_page(WATCHED, place)
-    return page_response(call.request, AuctionPage(found, cursor), cursor)
+    page = await call.services.database.read(watching.watched, call.token, call.limit, call.place)
+    cursor = call.services.cursors.next_page(WATCHED, page.next)
+    return page_response(call.request, AuctionPage(page.rows, cursor), cursor)
 
 
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (

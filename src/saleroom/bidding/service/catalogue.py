@@ -112,13 +112,13 @@ def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
 
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None) -> Catalogue:
     """Return a page of lots as anyone may see them. Raises ValueError for a place in another list."""
-    found, place = listing.page(tx, which, sort, limit, after)
-    whole = after is None and place is None
+    page = listing.page(tx, which, sort, limit, after)
+    found, whole = page.rows, after is None and page.next is None
     count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
     return Catalogue(
         lots=[auction_view(one) for one in found],
         covers=photos.covers(tx, [one.gid for one in found]) if found else {},
-        next=place,
+        next=page.next,
         count=count,
         has_lots=count > 0 or listing.count(tx, Filter(), 1) > 0,
     )
@@ -128,10 +128,9 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
     """Return a lot for the hall, as anyone may see it. Raises UnknownAuction or TakenDown."""
     found = get_one(tx, gid)
     refuse_unless_seen(found, None)
-    bids, _ = history(tx, found, None, SCREEN_BIDS, None, whole_ties=True)
     return Screen(
         auction=auction_view(found),
-        bids=bids,
+        bids=history(tx, found, None, SCREEN_BIDS, None, whole_ties=True).rows,
         cover=photos.covers(tx, [gid]).get(gid),
         next=next_open(tx, token, gid, author),
     )
@@ -143,5 +142,5 @@ def next_open(tx: Transaction, token: str | None, gid: str, author: str | None) 
     Raises UnknownAuction.
     """
     get_one(tx, gid)
-    found, _ = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None)
+    found = listing.page(tx, Filter(status=Status.OPEN, author=author), Sort.ENDING, 2, None).rows
     return next((auction_view(one) for one in found if one.gid != gid), None)

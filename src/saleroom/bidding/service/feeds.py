@@ -24,20 +24,20 @@ class Entry(Struct, frozen=True):
 
 def newest(tx: Transaction, which: Filter, limit: int) -> list[Entry]:
     """Return the newest lots of a list. Lots that the house hides are in none."""
-    return entries_of(tx, listing.page(tx, which, Sort.NEWEST, limit, None)[0])
+    return entries_of(tx, listing.page(tx, which, Sort.NEWEST, limit, None).rows)
 
 
 def dated(tx: Transaction, which: Filter, limit: int) -> list[Entry]:
     """Return the lots of a list that end next, and if it is about no state, those that open next or ended last too."""
     if which.status is not None or which.over is not None:
-        return entries_of(tx, listing.page(tx, which, Sort.ENDING, limit, None)[0])
+        return entries_of(tx, listing.page(tx, which, Sort.ENDING, limit, None).rows)
     terms: dict[str, Any] = {"author": which.author, "category": which.category, "text": which.text}
     states: tuple[Filter, ...] = (
         Filter(status=Status.OPEN, **terms),
         Filter(status=Status.SCHEDULED, **terms),
         Filter(over=True, **terms),
     )
-    return entries_of(tx, [one for state in states for one in listing.page(tx, state, Sort.ENDING, limit, None)[0]])
+    return entries_of(tx, [one for state in states for one in listing.page(tx, state, Sort.ENDING, limit, None).rows])
 
 
 def one(tx: Transaction, gid: str) -> list[Entry]:

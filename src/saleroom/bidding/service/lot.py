@@ -85,14 +85,14 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     refuse_unless_seen(found, viewer)
     staff = viewer is not None and moderates(viewer)
     own = viewer is not None and viewer.id == found.author.id
-    page, older = history(tx, found, viewer, limit, before, whole_ties=True)
+    page = history(tx, found, viewer, limit, before, whole_ties=True)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return LotDetails(
         auction=view_for(found, viewer, staff=staff),
         terms_version=found.terms_version,
         soft_close=found.soft_close,
-        bids=page,
-        older=older,
+        bids=page.rows,
+        older=page.next,
         photos=photos.of_lot(tx, gid),
         remarks=remarks.of_lot(tx, gid),
         questions=questions.shown(tx, found, None if viewer is None else viewer.party),

@@ -18,12 +18,13 @@ from saleroom.bidding.service.lookup import view_for
 from saleroom.bidding.service.reading import Standing, standing
 from saleroom.bidding.storage import auctions, mine, questions, watches
 from saleroom.bidding.storage.mine import RankPlace
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 
 LIVE = (Status.OPEN, Status.SCHEDULED)
 OVER = (Status.CLOSED, Status.CANCELLED)
 
-Source = Callable[[Transaction, int, Sequence[Status], int, RankPlace | None], tuple[list[Auction], RankPlace | None]]
+Source = Callable[[Transaction, int, Sequence[Status], int, RankPlace | None], Page[Auction, RankPlace]]
 
 
 class MyLot(Struct, frozen=True):
@@ -41,34 +42,26 @@ class MyLot(Struct, frozen=True):
     questions: int
 
 
-class MyLots(Struct, frozen=True):
-    """A page of the user's lots, and the place after which the next page begins."""
-
-    rows: list[MyLot]
-    next: RankPlace | int | None
-
-
 def bidding(
     tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankPlace | None
-) -> MyLots:
+) -> Page[MyLot, RankPlace]:
     """Return a page of the auctions on which the holder of `token` has bid. Raises Unauthenticated."""
     return _page_of(tx, token, mine.bid_on, statuses, limit, after)
 
 
 def selling(
     tx: Transaction, token: str | None, statuses: Sequence[Status], limit: int, after: RankPlace | None
-) -> MyLots:
+) -> Page[MyLot, RankPlace]:
     """Return a page of the auctions that the holder of `token` offers. Raises Unauthenticated."""
     return _page_of(tx, token, mine.offered, statuses, limit, after)
 
 
-def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> MyLots:
+def watching(tx: Transaction, token: str | None, limit: int, before: int | None) -> Page[MyLot, int]:
     """Return a page of the auctions that the holder of `token` watches, the last one added first. Raises Unauthenticated."""
     viewer = authenticate(tx, token, Right.READ)
-    rows = watches.newest(tx, viewer.id, limit + 1, before)
-    found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in rows[:limit]])}
-    place = rows[limit - 1][0] if len(rows) > limit else None
-    return _my_lots(tx, [found[number] for _, number in rows[:limit]], viewer, place)
+    page = page_of(watches.newest(tx, viewer.id, limit + 1, before), limit, lambda row: row[0])
+    found = {one.id: one for one in auctions.by_ids(tx, [number for _, number in page.rows])}
+    return page.with_rows(_my_lots(tx, [found[number] for _, number in page.rows], viewer))
 
 
 def count_outbid(tx: Transaction, token: str | None) -> int:
@@ -78,13 +71,13 @@ def count_outbid(tx: Transaction, token: str | None) -> int:
 
 def _page_of(
     tx: Transaction, token: str | None, stored: Source, statuses: Sequence[Status], limit: int, after: RankPlace | None
-) -> MyLots:
+) -> Page[MyLot, RankPlace]:
     viewer = authenticate(tx, token, Right.READ)
-    found, place = stored(tx, viewer.id, statuses, limit, after)
-    return _my_lots(tx, found, viewer, place)
+    page = stored(tx, viewer.id, statuses, limit, after)
+    return page.with_rows(_my_lots(tx, page.rows, viewer))
 
 
-def _my_lots(tx: Transaction, found: Sequence[Auction], viewer: Account, place: RankPlace | int | None) -> MyLots:
+def _my_lots(tx: Transaction, found: Sequence[Auction], viewer: Account) -> list[MyLot]:
     covers = photos.covers(tx, [one.gid for one in found])
     limits = mine.limits(tx, viewer.id, [one.id for one in found])
     asked = questions.counts_for(tx, viewer.id, [one.id for one in found if not one.over])
@@ -93,7 +86,7 @@ def _my_lots(tx: Transaction, found: Sequence[Auction], viewer: Account, place: 
         highest = limits.get(one.id)
         stands = standing(one, viewer.id, highest) if one.id in limits else None
         rows.append(_my_lot(one, viewer, covers.get(one.gid), stands, highest, asked.get(one.id, 0)))
-    return MyLots(rows, place)
+    return rows
 
 
 def _my_lot(

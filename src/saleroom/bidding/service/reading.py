@@ -25,6 +25,7 @@ from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Change, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
@@ -111,20 +112,18 @@ def searched(tx: Transaction, read: Callable[[Transaction], R]) -> R:
 
 def auction_list(
     tx: Transaction, token: str | None, which: Filter, sort: Sort, limit: int, after: ListPlace | None
-) -> tuple[list[bytes], ListPlace | None]:
-    """Return a page of auctions, each as JSON, and the place at which the next one begins.
+) -> Page[bytes, ListPlace]:
+    """Return a page of auctions, each as JSON.
 
     Raises ValueError for a place in another list, or Unauthenticated for a dead token.
     """
     viewer = _viewer(tx, token)
-    found, place = listing.page(tx, which, sort, limit, after)
-    return [_json(tx, one, viewer) for one in found], place
+    page = listing.page(tx, which, sort, limit, after)
+    return page.with_rows([_json(tx, one, viewer) for one in page.rows])
 
 
-def bid_history(
-    tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
-) -> tuple[list[BidView], int | None]:
-    """Return a page of an auction's bids, newest first, and the number that the next page starts before.
+def bid_history(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Page[BidView, int]:
+    """Return a page of an auction's bids, newest first.
 
     A maximum is shown on the user's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
     """
@@ -142,9 +141,7 @@ def board(tx: Transaction, gid: str, limit: int) -> tuple[list[BidView], dict[st
     return _views(rows, None), {bid.bidder: bid.bidder_id for bid in rows}
 
 
-def shown_history(
-    tx: Transaction, gid: str, token: str | None, limit: int, before: int | None
-) -> tuple[list[BidView], int | None]:
+def shown_history(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Page[BidView, int]:
     """Return the same of an auction that the caller may see. Raises TakenDown too."""
     viewer = _viewer(tx, token)
     one = get_one(tx, gid)
@@ -154,15 +151,15 @@ def shown_history(
 
 def history(
     tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None, *, whole_ties: bool = False
-) -> tuple[list[BidView], int | None]:
-    """Return a page of an auction's bids, newest first, as `viewer` may see them, and the number before the next page.
+) -> Page[BidView, int]:
+    """Return a page of an auction's bids, newest first, as `viewer` may see them.
 
     With `whole_ties`, equal bids stand on one page.
     """
     rows = bids.newest(tx, one.id, limit + 1, before, one.sale_id)
     views = _views(rows, viewer)
-    page = with_whole_ties(views, limit) if whole_ties else views[:limit]
-    return page, rows[len(page) - 1].number if len(rows) > len(page) else None
+    shown = with_whole_ties(views, limit) if whole_ties else views[:limit]
+    return Page(shown, rows[len(shown) - 1].number if len(rows) > len(shown) else None)
 
 
 def _views(rows: Sequence[bids.Bid], viewer: Account | None) -> list[BidView]:
@@ -180,22 +177,21 @@ def _views(rows: Sequence[bids.Bid], viewer: Account | None) -> list[BidView]:
     ]
 
 
-def my_auctions(
-    tx: Transaction, token: str, limit: int, after: ListPlace | None
-) -> tuple[list[bytes], ListPlace | None]:
+def my_auctions(tx: Transaction, token: str, limit: int, after: ListPlace | None) -> Page[bytes, ListPlace]:
     """Return a page of the caller's own auctions, newest first. Raises Unauthenticated, ValueError for a bad place."""
     account = authenticate(tx, token, Right.READ)
     return auction_list(tx, token, Filter(author=account.username, hidden=True), Sort.NEWEST, limit, after)
 
 
-def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[MyBid], int | None]:
+def my_bids(tx: Transaction, token: str, limit: int, before: int | None) -> Page[MyBid, int]:
     """Return a page of the auctions on which the caller has bid, newest auction first. Raises Unauthenticated."""
     account = authenticate(tx, token, Right.READ)
-    ids = bids.auctions_of_bidder(tx, account.id, limit + 1, before)
-    found = {one.id: one for one in auctions.by_ids(tx, ids[:limit])}
-    limits = mine.limits(tx, account.id, ids[:limit])
-    rows = [MyBid(view_for(found[i], account), standing(found[i], account.id, limits.get(i))) for i in ids[:limit]]
-    return rows, ids[limit - 1] if len(ids) > limit else None
+    page = page_of(bids.auctions_of_bidder(tx, account.id, limit + 1, before), limit, lambda number: number)
+    found = {one.id: one for one in auctions.by_ids(tx, page.rows)}
+    limits = mine.limits(tx, account.id, page.rows)
+    return page.with_rows(
+        [MyBid(view_for(found[i], account), standing(found[i], account.id, limits.get(i))) for i in page.rows]
+    )
 
 
 def reader(tx: Transaction, token: str | None, gid: str) -> LotReader | None:

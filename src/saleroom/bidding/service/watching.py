@@ -11,6 +11,7 @@ from saleroom.bidding.domain.errors import TooManyWatched
 from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service.lookup import get_one, view_for
 from saleroom.bidding.storage import auctions, watches
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction, brief
 
 WATCHED_MAX = 1000
@@ -34,16 +35,12 @@ def unwatch(tx: Transaction, token: str, gid: str) -> None:
     watches.remove(tx, account.id, auction.id)
 
 
-def watched(tx: Transaction, token: str, limit: int, before: int | None) -> tuple[list[AuctionView], int | None]:
-    """Return a page of the user's list, the last one added first, and the number that the next page starts before.
-
-    Raises Unauthenticated.
-    """
+def watched(tx: Transaction, token: str, limit: int, before: int | None) -> Page[AuctionView, int]:
+    """Return a page of the user's list, the last one added first. Raises Unauthenticated."""
     account = authenticate(tx, token, Right.READ)
-    rows = watches.newest(tx, account.id, limit + 1, before)
-    found = {one.id: one for one in auctions.by_ids(tx, [auction_id for _, auction_id in rows[:limit]])}
-    views = [_view(found[auction_id], account) for _, auction_id in rows[:limit]]
-    return views, rows[limit - 1][0] if len(rows) > limit else None
+    page = page_of(watches.newest(tx, account.id, limit + 1, before), limit, lambda row: row[0])
+    found = {one.id: one for one in auctions.by_ids(tx, [auction_id for _, auction_id in page.rows])}
+    return page.with_rows([_view(found[auction_id], account) for _, auction_id in page.rows])
 
 
 @brief

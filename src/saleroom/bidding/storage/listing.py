@@ -37,6 +37,7 @@ from saleroom.bidding.storage.auction_columns import NO_END_RANK
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.tables import HIDDEN, auctions, events
 from saleroom.kernel.folding import words
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 from saleroom.storage.schema import Snapshot
 
@@ -86,10 +87,8 @@ class ListPlace(Struct, frozen=True, array_like=True):
     horizon: str
 
 
-def page(
-    tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None
-) -> tuple[list[Auction], ListPlace | None]:
-    """Return up to `limit` auctions after `after`, and the place at which the next page begins or None at the end.
+def page(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None) -> Page[Auction, ListPlace]:
+    """Return up to `limit` auctions after `after`.
 
     Raises ValueError if `after` is not a place in such a list on this database.
     """
@@ -104,11 +103,8 @@ def page(
         ).subquery()
     statement = select(listed, horizon.label("list_horizon")).limit(limit + 1)
     rows = tx.execute(statement.where(search_index.has(tx, listed.c.id, looked_for)) if looked_for else statement).all()
-    place = None
-    if len(rows) > limit:
-        final = rows[limit - 1]
-        place = ListPlace(str(final.list_key), final.id, str(final.list_horizon))
-    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), place
+    found = page_of(rows, limit, lambda row: ListPlace(str(row.list_key), row.id, str(row.list_horizon)))
+    return found.with_rows(at_marks(tx, [row[: len(CHAIN_MARK)] for row in found.rows]))
 
 
 def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:

@@ -14,6 +14,7 @@ from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.bids import STANDS, lots_of_bidder, outbid_in_hall
 from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids
+from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
@@ -29,11 +30,10 @@ class RankPlace(Struct, frozen=True, array_like=True):
 
 def bid_on(
     tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankPlace | None
-) -> tuple[list[Auction], RankPlace | None]:
+) -> Page[Auction, RankPlace]:
     """Return up to `limit` auctions of `lots_of_bidder`: first those that others lead, then by end.
 
-    Running auctions come by their end, soonest first; those that are over, latest first. Also return the place after which
-    the next page begins.
+    Running auctions come by their end, soonest first; those that are over, latest first.
     """
     mine = lots_of_bidder(tx, user_id)
     runs = auctions.c.status.not_in([Status.CLOSED, Status.CANCELLED])
@@ -82,8 +82,8 @@ def amounts(tx: Transaction, user_id: int, gids: Collection[str]) -> dict[str, t
 
 def offered(
     tx: Transaction, user_id: int, statuses: Sequence[Status], limit: int, after: RankPlace | None
-) -> tuple[list[Auction], RankPlace | None]:
-    """Return up to `limit` auctions that the user offers, in the same order, and the place as above."""
+) -> Page[Auction, RankPlace]:
+    """Return up to `limit` auctions that the user offers, in the same order."""
     which = [auctions.c.author_id == user_id, auctions.c.status.in_(statuses)]
     return _page(tx, which, literal(0, BigInteger()), limit, after)
 
@@ -94,15 +94,12 @@ def _page(
     leads: ColumnElement[int],
     limit: int,
     after: RankPlace | None,
-) -> tuple[list[Auction], RankPlace | None]:
+) -> Page[Auction, RankPlace]:
     key = (leads, auctions.c.ending_rank, auctions.c.id)
     statement = select(*CHAIN_MARK, leads.label("leads"), auctions.c.ending_rank).where(*which)
     if after is not None:
         last = (literal(number, BigInteger()) for number in (after.leads, after.rank, after.id))
         statement = statement.where(tuple_(*key) > tuple_(*last))
     rows = tx.execute(statement.order_by(*key).limit(limit + 1)).all()
-    place = None
-    if len(rows) > limit:
-        final = rows[limit - 1]
-        place = RankPlace(final.leads, final.ending_rank, final.id)
-    return at_marks(tx, [row[: len(CHAIN_MARK)] for row in rows[:limit]]), place
+    found = page_of(rows, limit, lambda row: RankPlace(row.leads, row.ending_rank, row.id))
+    return found.with_rows(at_marks(tx, [row[: len(CHAIN_MARK)] for row in found.rows]))

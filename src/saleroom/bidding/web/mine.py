@@ -16,9 +16,9 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import RankPlace
 from saleroom.bidding.web.drafts import draft_rows
 from saleroom.bidding.web.lots import lot_gid
-from saleroom.http.cursors import CursorKind, CursorText
+from saleroom.http.cursors import CursorKind
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
+from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.instants import maybe_instant
 from saleroom.site.site import Site, fields, go_to, is_fragment, local
 from saleroom.storage.database import Transaction
@@ -77,7 +77,8 @@ class MinePages:
         use_case: Callable[[Transaction, str | None, Any, Any], Lists],
         of: CursorKind = DEALINGS,
     ) -> Response:
-        now, over = self._place(request, "now", of), self._place(request, "over", of)
+        cursors, query = self._services.cursors, request.query_params
+        now, over = cursors.place_in(query, of, "now"), cursors.place_in(query, of, "over")
         try:
             viewer, found = await self._site.read(request, use_case, now, over)
         except Unauthenticated:
@@ -85,18 +86,10 @@ class MinePages:
         context = {
             "first_now": now is None,
             "first_over": over is None,
-            "cursor": partial(self._services.cursors.write, of),
+            "cursor": partial(cursors.write, of),
             **found,
         }
         return self._site.page(request, template, viewer, context)
-
-    def _place(self, request: Request, name: str, of: CursorKind) -> Any:
-        """Return the place after which a page of a list begins. Raises Invalid."""
-        text = request.query_params.get(name)
-        found = None if text is None else self._services.cursors.read(CursorText(of, text))
-        if isinstance(found, Fault):
-            raise Invalid({name: [found]})
-        return found
 
 
 def _bidding(tx: Transaction, token: str | None, now: RankPlace | None, over: RankPlace | None) -> Lists:

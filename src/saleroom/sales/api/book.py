@@ -14,7 +14,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, Form, checked
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.sales.api.fields import LABEL_SCHEMA, REASON_MAX, SALE, paddle_field, words_field
 from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.book import BookLine
@@ -62,10 +62,9 @@ class BookLinePage(Struct, frozen=True):
 
 async def listed(call: Call[SaleServices]) -> Response:
     """GET /sales/{gid}/book."""
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    found = await call.services.database.read(book.listed, call.token, call.identifier, limit, before)
-    cursor = call.services.cursors.next_page(BOOK, found.next)
-    answer = page_response(call.request, BookLinePage([line_view(one) for one in found.lines], cursor), cursor)
+    found = await call.services.database.read(book.listed, call.token, call.identifier, call.limit, call.place)
+    cursor = call.services.cursors.next_page(BOOK, found.lines.next)
+    answer = page_response(call.request, BookLinePage([line_view(one) for one in found.lines.rows], cursor), cursor)
     answer.headers["Cache-Control"] = PRIVATE["Cache-Control"]
     return answer
 

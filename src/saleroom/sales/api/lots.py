@@ -14,7 +14,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Form
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.money import ZERO
 from saleroom.sales.api.fields import LOT, SALE, reason
 from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, ORDER
@@ -64,10 +64,9 @@ class _Label(Struct):
 
 async def list_lots(call: Call[SaleServices]) -> Response:
     """GET /sales/{gid}/lots."""
-    limit, after = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor", 0)
-    page = await call.services.database.read(reading.lots_of, call.viewer, call.identifier, limit, after)
+    page = await call.services.database.read(reading.lots_of, call.viewer, call.identifier, call.limit, call.place)
     cursor = call.services.cursors.next_page(LOTS, page.next)
-    return page_response(call.request, {"lots": page.shown, "next": cursor}, cursor)
+    return page_response(call.request, {"lots": page.rows, "next": cursor}, cursor)
 
 
 async def add(call: Call[SaleServices]) -> Response:

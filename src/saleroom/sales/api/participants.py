@@ -17,7 +17,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import MONEY_SCHEMA, Field, Form, checked, money, one_of, text
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import SALE, paddle_field
 from saleroom.sales.domain.errors import (
@@ -176,11 +176,10 @@ async def register(call: Call[SaleServices]) -> Response:
 
 async def list_participants(call: Call[SaleServices]) -> Response:
     """GET /sales/{gid}/participants."""
-    limit, search, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("q", ""), call.query.get("cursor")
-    read = call.services.database.read
-    found, place = await read(participants.listed, call.token, call.identifier, search, limit, before)
-    cursor = call.services.cursors.next_page(PARTICIPANTS, place)
-    answer = page_response(call.request, ParticipantPage([_view(one) for one in found], cursor), cursor)
+    read, search = call.services.database.read, call.query.get("q", "")
+    found = await read(participants.listed, call.token, call.identifier, search, call.limit, call.place)
+    cursor = call.services.cursors.next_page(PARTICIPANTS, found.people.next)
+    answer = page_response(call.request, ParticipantPage([_view(one) for one in found.people.rows], cursor), cursor)
     answer.headers["Cache-Control"] = PRIVATE["Cache-Control"]
     return answer
 

@@ -14,7 +14,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Form
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.sales.api.fields import SALE, reason
 from saleroom.sales.api.forms import CHANGE_SALE, MAKE_SALE
 from saleroom.sales.domain.errors import BegunAlready, NoLots, PublishedAlready, SaleOver, UnknownSale
@@ -45,10 +45,9 @@ class _Gid(Struct):
 
 async def list_sales(call: Call[SaleServices]) -> Response:
     """GET /sales."""
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    page = await call.services.database.read(reading.listed, call.viewer, limit, before)
+    page = await call.services.database.read(reading.listed, call.viewer, call.limit, call.place)
     cursor = call.services.cursors.next_page(SALES, page.next)
-    return page_response(call.request, {"sales": page.shown, "next": cursor}, cursor)
+    return page_response(call.request, {"sales": page.rows, "next": cursor}, cursor)
 
 
 async def make(call: Call[SaleServices]) -> Response:

@@ -19,6 +19,7 @@ from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.recording import advance
 from saleroom.bidding.storage import bids, event_log
 from saleroom.kernel.identifiers import IdempotencyKey
+from saleroom.kernel.page import Page, page_of
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import book as rules
 from saleroom.sales.domain.book import BookBid, BookLine, Line
@@ -34,19 +35,17 @@ _encode = msgspec.json.Encoder().encode
 
 
 class BookPage(Struct, frozen=True):
-    """A page of the book, the newest line first; `next` is the number before which the following one begins."""
+    """A page of the book of a sale, the newest line first."""
 
     sale: Sale
-    lines: list[Line]
-    next: int | None
+    lines: Page[Line, int]
 
 
 def listed(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None = None) -> BookPage:
     """Return a page of the book of a sale. Raises Unauthenticated, MissingRight or UnknownSale."""
     authenticate(tx, token, Right.RUN_SALE)
     sale = get_one(tx, gid, staff=True)
-    found = book.page(tx, sale.id, limit + 1, before)
-    return BookPage(sale, found[:limit], found[limit - 1].id if len(found) > limit else None)
+    return BookPage(sale, page_of(book.page(tx, sale.id, limit + 1, before), limit, lambda line: line.id))
 
 
 def enter(tx: Transaction, token: str, gid: str, line: BookLine, key: IdempotencyKey | None = None) -> bytes:

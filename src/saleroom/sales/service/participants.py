@@ -26,6 +26,7 @@ from saleroom.bidding.storage import bidder_names
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
 from saleroom.kernel.money import ZERO
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.errors import (
     MergedAlready,
     ParticipantAlready,
@@ -115,16 +116,19 @@ def own(tx: Transaction, token: str | None, gid: str) -> ParticipantProfile | No
     return None if found is None else known_of(tx, found)
 
 
-def listed(
-    tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
-) -> tuple[list[ParticipantProfile], int | None]:
-    """Return a page of the participants of a sale, the newest first, and the number before which the next one begins.
+class PeopleOfSale(Struct, frozen=True):
+    """A sale with a page of its participants, the newest first."""
 
-    Raises Unauthenticated, MissingRight or UnknownSale.
-    """
+    sale: Sale
+    people: Page[ParticipantProfile, int]
+
+
+def listed(tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None) -> PeopleOfSale:
+    """Return a page of the participants of a sale. Raises Unauthenticated, MissingRight or UnknownSale."""
     authenticate(tx, token, Right.ADMIT_BIDDERS)
     sale = sale_of(tx, gid)
-    found = participants.page(tx, sale.id, text, limit + 1, before)
+    page = page_of(participants.page(tx, sale.id, text, limit + 1, before), limit, lambda one: one.id)
+    found = page.rows
     owed = participants.commitments(tx, [sale.id], [one.user.id for one in found]) if found else {}
     struck = sanctions.strikes(tx, [one.user.id for one in found])
     same = _same_as(tx, sale.id, found)
@@ -135,17 +139,9 @@ def listed(
             struck.get(one.user.id, 0),
             same.get(one.user.id),
         )
-        for one in found[:limit]
+        for one in found
     ]
-    return rows, rows[-1].participant.id if len(found) > limit else None
-
-
-def overview(
-    tx: Transaction, token: str | None, gid: str, text: str, limit: int, before: int | None
-) -> tuple[Sale, list[ParticipantProfile], int | None]:
-    """Return the sale with such a page. Raises as `listed`."""
-    rows, following = listed(tx, token, gid, text, limit, before)
-    return sale_of(tx, gid), rows, following
+    return PeopleOfSale(sale, page.with_rows(rows))
 
 
 def own_overview(tx: Transaction, token: str | None, gid: str) -> tuple[Sale, ParticipantProfile | None]:

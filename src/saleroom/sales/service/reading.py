@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from msgspec import Struct
-
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.bidding.service.lookup import view_for
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.views import LotView, SaleView, lot_view, sale_view
@@ -19,19 +18,12 @@ from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
 
 
-class Page(Struct, frozen=True):
-    """A page of a list; `next` is where the following one starts, None on the last."""
-
-    shown: list[SaleView] | list[LotView]
-    next: int | None
-
-
-def listed(tx: Transaction, token: str | None, limit: int, before: int | None = None) -> Page:
+def listed(tx: Transaction, token: str | None, limit: int, before: int | None = None) -> Page[SaleView, int]:
     """Return sales, the newest first, from the number `before` on; drafts for staff only. Raises Unauthenticated."""
     staff = is_staff(viewer_of(tx, token))
     found = sales.newest(tx, public_only=not staff, limit=limit + 1, before=before)
-    shown = [sale_view(sale, staff=staff) for sale in found[:limit]]
-    return Page(shown, found[limit - 1].id if len(found) > limit else None)
+    page = page_of(found, limit, lambda sale: sale.id)
+    return page.with_rows([sale_view(sale, staff=staff) for sale in page.rows])
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> SaleView:
@@ -40,12 +32,13 @@ def shown(tx: Transaction, token: str | None, gid: str) -> SaleView:
     return sale_view(get_one(tx, gid, staff=staff), staff=staff)
 
 
-def lots_of(tx: Transaction, token: str | None, gid: str, limit: int, after: int = 0) -> Page:
+def lots_of(tx: Transaction, token: str | None, gid: str, limit: int, after: int | None) -> Page[LotView, int]:
     """Return lots of a sale with a rank above `after`, in the order of calling. Raises Unauthenticated or UnknownSale."""
     viewer = viewer_of(tx, token)
     sale = get_one(tx, gid, staff=is_staff(viewer))
-    found = lots.page(tx, sale.id, after=after, limit=limit + 1, public_only=not is_staff(viewer))
-    return Page(views(tx, viewer, found[:limit]), found[limit - 1].rank if len(found) > limit else None)
+    found = lots.page(tx, sale.id, after=after or 0, limit=limit + 1, public_only=not is_staff(viewer))
+    page = page_of(found, limit, lambda lot: lot.rank)
+    return page.with_rows(views(tx, viewer, page.rows))
 
 
 def lot_of(tx: Transaction, token: str | None, gid: str, label: str) -> LotView:

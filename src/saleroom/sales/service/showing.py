@@ -13,6 +13,7 @@ from saleroom.bidding.domain.photos import Photo
 from saleroom.bidding.service.catalogue import InSale, Neighbour
 from saleroom.bidding.service.photos import covers
 from saleroom.kernel.folding import fold
+from saleroom.kernel.page import page_of
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import LotView, SaleView, sale_view
@@ -50,17 +51,18 @@ def catalogue(tx: Transaction, gid: str, *, text: str, after: int, limit: int) -
     if words:
         hits = [lot for lot in lots.needs(tx, sale.id) if lot.rank > after and lot.is_offered and _has(lot, words)]
         hits += lots.found(tx, sale.id, words, after=after, limit=limit + 1)
-        found = sorted(hits, key=lambda lot: lot.rank)[: limit + 1]
+        found = sorted(hits, key=lambda lot: lot.rank)
     else:
         found = lots.page(tx, sale.id, after=after, limit=limit + 1, public_only=True)
-    shown = [one for one in lots.with_auctions(tx, found[:limit]) if _is_shown(one)]
+    page = page_of(found, limit, lambda lot: lot.rank)
+    shown = [one for one in lots.with_auctions(tx, page.rows) if _is_shown(one)]
     views = shown_as(tx, None, shown)
     return CataloguePage(
         sale=sale_view(sale),
         lots=views,
         covers=covers(tx, [view.gid for view in views]) | _of_needs(tx, [one.lot for one in shown]) if views else {},
         count=lots.counts(tx, [sale.id])[sale.id],
-        next=found[limit - 1].rank if len(found) > limit else None,
+        next=page.next,
     )
 
 
@@ -97,13 +99,13 @@ def edited(tx: Transaction, token: str | None, gid: str, after: int, limit: int)
     viewer = authenticate(tx, token, Right.READ)
     viewer.refuse_without(Right.CATALOGUE)
     sale = get_one(tx, gid, staff=True)
-    found = lots.page(tx, sale.id, after=after, limit=limit + 1)
+    page = page_of(lots.page(tx, sale.id, after=after, limit=limit + 1), limit, lambda lot: lot.rank)
     return CataloguePage(
         sale=sale_view(sale, staff=True),
-        lots=shown_as(tx, viewer, lots.with_auctions(tx, found[:limit])),
+        lots=shown_as(tx, viewer, lots.with_auctions(tx, page.rows)),
         covers={},
         count=lots.count(tx, sale.id),
-        next=found[limit - 1].rank if len(found) > limit else None,
+        next=page.next,
     )
 
 

@@ -79,12 +79,12 @@ class BookPages:
             return self._site.to_log_in(request, f"/admin/sales/{gid}/book")
         last = None
         if done and not refused:
-            last = next((one for one in found.lines if (str(one.paddle), one.label) == done.groups()), None)
+            last = next((one for one in found.lines.rows if (str(one.paddle), one.label) == done.groups()), None)
         fault = self._site.words.field_faults(language, refused).get("line")
         context = {
             "sale": found.sale,
-            "lines": found.lines,
-            "next": found.next,
+            "lines": found.lines.rows,
+            "next": found.lines.next,
             "last": last,
             "text": text,
             "fault": fault or (None if refused is None else to_clerk(self._site, language, refused)),

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,27 +18,17 @@ from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauth
 from saleroom.sales.api.participants import ADMIT, CHANGE, CHECK_IN, SEARCH_MAX, newcomer_of, said_of
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
-from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.words import ADMISSIONS, CHANNELS
 from saleroom.site.language import Language
 from saleroom.site.site import Site, fields, go_to
-from saleroom.storage.database import Transaction
 
 ROWS = 50
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _PADDLE = re.compile(r"[0-9]{1,6}")
 Sent = dict[str, str]
-
-
-class People(Struct, frozen=True):
-    """What the page shows."""
-
-    sale: Sale
-    rows: list[ParticipantProfile]
-    following: int | None
 
 
 class PeoplePages:
@@ -142,16 +131,16 @@ class PeoplePages:
         text, before = _searched(asked.get("q", "")), asked.get("before", "")
         place = int(before) if _NUMBER.fullmatch(before) else None
         try:
-            viewer, found = await self._site.read(request, _people, gid, text, place)
+            viewer, found = await self._site.read(request, participants.listed, gid, text, ROWS, place)
         except Unauthenticated:
             return self._site.to_log_in(request, f"/admin/sales/{gid}/people")
-        kept = {"q": text} if text else {}
+        kept, following = {"q": text} if text else {}, found.people.next
         faults = self._site.words.field_faults(language, refused)
         context = {
             "sale": found.sale,
-            "rows": found.rows,
+            "rows": found.people.rows,
             "q": text,
-            "next": None if found.following is None else f"?{urlencode({**kept, 'before': found.following})}",
+            "next": None if following is None else f"?{urlencode({**kept, 'before': following})}",
             "done": asked.get("done", "") if refused is None else "",
             "form": form,
             "sent": sent or {},
@@ -170,11 +159,6 @@ class PeoplePages:
 
 def _labels(language: Language, words: Any) -> dict[str, str]:
     return {one.value: language.gettext(said) for one, said in words.items()}
-
-
-def _people(tx: Transaction, token: str | None, gid: str, text: str, before: int | None) -> People:
-    sale, rows, following = participants.overview(tx, token, gid, text, ROWS, before)
-    return People(sale, rows, following)
 
 
 def _gid(request: Request) -> str:

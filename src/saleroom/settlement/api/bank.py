@@ -113,17 +113,17 @@ async def file_in(request: Request, name: str, most: int) -> bytes:
 
 async def list_payments(call: Call[SettlementServices]) -> Response:
     """GET /bank-payments."""
-    found, last = await call.services.database.read(
+    page = await call.services.database.read(
         partial(
             banking.listed,
             waiting=call.query.get("waiting", True),
-            before=call.query.get("cursor"),
+            before=call.place,
             limit=min(call.query.get("limit", PAGE), PAGE),
         ),
         call.token,
     )
-    cursor = call.services.cursors.next_page(_PAYMENTS, last)
-    return page_response(call.request, BankPaymentPage(found, cursor), cursor)
+    cursor = call.services.cursors.next_page(_PAYMENTS, page.next)
+    return page_response(call.request, BankPaymentPage(page.rows, cursor), cursor)
 
 
 async def decide(call: Call[SettlementServices]) -> Response:

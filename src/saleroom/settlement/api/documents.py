@@ -18,7 +18,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import Field, Form, checked, one_of
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Busy, Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CODE_FIELD, SALE, paddle_field, reason, words_field
@@ -224,19 +224,16 @@ async def credit(call: Call[SettlementServices]) -> Response:
 
 async def list_documents(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/documents."""
-    limit, after = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    read = call.services.database.read
-    found, last = await read(showing.listed, call.token, call.identifier, limit, after)
-    cursor = call.services.cursors.next_page(DOCUMENTS, last)
-    return page_response(call.request, DocumentPage(found, cursor), cursor)
+    page = await call.services.database.read(showing.listed, call.token, call.identifier, call.limit, call.place)
+    cursor = call.services.cursors.next_page(DOCUMENTS, page.next)
+    return page_response(call.request, DocumentPage(page.rows, cursor), cursor)
 
 
 async def list_mine(call: Call[SettlementServices]) -> Response:
     """GET /me/documents."""
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    found, last = await call.services.database.read(showing.mine, call.token, limit, before)
-    cursor = call.services.cursors.next_page(OWN_DOCUMENTS, last)
-    return page_response(call.request, DocumentRowPage(found, cursor), cursor)
+    page = await call.services.database.read(showing.mine, call.token, call.limit, call.place)
+    cursor = call.services.cursors.next_page(OWN_DOCUMENTS, page.next)
+    return page_response(call.request, DocumentRowPage(page.rows, cursor), cursor)
 
 
 async def show(call: Call[SettlementServices]) -> Response:

@@ -14,7 +14,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import INSTANT_SCHEMA, Field, Form, boolean, instant
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.sales.api.fields import CONSIGNOR
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.settlement.domain.errors import OwnMembership
@@ -50,10 +50,9 @@ MARK = Form(
 
 async def listed(call: Call[SettlementServices]) -> Response:
     """GET /members."""
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    found, last = await call.services.database.read(members.listed, call.token, limit, before)
-    cursor = call.services.cursors.next_page(MEMBERS, last)
-    return page_response(call.request, MembersView(members=found, next=cursor), cursor)
+    page = await call.services.database.read(members.listed, call.token, call.limit, call.place)
+    cursor = call.services.cursors.next_page(MEMBERS, page.next)
+    return page_response(call.request, MembersView(members=page.rows, next=cursor), cursor)
 
 
 async def of_user(call: Call[SettlementServices]) -> Response:

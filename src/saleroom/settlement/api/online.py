@@ -13,7 +13,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, Upload
 from saleroom.http.paging import paging
 from saleroom.http.requests import header, read_body
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.settlement.api.documents import DOCUMENT
 from saleroom.settlement.domain.errors import (
     CardsOff,
@@ -57,12 +57,10 @@ async def show(call: Call[SettlementServices]) -> Response:
 
 async def list_all(call: Call[SettlementServices]) -> Response:
     """GET /online-payments."""
-    listed = partial(
-        online_showing.listed, before=call.query.get("cursor"), limit=call.query.get("limit", LIMIT_DEFAULT)
-    )
-    found, last = await call.services.database.read(listed, call.token)
-    cursor = call.services.cursors.next_page(PAYMENTS, last)
-    return page_response(call.request, OnlinePaymentPage(online_payments=found, next=cursor), cursor)
+    listed = partial(online_showing.listed, before=call.place, limit=call.limit)
+    page = await call.services.database.read(listed, call.token)
+    cursor = call.services.cursors.next_page(PAYMENTS, page.next)
+    return page_response(call.request, OnlinePaymentPage(online_payments=page.rows, next=cursor), cursor)
 
 
 async def hear(call: Call[SettlementServices]) -> Response:

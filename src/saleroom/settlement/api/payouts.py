@@ -16,7 +16,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, positive, read_fields, string
 from saleroom.http.paging import paging
-from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
+from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.sales.api.fields import CODE_FIELD, reason
@@ -158,10 +158,10 @@ MARK = Form(
 
 async def show_due(call: Call[SettlementServices]) -> Response:
     """GET /payouts/due."""
-    limit, before = call.query.get("limit", LIMIT_DEFAULT), call.query.get("cursor")
-    found, total, last = await call.services.database.read(payouts.due, call.token, before, limit)
-    cursor = call.services.cursors.next_page(DUE, last)
-    return page_response(call.request, DuePayoutsView(due_payouts=found, due_total=total, next=cursor), cursor)
+    due = await call.services.database.read(payouts.due, call.token, call.place, call.limit)
+    cursor = call.services.cursors.next_page(DUE, due.payouts.next)
+    view = DuePayoutsView(due_payouts=due.payouts.rows, due_total=due.total, next=cursor)
+    return page_response(call.request, view, cursor)
 
 
 async def make(call: Call[SettlementServices]) -> Response:
@@ -178,10 +178,10 @@ async def made(services: SettlementServices, token: str, chosen: list[Chosen], k
 
 async def list_files(call: Call[SettlementServices]) -> Response:
     """GET /payment-files."""
-    limit, before = min(call.query.get("limit", PAGE), PAGE), call.query.get("cursor")
-    found, last = await call.services.database.read(payouts.listed, call.token, before, limit)
-    cursor = call.services.cursors.next_page(FILES, last)
-    return page_response(call.request, PaymentFilePage(found, cursor), cursor)
+    limit = min(call.query.get("limit", PAGE), PAGE)
+    page = await call.services.database.read(payouts.listed, call.token, call.place, limit)
+    cursor = call.services.cursors.next_page(FILES, page.next)
+    return page_response(call.request, PaymentFilePage(page.rows, cursor), cursor)
 
 
 async def show_file(call: Call[SettlementServices]) -> Response:

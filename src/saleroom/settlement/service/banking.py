@@ -18,6 +18,7 @@ from saleroom.accounts.storage import accounts as users
 from saleroom.kernel.errors import Contradiction, Invalid
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
 from saleroom.settlement.domain.bank_views import BankPaymentView, ImportedStatementView, ProposalView
@@ -169,17 +170,13 @@ def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -
 
 def listed(
     tx: Transaction, token: str | None, *, waiting: bool, before: int | None, limit: int
-) -> tuple[list[BankPaymentView], int | None]:
-    """Return a page of payments, the newest first, and before which number the next one begins.
-
-    Raises Unauthenticated or MissingRight.
-    """
+) -> Page[BankPaymentView, int]:
+    """Return a page of payments, the newest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = bank.newest(tx, waiting=waiting, before=before, limit=limit + 1)
-    shown = found[:limit]
-    proposed = _proposals(tx, [one for one in shown if one.waits])
-    views = [_view(one, proposed.get(one.id, [])) for one in shown]
-    return views, shown[-1].id if len(found) > limit else None
+    page = page_of(found, limit, lambda one: one.id)
+    proposed = _proposals(tx, [one for one in page.rows if one.waits])
+    return page.with_rows([_view(one, proposed.get(one.id, [])) for one in page.rows])
 
 
 def take(

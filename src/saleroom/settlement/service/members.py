@@ -21,6 +21,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import audit as audit_log
 from saleroom.accounts.storage import people
 from saleroom.kernel.instants import instant, maybe_instant
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
@@ -78,10 +79,10 @@ def holding(tx: Transaction, token: str | None, whom: Whom) -> MembershipView:
     return _membership(tx, _known(tx, whom))
 
 
-def listed(tx: Transaction, token: str | None, limit: int, before: int | None) -> tuple[list[MemberView], int | None]:
-    """Return a page of the members, and the number before which the next one begins. Raises Unauthenticated or MissingRight."""
+def listed(tx: Transaction, token: str | None, limit: int, before: int | None) -> Page[MemberView, int]:
+    """Return a page of the members, the latest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.ADMIT_BIDDERS)
-    found = memberships.members(tx, limit + 1, before)
+    page = page_of(memberships.members(tx, limit + 1, before), limit, lambda one: one.id)
     views = [
         MemberView(
             username=one.username,
@@ -90,17 +91,16 @@ def listed(tx: Transaction, token: str | None, limit: int, before: int | None) -
             member_since=instant(one.since),
             member_until=maybe_instant(one.until),
         )
-        for one in found[:limit]
+        for one in page.rows
     ]
-    return views, found[limit - 1].id if len(found) > limit else None
+    return page.with_rows(views)
 
 
 def overview(
     tx: Transaction, token: str | None, limit: int, before: int | None
-) -> tuple[list[MemberView], int | None, list[Sale]]:
+) -> tuple[Page[MemberView, int], list[Sale]]:
     """Return such a page with the latest sales, whose paddles can be marked. Raises as `listed`."""
-    found, following = listed(tx, token, limit, before)
-    return found, following, sales.newest(tx, public_only=True, limit=SALES_SHOWN)
+    return listed(tx, token, limit, before), sales.newest(tx, public_only=True, limit=SALES_SHOWN)
 
 
 def of_buyer(tx: Transaction, sale: Sale, user_id: int) -> MembershipView:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.kernel.instants import instant
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.storage import mergers, sales
 from saleroom.settlement.domain.online_views import (
     OnlinePaymentView,
@@ -26,16 +27,11 @@ def refuse(tx: Transaction, token: str, right: Right) -> None:
     authenticate(tx, token, right)
 
 
-def listed(
-    tx: Transaction, token: str | None, *, before: int | None, limit: int
-) -> tuple[list[OnlinePaymentView], int | None]:
-    """Return a page of payments, the newest first, and before which number the next one begins.
-
-    Raises Unauthenticated or MissingRight.
-    """
+def listed(tx: Transaction, token: str | None, *, before: int | None, limit: int) -> Page[OnlinePaymentView, int]:
+    """Return a page of payments, the newest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found = online.newest(tx, before=before, limit=limit + 1)
-    return views(tx, found[:limit]), found[limit - 1].id if len(found) > limit else None
+    page = page_of(online.newest(tx, before=before, limit=limit + 1), limit, lambda one: one.id)
+    return page.with_rows(views(tx, page.rows))
 
 
 def views(tx: Transaction, found: Sequence[OnlinePayment]) -> list[OnlinePaymentView]:

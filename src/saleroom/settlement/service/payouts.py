@@ -24,6 +24,7 @@ from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
@@ -73,19 +74,23 @@ class Chosen(Struct, frozen=True, kw_only=True):
     amount: Decimal
 
 
-def due(
-    tx: Transaction, token: str | None, before: int | None, limit: int
-) -> tuple[list[DuePayoutView], str, int | None]:
+class DuePage(Struct, frozen=True):
+    """What the house owes consignors: a page of it by sales, and the sum over all sales."""
+
+    payouts: Page[DuePayoutView, int]
+    total: str
+
+
+def due(tx: Transaction, token: str | None, before: int | None, limit: int) -> DuePage:
     """Return what the house owes consignors, as far as it is posted: a page of up to `limit` sales, the latest first.
 
-    Return with it the sum over all sales, and before the number of which sale the next page begins. Raises Unauthenticated or
-    MissingRight.
+    The next page begins before the number of a sale. Raises Unauthenticated or MissingRight.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     every, open_ones, doubts = payouts.due(tx), payouts.under_way(tx), payout_reports.in_doubt(tx)
     later = [number for number in dict.fromkeys(one.sale_id for one in every) if before is None or number < before]
-    shown = later[:limit]
-    found = [one for one in every if one.sale_id in set(shown)]
+    page = page_of(later, limit, lambda number: number)
+    found = [one for one in every if one.sale_id in set(page.rows)]
     of_sales = sales.by_ids(tx, {one.sale_id for one in found})
     people = consignors.by_ids(tx, {one.consignor_id for one in found})
     accounts = payout_accounts.of_consignors(tx, {one.consignor_id for one in found})
@@ -105,7 +110,7 @@ def due(
             )
         )
     total = sum((one.owed for one in every), ZERO)
-    return rows, f"{total:.3f}", shown[-1] if len(later) > limit else None
+    return DuePage(page.with_rows(rows), f"{total:.3f}")
 
 
 def make(
@@ -205,20 +210,13 @@ def _text(tx: Transaction, sale: Sale, consignor_id: int, payer: Payer) -> str:
     return ", ".join([*numbers[-3:], sale.terms.title, payer.name])
 
 
-def listed(
-    tx: Transaction, token: str | None, before: int | None, limit: int
-) -> tuple[list[PaymentFileView], int | None]:
-    """Return a page of payment files, the newest first, and before which number the next one begins.
-
-    Raises Unauthenticated or MissingRight.
-    """
+def listed(tx: Transaction, token: str | None, before: int | None, limit: int) -> Page[PaymentFileView, int]:
+    """Return a page of payment files, the newest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    found = payouts.newest(tx, before, limit + 1)
-    files = found[:limit]
-    of_files = payouts.of_files(tx, [one.id for one in files])
+    page = page_of(payouts.newest(tx, before, limit + 1), limit, lambda one: one.id)
+    of_files = payouts.of_files(tx, [one.id for one in page.rows])
     said = payout_reports.of_payouts(tx, [row.id for rows in of_files.values() for row in rows])
-    views = [_view(one, of_files[one.id], said) for one in files]
-    return views, files[-1].id if len(found) > limit else None
+    return page.with_rows([_view(one, of_files[one.id], said) for one in page.rows])
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> PaymentFileView:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
+from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
 from saleroom.sales.storage import sales
@@ -16,8 +17,8 @@ from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
 
-Rows = tuple[list[DocumentRowView], int | None]
-"""A page of a list, and the number at which the next one begins; None for the last page."""
+Rows = Page[DocumentRowView, int]
+"""A page of documents as a list shows them."""
 
 
 class StaffDocument(Struct, frozen=True):
@@ -74,17 +75,12 @@ def of_sale(tx: Transaction, token: str | None, gid: str, limit: int, before: in
     return sale, _rows(tx, documents.newest(tx, sale.id, limit + 1, before), limit)
 
 
-def listed(
-    tx: Transaction, token: str | None, gid: str, limit: int, after: int | None
-) -> tuple[list[DocumentView], int | None]:
-    """Return a page of the documents of a sale, the oldest first, and after which number the next one begins.
-
-    Raises Unauthenticated, MissingRight or UnknownSale.
-    """
+def listed(tx: Transaction, token: str | None, gid: str, limit: int, after: int | None) -> Page[DocumentView, int]:
+    """Return a page of the documents of a sale, the oldest first. Raises Unauthenticated, MissingRight or UnknownSale."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = documents.of_sale(tx, get_one(tx, gid, staff=True).id, after or 0, limit + 1)
-    last = found[limit - 1].id if len(found) > limit else None
-    return views_of(tx, found[:limit]), last
+    page = page_of(found, limit, lambda one: one.id)
+    return page.with_rows(views_of(tx, page.rows))
 
 
 def _found(tx: Transaction, gid: str) -> StoredDocument:
@@ -95,4 +91,5 @@ def _found(tx: Transaction, gid: str) -> StoredDocument:
 
 
 def _rows(tx: Transaction, found: list[StoredDocument], limit: int) -> Rows:
-    return rows_of(tx, found[:limit]), found[limit - 1].id if len(found) > limit else None
+    page = page_of(found, limit, lambda one: one.id)
+    return page.with_rows(rows_of(tx, page.rows))

@@ -84,15 +84,15 @@ class BankPages:
             viewer, found_sales = await self._site.read(request, desk.sales_to_settle)
             doubtful = await self._services.database.read(payout_booking.listed_in_doubt, session_token(request))
             waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
-            found, more = await self._services.database.read(waiting, session_token(request))
+            found = await self._services.database.read(waiting, session_token(request))
         except Unauthenticated:
             return self._site.to_log_in(request)
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)
         context: dict[str, Any] = {
-            "payments": found,
+            "payments": found.rows,
             "sales": found_sales,
-            "more": more is not None,
+            "more": found.next is not None,
             "imported": done,
             "doubtful": doubtful,
             "doubts": doubts_in(language),

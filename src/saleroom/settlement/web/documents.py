@@ -24,7 +24,7 @@ from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.domain.retention import kept_until
 from saleroom.settlement.service import issuing, online_showing, showing
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction
@@ -112,13 +112,13 @@ class DocumentPages:
 
     async def mine(self, request: Request) -> Response:
         """GET /mine/documents: the reader's own documents, the latest first."""
-        before = place_of(self._services.cursors, request, OWN_DOCUMENTS)
+        before = self._services.cursors.place_in(request.query_params, OWN_DOCUMENTS)
         try:
-            viewer, (rows, last) = await self._site.read(request, showing.mine, ROWS, before)
+            viewer, page = await self._site.read(request, showing.mine, ROWS, before)
         except Unauthenticated:
             return self._site.to_log_in(request)
-        next_page = self._services.cursors.next_page(OWN_DOCUMENTS, last)
-        context = {"rows": rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
+        next_page = self._services.cursors.next_page(OWN_DOCUMENTS, page.next)
+        context = {"rows": page.rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
         return self._site.page(request, "mine_documents.html", viewer, context)
 
     async def own(self, request: Request, refused: Refusal | None = None) -> Response:
@@ -160,9 +160,9 @@ class DocumentPages:
 
     async def _of_sale(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid = page_gid(request, UnknownSale)
-        before = place_of(self._services.cursors, request, SALE_DOCUMENTS)
+        before = self._services.cursors.place_in(request.query_params, SALE_DOCUMENTS)
         try:
-            viewer, (sale, (rows, last)) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
+            viewer, (sale, page) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
         except Unauthenticated:
             return self._site.to_log_in(request)
         asked = {name: request.query_params[name] for name in ("buyer", "consignor") if name in request.query_params}
@@ -170,8 +170,8 @@ class DocumentPages:
         context = {
             "gid": gid,
             "sale": sale,
-            "rows": rows,
-            "next": self._services.cursors.next_page(SALE_DOCUMENTS, last),
+            "rows": page.rows,
+            "next": self._services.cursors.next_page(SALE_DOCUMENTS, page.next),
             "base": ADMIN,
             "kinds": self._labels(request, DOCUMENTS),
             "sent": {"language": "de" if language.catalogue == "de" else "en", **asked, **(sent or {})},

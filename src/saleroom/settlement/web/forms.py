@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 
-from saleroom.http.cursors import CursorKind, Cursors, CursorText
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, read_fields
 from saleroom.kernel.errors import Fault, Invalid, Unknown
@@ -40,15 +39,6 @@ def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> Idempote
     if _KEY.fullmatch(key) is None:
         raise Invalid.one("key", "required", "is missing; open the page again")
     return IdempotencyKey(key, digest("POST", form, gid, values))
-
-
-def place_of(cursors: Cursors, request: Request, of: CursorKind, name: str = "cursor") -> Any:
-    """Return the place at which a page of a list begins, None for the first one. Raises Invalid."""
-    text = request.query_params.get(name)
-    found = None if text is None else cursors.read(CursorText(of, text))
-    if isinstance(found, Fault):
-        raise Invalid({name: [found]})
-    return found
 
 
 def tried_values(language: Language, tried: Mapping[str, str], known: tuple[Field, ...]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from saleroom.settlement.domain.reminding import Calendar
 from saleroom.settlement.service import members
 from saleroom.settlement.service.members import Whom
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.forms import Sent, place_of
+from saleroom.settlement.web.forms import Sent
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to
 
@@ -59,17 +59,17 @@ class MemberPages:
         return go_to(f"{MEMBERS.path}?done={'marked' if member else 'ended'}")
 
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        before = place_of(self._services.cursors, request, PAGES)
+        before = self._services.cursors.place_in(request.query_params, PAGES)
         try:
-            viewer, (found, last, sales) = await self._site.read(request, members.overview, LIMIT_DEFAULT, before)
+            viewer, (found, sales) = await self._site.read(request, members.overview, LIMIT_DEFAULT, before)
         except Unauthenticated:
             return self._site.to_log_in(request)
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)
         context: dict[str, Any] = {
-            "found": found,
+            "found": found.rows,
             "sales": sales,
-            "next": self._services.cursors.next_page(PAGES, last),
+            "next": self._services.cursors.next_page(PAGES, found.next),
             "sent": sent or {},
             "zone": self._services.letterhead.calendar.zone,
             "done": None if refused else request.query_params.get("done"),

@@ -8,9 +8,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from saleroom.accounts.domain.rights import Right
-from saleroom.http.cursors import CursorText
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
 from saleroom.settlement.api.online import PAYMENTS, cards_of
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service import online_showing
@@ -50,20 +49,17 @@ class OnlinePages:
 
     async def show(self, request: Request) -> Response:
         """GET /admin/cards: all payments by card online, with their refunds and disputes."""
-        text = request.query_params.get("cursor")
-        before = None if text is None else self._services.cursors.read(CursorText(PAYMENTS, text))
-        if isinstance(before, Fault):
-            raise Invalid({"cursor": [before]})
+        before = self._services.cursors.place_in(request.query_params, PAYMENTS)
         try:
             listed = partial(online_showing.listed, before=before, limit=ROWS)
-            viewer, (found, last) = await self._site.read(request, listed)
+            viewer, found = await self._site.read(request, listed)
         except Unauthenticated:
             return self._site.to_log_in(request)
         language = self._site.language(request)
         context = {
             "is_on": self._services.cards is not None,
-            "payments": found,
-            "next": self._services.cursors.next_page(PAYMENTS, last),
+            "payments": found.rows,
+            "next": self._services.cursors.next_page(PAYMENTS, found.next),
             "states": {one.value: language.gettext(said) for one, said in ONLINE_STATES.items()},
             "refund_states": {one.value: language.gettext(said) for one, said in REFUND_STATES.items()},
             "disputes": {one.value: language.gettext(said) for one, said in DISPUTES.items()},

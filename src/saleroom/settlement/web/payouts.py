@@ -29,7 +29,7 @@ from saleroom.settlement.service import payout_accounts, payout_reporting, payou
 from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank_words import bank_time, booked_as, doubts_in, said_of
-from saleroom.settlement.web.forms import Sent, once_of, page_gid, place_of, whole
+from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import PAYOUT_STATES
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to
@@ -67,20 +67,20 @@ class PayoutPages:
         return go_to(f"{PAYOUTS.path}/{msgspec.json.decode(body)['paymentFile']}")
 
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        before = place_of(self._services.cursors, request, FILES)
-        due_before = place_of(self._services.cursors, request, DUE, "due")
+        cursors, query = self._services.cursors, request.query_params
+        before, due_before = cursors.place_in(query, FILES), cursors.place_in(query, DUE, "due")
         try:
-            viewer, (due, total, due_last) = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
-            files, last = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
+            viewer, due = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
+            files = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
         except Unauthenticated:
             return self._site.to_log_in(request)
         ticked = None if sent is None else {text for name, text in sent.items() if name.startswith(_CHOSEN)}
         context = {
-            "due": due,
-            "total": total,
-            "next_due": self._services.cursors.next_page(DUE, due_last),
-            "files": files,
-            "next": self._services.cursors.next_page(FILES, last),
+            "due": due.payouts.rows,
+            "total": due.total,
+            "next_due": cursors.next_page(DUE, due.payouts.next),
+            "files": files.rows,
+            "next": cursors.next_page(FILES, files.next),
             "ticked": ticked,
             "is_sepa": self._services.payer.currency == CURRENCY,
             "has_account": self._services.payer.bank is not None,
