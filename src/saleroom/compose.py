@@ -28,6 +28,7 @@ from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Endpoint, Rows
 from saleroom.http.exchange import APPLICATION
+from saleroom.http.front import Front, Routes
 from saleroom.http.guard import Guard
 from saleroom.http.health import HEALTH, HealthServices
 from saleroom.http.metrics import Board
@@ -125,17 +126,15 @@ def application(
     pages = _pages(settings, [part.pages for part in parts], database, (row.path for row in endpoints))
     routes = pages.routes()
     answers = front.build(
-        routes,
-        _resources(settings, (*rows, Rows(health, HEALTH)), routes, platform.cursors),
-        _guard(settings, secret, pages, frozenset(row.path for row in endpoints if row.proven)),
-        page_answer=pages.answer,
-        whose=tokens.owner,
-        urgent=tuple(path for area in areas for path in area.urgent),
-        cors_origins=settings.cors_origins,
-        trusted_proxies=settings.trusted_proxies,
-        https=_is_https(settings),
-        subdomains=settings.hsts_subdomains,
-        outcomes=outcomes,
+        Front(
+            _guard(settings, secret, pages, frozenset(row.path for row in endpoints if row.proven)),
+            Routes(routes, _resources(settings, (*rows, Rows(health, HEALTH)), routes, platform.cursors)),
+            page_answer=pages.answer,
+            whose=tokens.owner,
+            urgent=tuple(path for area in areas for path in area.urgent),
+        ),
+        settings,
+        outcomes,
         around=None if traces is None else traces.layer,
     )
     return Router(lifespan=lifespan)
@@ -204,7 +203,7 @@ def _pages(settings: Settings, areas: Sequence[AreaPages], database: Database, a
         partial(authenticate, right=Right.READ),
         LOGIN,
         currency=settings.currency,
-        https=_is_https(settings),
+        https=settings.is_https,
         public_url=settings.public_url,
         profile=house_profile.read(settings.house_name, settings.house_folder),
     )
@@ -217,13 +216,8 @@ def _guard(settings: Settings, secret: HouseSecret, pages: Pages, proven: frozen
         form_bytes_max=settings.body_bytes_max,
         shows_again=pages.shows_again,
         proven=pages.proven | proven,
-        https=_is_https(settings),
+        https=settings.is_https,
     )
-
-
-def _is_https(settings: Settings) -> bool:
-    """Return whether people reach the house by https."""
-    return (settings.public_url or "").startswith("https://")
 
 
 def origin(settings: Settings) -> str:

@@ -152,6 +152,11 @@ class PlatformSettings(BaseModel):
         description="Connections from one address that the house keeps; a trusted proxy has any.",
     )
 
+    @property
+    def is_https(self) -> bool:
+        """Whether people reach the house by https."""
+        return (self.public_url or "").startswith("https://")
+
     @field_validator("host", "mqtt_host", "metrics_host")
     @classmethod
     def _one_word(cls, value: str) -> str:

@@ -20,7 +20,7 @@ from saleroom.accounts.domain.errors import (
 )
 from saleroom.bidding.domain.errors import UnknownCalendar
 from saleroom.compose import ENDPOINTS
-from saleroom.http import front, problems
+from saleroom.http import problems
 from saleroom.http.endpoints import Access, Endpoint
 from saleroom.http.front import Routes
 from saleroom.http.requests import SAFE_METHODS
@@ -95,7 +95,7 @@ def test_every_route_is_in_the_document_and_the_other_way_round(
         routes.extend((*pages, *resources))
         return Routes(pages, resources)
 
-    monkeypatch.setattr(front, "Routes", noted)
+    monkeypatch.setattr(compose, "Routes", noted)
     compose.application(settings_for(f"sqlite:///{sqlite_template}"))
     paths = {route.path.replace(":path}", "}") for route in routes}
     assert DOCUMENT["paths"].keys() == {path for path in paths if not PAGES.fullmatch(path)}

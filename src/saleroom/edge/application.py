@@ -21,6 +21,7 @@ from saleroom.http.connections import CONNECTIONS, Connections
 from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Endpoint, PathIdentifier, Rows
 from saleroom.http.exchange import APPLICATION, Application
+from saleroom.http.front import Front, Routes
 from saleroom.http.guard import Guard
 from saleroom.http.metrics import Board
 from saleroom.http.outcomes import Outcomes
@@ -73,17 +74,17 @@ def _answers(settings: PlatformSettings, hub: Hub, outcomes: Outcomes) -> Applic
     ]
     cursors, size_max = Cursors(secret), settings.body_bytes_max
     return front.build(
-        found,
-        [route for one in (*rows, Rows(hub, HEALTH)) for route in one.routes(found, cursors, size_max)],
-        Guard(secret=secret, form_bytes_max=size_max, https=(settings.public_url or "").startswith("https://")),
-        page_answer=lambda _, __: None,
-        whose=_nobody,
-        urgent=(),
-        cors_origins=settings.cors_origins,
-        trusted_proxies=settings.trusted_proxies,
-        https=(settings.public_url or "").startswith("https://"),
-        subdomains=settings.hsts_subdomains,
-        outcomes=outcomes,
+        Front(
+            Guard(secret=secret, form_bytes_max=size_max, https=settings.is_https),
+            Routes(
+                found, [route for one in (*rows, Rows(hub, HEALTH)) for route in one.routes(found, cursors, size_max)]
+            ),
+            page_answer=lambda _, __: None,
+            whose=_nobody,
+            urgent=(),
+        ),
+        settings,
+        outcomes,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import cast
+from typing import Protocol, cast
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -36,29 +36,36 @@ PageAnswer = Callable[[Scope, Refusal], Response | None]
 """Renders an error as a page if the address is a page's, otherwise returns None."""
 
 
+class Deployment(Protocol):
+    """What the settings say of how people reach the house."""
+
+    @property
+    def is_https(self) -> bool:
+        """Whether they come by https."""
+
+    @property
+    def hsts_subdomains(self) -> bool:
+        """Whether browsers are to reach the subdomains by https alone too."""
+
+    @property
+    def cors_origins(self) -> Sequence[str]:
+        """The origins of others whose pages may use the API."""
+
+    @property
+    def trusted_proxies(self) -> Sequence[str]:
+        """The proxies in front of the house."""
+
+
 def build(
-    pages: Sequence[Route],
-    resources: Sequence[Route],
-    guard: Guard,
-    *,
-    page_answer: PageAnswer,
-    whose: TokenOwner,
-    urgent: tuple[str, ...],
-    cors_origins: Sequence[str],
-    trusted_proxies: Sequence[str],
-    https: bool,
-    subdomains: bool,
-    outcomes: Outcomes,
-    around: Callable[[Respond], Respond] | None = None,
+    front: Front, deployment: Deployment, outcomes: Outcomes, around: Callable[[Respond], Respond] | None = None
 ) -> Application:
-    """Return the whole application: its layers around the routes. Nothing is reachable around the guard.
+    """Return the whole application: its layers around `front`. Nothing is reachable around the guard.
 
     `outcomes` counts all answers. `around` puts one more layer around the others.
     """
-    front = Front(guard, Routes(pages, resources), page_answer, whose, urgent)
-    respond: Respond = Cors(front, cors_origins) if cors_origins else front
-    respond = SecurityHeaders(respond, outcomes, https=https, subdomains=subdomains)
-    respond = TrustedProxies(respond, trusted_proxies) if trusted_proxies else respond
+    respond: Respond = Cors(front, deployment.cors_origins) if deployment.cors_origins else front
+    respond = SecurityHeaders(respond, outcomes, https=deployment.is_https, subdomains=deployment.hsts_subdomains)
+    respond = TrustedProxies(respond, deployment.trusted_proxies) if deployment.trusted_proxies else respond
     return Application(respond if around is None else around(respond), front.refused)
 
 
@@ -66,7 +73,7 @@ class Front:
     """The layer that checks a request, has it answered, and answers every error: as a page or as JSON."""
 
     def __init__(
-        self, guard: Guard, respond: Respond, page_answer: PageAnswer, whose: TokenOwner, urgent: tuple[str, ...]
+        self, guard: Guard, respond: Respond, *, page_answer: PageAnswer, whose: TokenOwner, urgent: tuple[str, ...]
     ) -> None:
         """Requests to paths that end with one of `urgent` begin at once."""
         self._guard = guard

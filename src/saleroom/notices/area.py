@@ -168,7 +168,7 @@ def push_contact(settings: NoticeSettings) -> str | None:
         return None
     if settings.mail_sender is not None:
         return f"mailto:{settings.mail_sender}"
-    return settings.public_url if (settings.public_url or "").startswith("https://") else None
+    return settings.public_url if settings.is_https else None
 
 
 def _house_key(platform: Platform) -> HouseKey:
