@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -74,6 +75,25 @@ class Asking(Struct, frozen=True, kw_only=True):
     done: str | None = None
 
 
+class Reply(Struct, frozen=True, kw_only=True):
+    """What the page of a lot says beside the lot, and with which status and headers; htmx gets the `part` of it alone.
+
+    `sent` is the form of a bid as it came, with its `faults`. `proposal` is a bid that waits to be confirmed, and `answer` that
+    of one that was placed. The changes since the version `since` are shown.
+    """
+
+    sent: dict[str, str] | None = None
+    faults: dict[str, str] | None = None
+    proposal: Proposal | None = None
+    answer: BidAnswer | None = None
+    message: str | None = None
+    since: int | None = None
+    asking: Asking | None = None
+    part: str = "parts/lot_fresh_box.html"
+    status: int = 200
+    headers: dict[str, str] | None = None
+
+
 class LotPages:
     """The pages of lots."""
 
@@ -84,7 +104,7 @@ class LotPages:
     async def show(self, request: Request) -> Response:
         """GET /lots/{gid}: the lot, with its newest bids and what the reader can do."""
         typed = None if session_token(request) is None else typed_bid.kept(request)
-        answer = await self._page(request, sent=typed)
+        answer = await self._page(request, Reply(sent=typed))
         if typed is not None:
             typed_bid.forget(answer, lot_gid(request), https=self._site.https)
         return answer
@@ -112,9 +132,9 @@ class LotPages:
         """Return the page, or for htmx the part with the form of a question, with what came of it."""
         part = "parts/lot_asking.html" if asking.number is None else "parts/settled_question.html"
         if refused is None:
-            return await self._page(request, asking=asking, part=part)
+            return await self._page(request, Reply(asking=asking, part=part))
         return await self._page(
-            request, asking=asking, part=part, status=status_of(refused), headers=headers_of(refused)
+            request, Reply(asking=asking, part=part, status=status_of(refused), headers=headers_of(refused))
         )
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
@@ -169,18 +189,18 @@ class LotPages:
             return await self._again(request, proposal.asked_again(), seen, said)
         fault = bid_form.slip_fault(self._site.language(request), found.auction, proposal, sent)
         if fault is not None:
-            return await self._page(request, proposal=proposal, sent=sent, faults={"again": fault}, status=400)
+            return await self._page(request, Reply(proposal=proposal, sent=sent, faults={"again": fault}, status=400))
         return await self._answered(request, await self._place(request, token, proposal, seen))
 
     async def _check(self, request: Request, found: LotDetails, sent: dict[str, str], *, buy: bool) -> Response:
         """Show the meaning of the bid, and the changes since its bidder saw the lot."""
         since = bid_form.version(sent)
         if buy:
-            return await self._page(request, proposal=bid_form.purchase(), since=since)
+            return await self._page(request, Reply(proposal=bid_form.purchase(), since=since))
         proposal, faults = bid_form.read(self._site.language(request), found, sent)
         if faults:
-            return await self._page(request, sent=sent, faults=faults, since=since, status=400)
-        return await self._page(request, proposal=proposal, since=since)
+            return await self._page(request, Reply(sent=sent, faults=faults, since=since, status=400))
+        return await self._page(request, Reply(proposal=proposal, since=since))
 
     async def _look_again(
         self, request: Request, found: LotDetails, proposal: Proposal, seen: Precondition
@@ -189,7 +209,7 @@ class LotPages:
         least = bid_form.least_bid(found)
         low = least is not None and (proposal.limit < least or (proposal.amount or least) < least)
         if proposal.buy or least is None or found.standing == "leading" or not low:
-            return await self._page(request, proposal=proposal, since=seen.version, part=ANSWER)
+            return await self._page(request, Reply(proposal=proposal, since=seen.version, part=ANSWER))
         return await self._overtaken(request, proposal, seen, least)
 
     async def _overtaken(self, request: Request, proposal: Proposal, seen: Precondition, least: Decimal) -> Response:
@@ -201,7 +221,7 @@ class LotPages:
     async def _again(self, request: Request, proposal: Proposal, seen: Precondition, message: str) -> Response:
         """Ask to confirm this bid, with the reason in `message`; nothing was done."""
         return await self._page(
-            request, proposal=proposal, since=seen.version, message=message, part=ANSWER, status=409
+            request, Reply(proposal=proposal, since=seen.version, message=message, part=ANSWER, status=409)
         )
 
     async def _ask(self, request: Request, token: str, proposal: Proposal, seen: Precondition) -> Response:
@@ -223,7 +243,7 @@ class LotPages:
         if not is_fragment(request):
             return go_to(f"/lots/{lot_gid(request)}#lot-box")
         answer = msgspec.json.decode(body, type=BidAnswer)
-        return await self._page(request, answer=answer, part=ANSWER)
+        return await self._page(request, Reply(answer=answer, part=ANSWER))
 
     async def _refused(self, request: Request, refused: Refusal) -> Response:
         """Show the bid box again, with the reason. Raises a refusal that is not about the bid."""
@@ -232,62 +252,23 @@ class LotPages:
         if isinstance(refused, UnknownAuction) or (is_fragment(request) and status_of(refused) >= 429):
             # A part of a page says so in its place, and keeps the bid with its key.
             raise refused
+        message = self._site.words.refusal(self._site.language(request), refused)
         return await self._page(
-            request,
-            message=self._site.words.refusal(self._site.language(request), refused),
-            status=status_of(refused),
-            headers=headers_of(refused),
-            part=ANSWER,
+            request, Reply(message=message, status=status_of(refused), headers=headers_of(refused), part=ANSWER)
         )
 
-    async def _page(
-        self,
-        request: Request,
-        *,
-        proposal: Proposal | None = None,
-        answer: BidAnswer | None = None,
-        message: str | None = None,
-        sent: dict[str, str] | None = None,
-        faults: dict[str, str] | None = None,
-        since: int | None = None,
-        asking: Asking | None = None,
-        part: str = "parts/lot_fresh_box.html",
-        status: int = 200,
-        headers: dict[str, str] | None = None,
-    ) -> Response:
-        """Return the page, or for htmx the `part` of it, with the changes since the version `since`."""
-        viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), since)
-        if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.current_bid):
-            unavailable = BuyNowUnavailable(minimum_bid=bid_form.least_bid(found))
-            proposal, status = None, status_of(unavailable)
-            message = message or self._site.words.refusal(self._site.language(request), unavailable)
-        if changed is not None:
-            message = message or self._site.language(request).gettext(_READ_AGAIN)
-        language, origin = self._site.language(request), self._site.origin(request)
+    async def _page(self, request: Request, reply: Reply = Reply()) -> Response:  # noqa: B008  # it is frozen
+        """Return the page, or for htmx the part of it that is asked for."""
+        viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), reply.since)
+        reply = self._of_now(request, reply, found, changed)
         context = {
-            "lot": found,
-            "a": found.auction,
+            **self._context(request, reply, found, changed),
             "role": _role(found, viewer),
-            "tied": tied(found.auction, found.known_as, found.bids),
-            "extended": _is_extended(found),
-            "proposal": proposal,
-            "answer": answer,
-            "message": message,
-            "changes": words.changes(language, changed),
-            "sent": None if sent is None else {"amount": "", "maximum": "", "again": "", **sent},
-            "times": None if proposal is None else proposal.times(found.auction),
-            "faults": faults or {},
-            "asking": asking,
-            "question_most": QUESTION_CHARACTERS_MAX,
-            "answer_most": ANSWER_CHARACTERS_MAX,
-            "story": mark_of(found.remarks, found.questions, own=found.own),
-            "origin": origin,
-            "local": is_local(origin),
             "now": instant(await self._services.database.read(Transaction.now)),
             "viewer": viewer,
             "viewer_known": True,
         }
-        renderer = self._site.renderer
+        renderer, language, headers = self._site.renderer, self._site.language(request), reply.headers or {}
         if not is_fragment(request):
             place = await self._services.database.read(catalogue.in_sale, found.auction.gid)
             if place is None:
@@ -295,10 +276,45 @@ class LotPages:
             else:
                 beside = place.beside
             context |= {"previous": beside[0], "following": beside[1], "in_sale": place}
-            return renderer.page(request, language, "lot.html", context, status=status, headers=headers or {})
+            return renderer.page(request, language, "lot.html", context, status=reply.status, headers=headers)
         context |= {"forgery_token": lambda: forgery_token(request)}
-        html = renderer.fragment(language, part, context)
-        return HTMLResponse(html, status, {"Cache-Control": "private, no-store", **(headers or {})})
+        html = renderer.fragment(language, reply.part, context)
+        return HTMLResponse(html, reply.status, {"Cache-Control": "private, no-store", **headers})
+
+    def _of_now(self, request: Request, reply: Reply, found: LotDetails, changed: AuctionChanged | None) -> Reply:
+        """Return a reply without a purchase that is not possible any more, and with a message on what has changed."""
+        proposal, language = reply.proposal, self._site.language(request)
+        if proposal is not None and proposal.buy and (found.auction.buy_now_price is None or found.auction.current_bid):
+            unavailable = BuyNowUnavailable(minimum_bid=bid_form.least_bid(found))
+            message = reply.message or self._site.words.refusal(language, unavailable)
+            reply = structs.replace(reply, proposal=None, status=status_of(unavailable), message=message)
+        if changed is not None:
+            reply = structs.replace(reply, message=reply.message or language.gettext(_READ_AGAIN))
+        return reply
+
+    def _context(
+        self, request: Request, reply: Reply, found: LotDetails, changed: AuctionChanged | None
+    ) -> dict[str, Any]:
+        origin = self._site.origin(request)
+        return {
+            "lot": found,
+            "a": found.auction,
+            "tied": tied(found.auction, found.known_as, found.bids),
+            "extended": _is_extended(found),
+            "proposal": reply.proposal,
+            "answer": reply.answer,
+            "message": reply.message,
+            "changes": words.changes(self._site.language(request), changed),
+            "sent": None if reply.sent is None else {"amount": "", "maximum": "", "again": "", **reply.sent},
+            "times": None if reply.proposal is None else reply.proposal.times(found.auction),
+            "faults": reply.faults or {},
+            "asking": reply.asking,
+            "question_most": QUESTION_CHARACTERS_MAX,
+            "answer_most": ANSWER_CHARACTERS_MAX,
+            "story": mark_of(found.remarks, found.questions, own=found.own),
+            "origin": origin,
+            "local": is_local(origin),
+        }
 
 
 def lot_gid(request: Request) -> str:
