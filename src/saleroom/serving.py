@@ -67,9 +67,9 @@ def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socke
     return listener
 
 
-def _cannot_listen(host: str, port: int, error: OSError, by: str = "--host or --port") -> OSError:
+def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
     reason = error.strerror or str(error)
-    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with {by}")
+    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port")
 
 
 def room_for_connections() -> int:

@@ -224,9 +224,9 @@ def whole(at_least: int, at_most: int) -> Parse:
     return parse
 
 
-def json_whole(at_least: int, at_most: int) -> Parse:
-    """Return the reader of a whole number in JSON; 60.0 counts as one too (JSON Schema, "integer")."""
-    read = whole(at_least, at_most)
+def positive_whole(at_most: int) -> Parse:
+    """Return the reader of a whole number from 1 on in JSON; 60.0 counts as one too (JSON Schema, "integer")."""
+    read = whole(1, at_most)
     return lambda raw: read(re.sub(rb"\.0{1,9}$", b"", raw))
 
 

@@ -16,7 +16,7 @@ from saleroom.accounts.service import access_tokens
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.access_tokens import AccessToken
 from saleroom.http.endpoints import Access, Call, Endpoint, path_number
-from saleroom.http.forms import Field, Form, checked, json_whole, string
+from saleroom.http.forms import Field, Form, checked, positive_whole, string
 from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, TooManyRequests
@@ -82,7 +82,7 @@ _FORM = Form(
         Field(
             name="days",
             to="days",
-            parse=json_whole(1, DAYS_MAX),
+            parse=positive_whole(DAYS_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": DAYS_MAX},
             required=True,
             about="After how many days it ends.",

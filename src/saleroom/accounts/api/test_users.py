@@ -11,7 +11,7 @@ from saleroom.accounts.api.accounts import PRIVATE
 from saleroom.accounts.service import test_users
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, json_whole
+from saleroom.http.forms import Field, Form, positive_whole
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.instants import instant
@@ -40,7 +40,7 @@ _FORM = Form(
         Field(
             name="count",
             to="count",
-            parse=json_whole(1, COUNT_MAX),
+            parse=positive_whole(COUNT_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": COUNT_MAX},
             required=True,
             about="How many to make.",

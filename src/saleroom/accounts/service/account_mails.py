@@ -62,12 +62,10 @@ def tell(tx: Transaction, user_id: int, kind: str, facts: Mapping[str, Any] | No
     """Post word to a user about their account, if they have a verified mail address."""
     found = mail_addresses.verified(tx, [user_id]).get(user_id)
     if found is not None:
-        tell_at(tx, found, kind, facts)
+        tell_at(tx, found, kind, facts or {})
 
 
-def tell_at(
-    tx: Transaction, given: mail_addresses.MailAddress, kind: str, facts: Mapping[str, Any] | None = None
-) -> None:
+def tell_at(tx: Transaction, given: mail_addresses.MailAddress, kind: str, facts: Mapping[str, Any]) -> None:
     """Post word to a user at the address that was theirs when it happened."""
     now = tx.now()
     account = accounts.find(tx, given.user_id)
@@ -75,7 +73,7 @@ def tell_at(
         kind=kind,
         key=f"{kind} {given.user_id} {now.isoformat()}",
         address=given.address,
-        facts={"username": account.username, "at": instant(now), **(facts or {})},
+        facts={"username": account.username, "at": instant(now), **facts},
         language=given.language,
     )
     store.post(tx, message)

@@ -273,7 +273,7 @@ def start_session(
 
 
 def open_session(
-    tx: Transaction, user_id: int, agent: str, *, tells: bool = False, passkey_id: int | None = None
+    tx: Transaction, user_id: int, agent: str, *, tells: bool, passkey_id: int | None = None
 ) -> IssuedToken:
     """Store and return a new token for a locked user who has proven who they are, by this passkey if one is given.
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import InvalidLink
-from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, Purpose, Sign, link_number
+from saleroom.accounts.domain.mails import Purpose, Sign, link_number
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.account_mails import mailbox_is_full, post_link, tell_at
 from saleroom.accounts.service.accounts import authenticate
@@ -53,7 +53,7 @@ def give(tx: Transaction, account: Account, address: str | None, language: str |
     if used is not None and used.verified_at is not None and used.address == address:
         mail_links.end(tx, account.id, Purpose.VERIFICATION, now)
         return _state(tx, account.id)
-    wait = mail_links.account_wait(tx, account.id, Purpose.VERIFICATION, ACCOUNT_LIMITS, now)
+    wait = mail_links.account_wait(tx, account.id, Purpose.VERIFICATION, now)
     if wait > 0:
         return TooManyRequests("Too many mails to verify an address; try again later.", retry_after=math.ceil(wait))
     silent = mailbox_is_full(tx, address, Purpose.VERIFICATION)

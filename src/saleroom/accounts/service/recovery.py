@@ -162,7 +162,7 @@ def _answer(tx: Transaction, given: MailAddress, language: str | None, place: st
     else:
         full = (
             (origin is not None and mail_links.network_wait(tx, origin, NETWORK_LIMITS, now) > 0)
-            or mail_links.account_wait(tx, given.user_id, Purpose.RESET, ACCOUNT_LIMITS, now) > 0
+            or mail_links.account_wait(tx, given.user_id, Purpose.RESET, now) > 0
             or mailbox_is_full(tx, given.address, Purpose.RESET)
         )
     if not full:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Row, delete, insert, select, update
 
-from saleroom.accounts.domain.mails import DAY, LIFETIMES, MailLimit, MailLink, Purpose, mailbox
+from saleroom.accounts.domain.mails import ACCOUNT_LIMITS, DAY, LIFETIMES, MailLimit, MailLink, Purpose, mailbox
 from saleroom.accounts.storage import rate_limits
 from saleroom.accounts.storage.rate_limits import Count
 from saleroom.accounts.storage.tables import mail_links, password_requests
@@ -90,15 +90,13 @@ def end(tx: Transaction, user_id: int, purpose: Purpose, now: datetime, *, known
     tx.execute(update(mail_links).where(*unused).values(used_at=now))
 
 
-def account_wait(
-    tx: Transaction, user_id: int, purpose: Purpose, limits: tuple[MailLimit, ...], now: datetime
-) -> float:
+def account_wait(tx: Transaction, user_id: int, purpose: Purpose, now: datetime) -> float:
     """Return in how many seconds a user may cause a further link for this purpose; 0 for at once.
 
     Links that known networks have asked for do not count.
     """
     mine = (*_counted(purpose), mail_links.c.user_id == user_id)
-    return max(_wait(tx, mine, limit, now) for limit in limits)
+    return max(_wait(tx, mine, limit, now) for limit in ACCOUNT_LIMITS)
 
 
 def network_wait(tx: Transaction, origin: Origin, limits: tuple[MailLimit, ...], now: datetime) -> float:

@@ -20,7 +20,7 @@ from saleroom.bidding.domain.voiding import REASON_CHARACTERS_MAX
 from saleroom.bidding.service import moderation
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, json_whole, text
+from saleroom.http.forms import Field, Form, positive_whole, text
 from saleroom.http.responses import json_response
 from saleroom.kernel.identifiers import VERSION_MAX
 
@@ -44,7 +44,7 @@ VOID = Form(
         Field(
             name="bid",
             to="version",
-            parse=json_whole(1, VERSION_MAX),
+            parse=positive_whole(VERSION_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
             required=True,
             about="The `sequence` of the event `bid.placed` of the bidder's own bid; automatic bids go with it.",

@@ -10,14 +10,14 @@ from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.service import reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Call, Explain
-from saleroom.http.forms import Field, json_whole
+from saleroom.http.forms import Field, positive_whole
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import VERSION_MAX
 
 SEEN_VERSION = Field(
     name="seenVersion",
     to="seen_version",
-    parse=json_whole(1, VERSION_MAX),
+    parse=positive_whole(VERSION_MAX),
     schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
     nullable=True,
     about="The `version` of the auction that you have seen; refused if its terms or photos have changed since.",

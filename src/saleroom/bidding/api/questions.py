@@ -21,7 +21,7 @@ from saleroom.bidding.domain.questions import ANSWER_CHARACTERS_MAX, QUESTION_CH
 from saleroom.bidding.service import questions
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, json_whole, text
+from saleroom.http.forms import Field, Form, positive_whole, text
 from saleroom.http.responses import json_response
 
 NUMBER_MAX = 2**31 - 1
@@ -46,7 +46,7 @@ ANSWER = Form(
         Field(
             name="question",
             to="question",
-            parse=json_whole(1, NUMBER_MAX),
+            parse=positive_whole(NUMBER_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": NUMBER_MAX},
             required=True,
             about="The `number` of the question.",

@@ -15,10 +15,10 @@ from saleroom.http.forms import (
     POSITIVE_SCHEMA,
     Field,
     Form,
-    json_whole,
     money,
     object_schema,
     positive,
+    positive_whole,
     read_fields,
     text,
 )
@@ -83,7 +83,7 @@ def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
 def _seconds(name: str) -> Field:
     schema = {"type": "integer", "minimum": 1, "maximum": SOFT_CLOSE_SECONDS_MAX}
     return Field(
-        name=name, to=name, parse=json_whole(1, SOFT_CLOSE_SECONDS_MAX), schema=schema, required=True, about="Seconds."
+        name=name, to=name, parse=positive_whole(SOFT_CLOSE_SECONDS_MAX), schema=schema, required=True, about="Seconds."
     )
 
 

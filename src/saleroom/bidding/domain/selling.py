@@ -180,7 +180,7 @@ def refuse_unless_amendable(auction: Auction, author: Party, now: datetime, seen
 
 
 def _before_first_bid(
-    auction: Auction, author: Party, now: datetime, seen: Precondition | None = None
+    auction: Auction, author: Party, now: datetime, seen: Precondition | None
 ) -> tuple[list[Event], Auction]:
     refuse_unless_author(auction, author)
     refuse_if_over(auction, now)

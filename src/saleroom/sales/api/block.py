@@ -12,7 +12,7 @@ from saleroom.bidding.api.fields import money_field
 from saleroom.bidding.domain import errors as lots
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, Value, boolean, json_whole, one_of
+from saleroom.http.forms import Field, Form, Value, boolean, one_of, positive_whole
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import LABEL, REASON_MAX, SALE, paddle_field, words_field
@@ -93,7 +93,7 @@ ACT = Form(
         Field(
             name="pledge",
             to="pledge",
-            parse=json_whole(1, PLEDGES_MAX),
+            parse=positive_whole(PLEDGES_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": PLEDGES_MAX},
             about="The number of the pledge to undo, of the lot with the `label`, otherwise of the one that was called last.",
         ),
@@ -196,7 +196,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             sales.NoLevelLeft,
             sales.PledgedAlready,
             sales.UnknownPledge,
-            sales.PledgeUndone,
+            sales.PledgeUndoneAlready,
             sales.TooManyPledges,
             IdempotencyMismatch,
         ),

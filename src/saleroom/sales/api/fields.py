@@ -6,7 +6,7 @@ import re
 
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.endpoints import PathIdentifier
-from saleroom.http.forms import MONEY_SCHEMA, Field, checked, json_whole, money, text
+from saleroom.http.forms import MONEY_SCHEMA, Field, checked, money, positive_whole, text
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.domain.consignors import CODE, CODE_PATTERN, parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownSale
@@ -55,7 +55,7 @@ CODE_FIELD = Field(
 def paddle_field(about: str, *, required: bool = False, nullable: bool = False) -> Field:
     """Return a field for the number of a paddle."""
     schema = {"type": "integer", "minimum": 1, "maximum": PADDLE_MAX}
-    parse = json_whole(1, PADDLE_MAX)
+    parse = positive_whole(PADDLE_MAX)
     return Field(
         name="paddle", to="paddle", parse=parse, schema=schema, about=about, required=required, nullable=nullable
     )

@@ -12,7 +12,7 @@ from saleroom.bidding.api.fields import instant_or_null, money_field
 from saleroom.bidding.api.photos import PHOTOS
 from saleroom.bidding.domain.categories import CATEGORY_MAX
 from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX, SoftClose
-from saleroom.http.forms import MONEY_SCHEMA, Field, Form, Value, boolean, json_whole, money, one_of, text
+from saleroom.http.forms import MONEY_SCHEMA, Field, Form, Value, boolean, money, one_of, positive_whole, text
 from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import CODE_FIELD, LABEL, LABEL_SCHEMA, amount_or_null, words_field
 from saleroom.sales.domain.labels import LABEL_DIGITS_MAX, parse_label
@@ -106,7 +106,7 @@ _TERMS = (
     Field(
         name="spacing",
         to="spacing",
-        parse=json_whole(1, SPACING_MAX),
+        parse=positive_whole(SPACING_MAX),
         schema={"type": "integer", "minimum": 1, "maximum": SPACING_MAX, "default": SPACING_DEFAULT},
         about="Seconds between the ends of two lots of a timed sale.",
     ),
@@ -203,7 +203,7 @@ ORDER = Form(
         Field(
             name="renumberFrom",
             to="renumber_from",
-            parse=json_whole(1, FIRST_MAX),
+            parse=positive_whole(FIRST_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": FIRST_MAX},
             nullable=True,
             about="Number the lots anew in the order of calling, from this number on.",

@@ -66,7 +66,7 @@ def parse_amount(cell: Cell, marks: Collection[str] = ()) -> Decimal | Fault:
     return plain if isinstance(plain, Fault) else _amount(plain)
 
 
-def written_amount(amount: Decimal, decimal_mark: str = ".") -> str:
+def written_amount(amount: Decimal, decimal_mark: str) -> str:
     """Return an amount as `parse_amount` reads it, with two decimals, or with four where three would be ambiguous."""
     cents = amount.quantize(Decimal("0.01"))
     text = f"{cents:f}" if cents == amount else f"{amount.quantize(STEP):f}0"

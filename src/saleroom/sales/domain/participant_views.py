@@ -49,7 +49,7 @@ class RegistrationView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def participant_view(
-    one: Participant, exposure: Exposure, strikes: int, same_as: Participant | None = None
+    one: Participant, exposure: Exposure, strikes: int, same_as: Participant | None
 ) -> ParticipantView:
     """Return a participant as staff see them."""
     return ParticipantView(

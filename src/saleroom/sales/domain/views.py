@@ -155,10 +155,10 @@ def lot_view(
     lot: Lot,
     auction: Auction | None,
     *,
-    consignor: str | None = None,
-    staff: bool = False,
+    consignor: str | None,
+    staff: bool,
     shown: Callable[[Auction], AuctionView] = auction_view,
-    given: NeedProgress | None = None,
+    given: NeedProgress | None,
 ) -> LotView:
     """Return a lot with its auction, if it has one, as `shown` shows that; `consignor` is the code, for staff.
 

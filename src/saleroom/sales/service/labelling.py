@@ -42,7 +42,7 @@ def listed(
     return labels_of(tx, get_one(tx, gid, staff=True), spans, origin, changed=changed)
 
 
-def labels_of(tx: Transaction, sale: Sale, spans: Spans, origin: str, *, changed: bool = False) -> list[LotLabel]:
+def labels_of(tx: Transaction, sale: Sale, spans: Spans, origin: str, *, changed: bool) -> list[LotLabel]:
     """Return the labels of the lots in `spans` that are not withdrawn; only those that have changed if `changed`.
 
     A fund-a-need is no object, so it has no label.

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, json_whole, positive, read_fields, string
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, positive, positive_whole, read_fields, string
 from saleroom.http.paging import paging
 from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Fault, Invalid
@@ -75,7 +75,7 @@ def _payouts(raw: bytes) -> list[Chosen] | Fault | list[Fault]:
         return [fault for faults in invalid.faults.values() for fault in faults]
 
 
-_place = json_whole(1, PAYOUTS_MAX)
+_place = positive_whole(PAYOUTS_MAX)
 
 
 def _places(raw: bytes) -> list[int] | Fault:

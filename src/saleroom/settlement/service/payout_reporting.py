@@ -21,6 +21,7 @@ from saleroom.settlement.domain.payout_views import DoubtfulPayoutView, Imported
 from saleroom.settlement.domain.payouts import PayoutState, file_number
 from saleroom.settlement.domain.status_reports import (
     REJECTED,
+    BankAnswer,
     Doubt,
     StatusReport,
     Verdict,
@@ -33,8 +34,8 @@ from saleroom.settlement.domain.status_reports import (
 from saleroom.settlement.service.payouts import follow, known, view_of
 from saleroom.settlement.service.status_reports import FILE
 from saleroom.settlement.storage import payout_reports, payouts
-from saleroom.settlement.storage.payout_reports import Statement
-from saleroom.settlement.storage.payouts import Payout
+from saleroom.settlement.storage.payout_reports import BankReport
+from saleroom.settlement.storage.payouts import PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
@@ -52,38 +53,21 @@ def import_report(tx: Transaction, token: str, report: StatusReport) -> Imported
     Raises Unauthenticated, MissingRight, or Invalid for a report about a file that the house has not made.
     """
     authenticate(tx, token, Right.SETTLE)
-    file = payouts.with_message(tx, report.file.known_by)
-    if file is None:
-        about = report.file.known_by
-        fault = Fault("unknown_file", f"is about {about}, which is no payment file of this house", about=about)
-        raise Invalid({FILE: [fault]})
+    file = _file_of(tx, report)
     staff, rows = _locked(tx, token, payouts.of_files(tx, [file.id])[file.id], file.id)
     total, places = sum((one.amount for one in rows), ZERO), {one.end_to_end: n for n, one in enumerate(rows, 1)}
-    verdicts = {one.id: verdict(report, len(rows), total, one.end_to_end, one.amount) for one in rows}
-    said = [(one, found) for one in rows if (found := verdicts[one.id]) is not None]
+    verdicts = [(one, verdict(report, len(rows), total, one.end_to_end, one.amount)) for one in rows]
+    said = [(one, found) for one, found in verdicts if found is not None]
     digests = {one.id: _digest(report, one, found) for one, found in said}
     seen = payout_reports.known(tx, [*digests.values()])
     new = [(one, found) for one, found in said if digests[one.id] not in seen]
     outcomes = [(one, found, _follow(tx, staff, report, one, found)) for one, found in new]
     doubts = [
-        DoubtfulPayoutView(
-            transfer_number=places[one.end_to_end],
-            end_to_end_id=one.end_to_end,
-            bank_status=found.said.status,
-            doubt=next_.value,
-        )
+        _doubtful(places[one.end_to_end], one.end_to_end, found.said, next_)
         for one, found, next_ in outcomes
         if isinstance(next_, Doubt)
     ]
-    others = [
-        DoubtfulPayoutView(
-            transfer_number=None,
-            end_to_end_id=known_by,
-            bank_status=stranger.status,
-            doubt=Doubt.UNKNOWN_TRANSFER.value,
-        )
-        for known_by, stranger in strangers(report, places)
-    ]
+    others = [_doubtful(None, name, what, Doubt.UNKNOWN_TRANSFER) for name, what in strangers(report, places)]
     rejected = sum(next_ is PayoutState.FAILED for _, _, next_ in outcomes)
     number = file_number(file.year, file.place)
     if outcomes:
@@ -96,6 +80,22 @@ def import_report(tx: Transaction, token: str, report: StatusReport) -> Imported
         noted_payouts=len(outcomes) - rejected - len(doubts),
         known_payouts=len(said) - len(new),
         doubtful_payouts=[*doubts, *others],
+    )
+
+
+def _file_of(tx: Transaction, report: StatusReport) -> PaymentFile:
+    """Return the file that a report is about. Raises Invalid."""
+    about = report.file.known_by
+    file = payouts.with_message(tx, about)
+    if file is None:
+        fault = Fault("unknown_file", f"is about {about}, which is no payment file of this house", about=about)
+        raise Invalid({FILE: [fault]})
+    return file
+
+
+def _doubtful(number: int | None, end_to_end: str, said: BankAnswer, doubt: Doubt) -> DoubtfulPayoutView:
+    return DoubtfulPayoutView(
+        transfer_number=number, end_to_end_id=end_to_end, bank_status=said.status, doubt=doubt.value
     )
 
 
@@ -124,7 +124,7 @@ def _follow(
     if isinstance(next_, PayoutState):
         code = f": {found.said.code}" if found.said.code else ""
         follow(tx, staff, one, next_, f"The bank has rejected it{code}." if next_ is PayoutState.FAILED else None)
-    made = Statement(
+    made = BankReport(
         payout_id=one.id,
         message=report.message,
         said_at=report.said_at,
