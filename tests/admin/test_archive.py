@@ -25,7 +25,7 @@ from saleroom.bidding.storage.tables import archived, auctions, events
 from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
 from saleroom.sales.service import results
-from saleroom.sales.service.results import Line
+from saleroom.sales.service.results import ResultLine
 from saleroom.settings import Settings, load
 from saleroom.settlement.service import desk
 from saleroom.storage import files
@@ -178,7 +178,7 @@ def test_lots_of_a_sale_wait_for_its_money(old: str, folder: Path) -> None:
     assert left(sale.on)
     assert "Left 5 lots: somebody still owes money for their sale, or gets some." in said
 
-    line = Line(labels=["1", "2"], price=None, paddle=None, is_sure=True)
+    line = ResultLine(labels=["1", "2"], price=None, paddle=None, is_sure=True)
     asyncio.run(work(lambda database: database.write(results.enter, unsold.clerk.token, unsold.sale.gid, line)))
     asyncio.run(work(lambda database: database.write(closed, unsold.sale.gid)))
     before = shown(old, folder)

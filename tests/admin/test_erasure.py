@@ -124,7 +124,7 @@ async def test_nothing_is_left_but_pseudonyms(open_database: OpenDatabase, clock
     assert before == await database.read(hashes)
     assert [] == await database.read(ledger_check.faults_of)
     assert {pseudonym} == {one.bidder for one in await database.read(bid_rows.newest, 1, 9, None)}
-    [entry] = await database.read(audit.newest, audit.Which(), 1, None)
+    [entry] = await database.read(audit.newest, audit.EntryFilter(), 1, None)
     assert ("user.erased", pseudonym, None) == (entry.act, entry.user, entry.by)
     with pytest.raises(Unauthenticated):
         await database.write(contacts.change, bob.token, "again")

@@ -11,7 +11,7 @@ from saleroom.accounts.service import accounts
 from saleroom.accounts.service.codes import seal_secret, secret_of
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import audit, second_factors
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.accounts.storage.tables import auth_tokens, users
 from saleroom.admin import keys
 from saleroom.bidding.service import signing
@@ -54,7 +54,7 @@ async def test_a_new_key_signs_and_the_one_before_stays_known(database: Database
     assert [kid, before.kid] == [key["kid"] for key in await database.read(signing.public_keys)]
     rows = await database.read(all_keys)
     assert [True, False] == [row.private is not None for row in rows]
-    [entry] = await database.read(audit.newest, Which(None, None), 9, None)
+    [entry] = await database.read(audit.newest, EntryFilter(None, None), 9, None)
     assert ("key.renewed", None, {"key": before.kid}, {"key": kid}) == (entry.act, entry.by, entry.before, entry.after)
 
 
@@ -106,7 +106,7 @@ async def test_a_new_secret_keeps_one_time_codes_and_ends_pushes(database: Datab
     opened = [secret_of(_sealing(one), codes) for one in (before, after)]
     assert ([None, secret], []) == (opened, await database.read(pushes.of_user, user))
     assert all(before.key(purpose) != after.key(purpose) for purpose in Purpose)
-    [entry] = await database.read(audit.newest, Which(None, None), 9, None)
+    [entry] = await database.read(audit.newest, EntryFilter(None, None), 9, None)
     assert ("secret.renewed", None, {}, {}) == (entry.act, entry.by, entry.before, entry.after)
 
 

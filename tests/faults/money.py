@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 from sqlalchemy import func, select
 
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.storage import documents, payouts
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.storage.database import Database, Transaction
@@ -247,13 +247,13 @@ async def run(trial: MoneyTrial, folder: Path, where: str, place: TrialDatabase)
 def _judged(tx: Transaction, cashiers: Cashiers) -> list[str]:
     """Return what does not hold at the end: of the money, and of what was acknowledged against what is there."""
     found = [*faults_of(tx, cashiers.sale)]
-    kept: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+    kept: dict[DocumentKind, set[str]] = {kind: set() for kind in DocumentKind}
     for one in documents.readable(tx):
         kept[one.document.kind].add(one.gid)
     pairs = {
-        "receipts": (cashiers.receipts, kept[Kind.RECEIPT]),
-        "invoices and statements": (cashiers.issued, kept[Kind.INVOICE] | kept[Kind.STATEMENT]),
-        "credit notes": (cashiers.noted, kept[Kind.CREDIT_NOTE] & cashiers.noted),
+        "receipts": (cashiers.receipts, kept[DocumentKind.RECEIPT]),
+        "invoices and statements": (cashiers.issued, kept[DocumentKind.INVOICE] | kept[DocumentKind.STATEMENT]),
+        "credit notes": (cashiers.noted, kept[DocumentKind.CREDIT_NOTE] & cashiers.noted),
     }
     found += [f"{name}: {len(a ^ b)} were not acknowledged or are gone" for name, (a, b) in pairs.items() if a != b]
     made = [one.gid for one in payouts.newest(tx, None, 100_000)]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import Book
-from saleroom.settlement.domain.rates import Item, Payer, RateCard
+from saleroom.settlement.domain.rates import Bearer, Item, RateCard
 from saleroom.settlement.domain.scales import Scale
 from saleroom.settlement.domain.tax import Country, Goods
 
@@ -121,7 +121,7 @@ class Rules:
             amount = self.half_up(exact)
             hidden = self.inside(amount) if item is not Item.HAMMER else ZERO
             found.append(CalculatedLine(item, amount, self.half_up(amount * percent / 100), hidden))
-        if card.resale_right is Payer.BUYER:
+        if card.resale_right is Bearer.BUYER:
             found.append(CalculatedLine(Item.RESALE_RIGHT, self.artist()))
         return [one for one in found if one.amount]
 
@@ -139,7 +139,7 @@ class Rules:
                 found.append(CalculatedLine(Item.COMMISSION, amount, ZERO, self.inside(amount)))
             else:
                 found.append(self.service(Item.COMMISSION, commission))
-            if card.resale_right is Payer.CONSIGNOR:
+            if card.resale_right is Bearer.CONSIGNOR:
                 found.append(CalculatedLine(Item.RESALE_RIGHT, self.artist()))
             found.append(self.service(Item.INSURANCE, price * Fraction(card.insurance) / 100))
             found.append(CalculatedLine(Item.DONATION, self.half_up(price * Fraction(card.donation) / 100)))

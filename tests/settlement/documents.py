@@ -9,7 +9,7 @@ from msgspec import structs
 
 from saleroom.kernel.money import STEP
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Bank, Document, Draft, Kind, Line, Party, issued
+from saleroom.settlement.domain.documents import Bank, Document, DocumentKind, Draft, Line, Party, issued
 from saleroom.settlement.domain.scales import part, rounded
 
 HOUSE = Party(
@@ -43,7 +43,7 @@ def line(scheme: TaxScheme, net: str = "120.00", rate: str = "0", *, label: str 
     return Line(text="Vase", net=amount, scheme=scheme, rate=percent, tax=tax, label=label, words=words, lot=lot)
 
 
-def draft(*lines: Line, kind: Kind = Kind.INVOICE, party: Party = BUYER, house: Party = HOUSE) -> Draft:
+def draft(*lines: Line, kind: DocumentKind = DocumentKind.INVOICE, party: Party = BUYER, house: Party = HOUSE) -> Draft:
     """Return the draft of a document with some lines."""
     return Draft(
         kind=kind,
@@ -60,7 +60,9 @@ def draft(*lines: Line, kind: Kind = Kind.INVOICE, party: Party = BUYER, house: 
     )
 
 
-def document(*lines: Line, kind: Kind = Kind.INVOICE, party: Party = BUYER, house: Party = HOUSE) -> Document:
+def document(
+    *lines: Line, kind: DocumentKind = DocumentKind.INVOICE, party: Party = BUYER, house: Party = HOUSE
+) -> Document:
     """Return an issued document with some lines."""
     return issued(draft(*lines, kind=kind, party=party, house=house), "INV-2026-00001", ON)
 

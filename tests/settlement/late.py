@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from saleroom.settings import Settings
-from saleroom.settlement.domain.documents import Kind, Letterhead, Party
+from saleroom.settlement.domain.documents import DocumentKind, Letterhead, Party
 from saleroom.settlement.service import issuing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.settings import bank_of, calendar_of, house_of
@@ -23,7 +23,7 @@ def issue_late(settings: Settings, token: str, sale: str, paddle: int, *, days: 
     head = Letterhead(
         house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
     )
-    order = Order(**{"kind": Kind.INVOICE, "language": "en", "party": Party(name=""), "paddle": paddle, **said})
+    order = Order(**{"kind": DocumentKind.INVOICE, "language": "en", "party": Party(name=""), "paddle": paddle, **said})
 
     async def issue() -> bytes:
         database = Database(settings.database, clock=lambda: then)

@@ -14,11 +14,10 @@ from saleroom.accounts.storage import accounts as users
 from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.sales.storage import sales as sale_rows
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.journal import Account, Book, Kind, Method
+from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
-from saleroom.settlement.domain.rates import Item, RateCard
-from saleroom.settlement.domain.rates import Line as Charge
+from saleroom.settlement.domain.rates import Charge, Item, RateCard
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.document_check import document_faults
@@ -116,7 +115,7 @@ def _against_rules(tx: Transaction, sale: SettledSale, book: Any, moved: list[St
             sums[Account(Book.OWN_LOTS)] -= sum((line.amount for line in buyer if line.item is Item.HAMMER), ZERO)
     posted: dict[Account, Fraction] = defaultdict(lambda: ZERO)
     for entry in moved:
-        if entry.kind in (Kind.LOT, Kind.REVERSAL, Kind.CREDIT):
+        if entry.kind in (EntryKind.LOT, EntryKind.REVERSAL, EntryKind.CREDIT):
             posted[entry.posting.account] += Fraction(entry.posting.amount)
     for account in {*sums, *posted}:
         if sums[account] != posted[account]:
@@ -206,7 +205,7 @@ def _receipts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) ->
             said[account] += one.document.paid
     by_bank = {one.entry_id for one in _from_bank(tx)}
     for entry in moved:
-        by_hand = entry.kind is Kind.PAYMENT and entry.entry_id not in by_bank
+        by_hand = entry.kind is EntryKind.PAYMENT and entry.entry_id not in by_bank
         if by_hand and entry.posting.account.party is not None:
             said[entry.posting.account] += entry.posting.amount
     yield from (f"{account}: receipts and payments differ by {left}" for account, left in said.items() if left)
@@ -223,7 +222,7 @@ def _payouts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> 
     ]
     totals: dict[Account, Decimal] = defaultdict(Decimal)
     for entry in moved:
-        if entry.kind is Kind.PAYOUT:
+        if entry.kind is EntryKind.PAYOUT:
             totals[entry.posting.account] += entry.posting.amount
     under_way = sum((one.amount for one in rows if one.state in UNDER_WAY), Decimal(0))
     if -totals[Account(Book.IN_TRANSIT)] != under_way:

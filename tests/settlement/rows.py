@@ -9,14 +9,13 @@ from saleroom.kernel.parties import Party as User
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.banking import Payment, digests
-from saleroom.settlement.domain.documents import Draft, Line, Party
-from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.banking import BankPayment, digests
+from saleroom.settlement.domain.documents import DocumentKind, Draft, Line, Party
 from saleroom.settlement.domain.journal import (
     Account,
     BilledResult,
     Book,
-    Kind,
+    EntryKind,
     Method,
     Result,
     of_credit,
@@ -52,7 +51,7 @@ from saleroom.settlement.storage import (
 from saleroom.settlement.storage import memberships as members
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.member_tables import memberships
-from saleroom.settlement.storage.payout_reports import Statement
+from saleroom.settlement.storage.payout_reports import BankReport
 from saleroom.settlement.storage.payouts import Payout
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
@@ -90,15 +89,15 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     hammer = Hammer(price=result.price, on=result.at.date())
     settled = BilledResult(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
     postings = of_lot(settled)
-    entry = journal.add(tx, sale.id, Kind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
+    entry = journal.add(tx, sale.id, EntryKind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
     premium = tuple(one for one in settled.bill.buyer if one.item is Item.PREMIUM)
     credited = structs.replace(settled, bill=structs.replace(settled.bill, buyer=premium, consignor=()))
-    journal.add(tx, sale.id, Kind.CREDIT, of_credit(credited), staff.id, lot_id=lot.id, settled=credited)
-    journal.add(tx, sale.id, Kind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
+    journal.add(tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, lot_id=lot.id, settled=credited)
+    journal.add(tx, sale.id, EntryKind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
     _pay_out(tx, sale, lot.entry.consignor_id, staff, said)
     paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
-    entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, staff.id)
-    payment = Payment(
+    entry = journal.add(tx, sale.id, EntryKind.PAYMENT, paid, staff.id)
+    payment = BankPayment(
         account="", on=tx.now().date(), amount=Decimal("5.000"), currency="EUR", payer=said, texts=(said,)
     )
     made = bank.add(tx, list(zip(digests([payment] * 2), [payment] * 2, strict=True)), staff.id)
@@ -112,7 +111,7 @@ def _pay_online(tx: Transaction, sale: Sale, buyer: User, said: str) -> None:
     [invoice] = [one for one in documents.of_user(tx, buyer.id, 10) if one.document.kind is DocumentKind.INVOICE]
     one = online.add(tx, invoice, buyer.id, Decimal("4.000"), tx.now())
     paid = of_money(Account(Book.BUYERS, buyer.id), Method.ONLINE, Decimal("4.000"))
-    entry = journal.add(tx, sale.id, Kind.PAYMENT, paid, buyer.id)
+    entry = journal.add(tx, sale.id, EntryKind.PAYMENT, paid, buyer.id)
     posted = {"state": OnlineState.PAID.value, "received": Decimal("4.000"), "entry_id": entry, "look_at": None}
     online.change(
         tx, one.id, session=f"cs {said}", intent=f"pi {said}", dispute=Dispute.WON.value, trouble=said, **posted
@@ -126,7 +125,7 @@ def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str
     to = BankAccount(holder=said, iban="DE89370400440532013000", bic="COBADEFFXXX")
     payout_accounts.give(tx, consignor, to)
     account, amount, now = Account(Book.CONSIGNORS, consignor), Decimal("3.000"), tx.now()
-    entry = journal.add(tx, sale.id, Kind.PAYOUT, of_payout(account, amount), staff.id)
+    entry = journal.add(tx, sale.id, EntryKind.PAYOUT, of_payout(account, amount), staff.id)
     place = payouts.take_place(tx, now.year)
     message = message_id(file_number(place.year, place.place), "abc123")
     known_by = end_to_end(message, 1)
@@ -141,7 +140,7 @@ def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str
     for before, state in ((PayoutState.MADE, PayoutState.BOOKED), (PayoutState.BOOKED, PayoutState.FAILED)):
         moves = of_end(state, before, account, amount)
         [one] = payouts.of_files(tx, [made.id])[made.id]
-        payouts.mark(tx, one, state, journal.add(tx, sale.id, Kind.PAYOUT, moves, staff.id), said)
+        payouts.mark(tx, one, state, journal.add(tx, sale.id, EntryKind.PAYOUT, moves, staff.id), said)
     [one] = payouts.of_files(tx, [made.id])[made.id]
     _report(tx, one, staff, said)
 
@@ -150,7 +149,7 @@ def _report(tx: Transaction, one: Payout, staff: User, said: str) -> None:
     """Store what a bank has said of a payout: a rejection in doubt, which somebody has looked into, and an acceptance."""
     for status, doubt in (("RJCT", Doubt.REJECTED_AFTER_BOOKED), ("ACCP", None)):
         told = BankAnswer(status, "AC04", said)
-        kept = Statement(
+        kept = BankReport(
             payout_id=one.id, message=said, said_at="2026-11-26T10:00:00", said=told, doubt=doubt, imported_at=tx.now()
         )
         payout_reports.add(tx, kept, one.end_to_end, staff.id)

@@ -33,10 +33,8 @@ from saleroom.sales.service import merging, participants
 from saleroom.sales.service.participants import Newcomer
 from saleroom.sales.storage import lots, mergers, sales
 from saleroom.sales.storage import participants as store
-from saleroom.settlement.domain.banking import Payment as FromBank
-from saleroom.settlement.domain.banking import Statement
-from saleroom.settlement.domain.documents import CREDITABLE, Party
-from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.banking import BankPayment, BankStatement
+from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind, Party
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.transfers import BankAccount
@@ -44,7 +42,7 @@ from saleroom.settlement.service import banking, closing, correcting, desk, issu
 from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.issuing import Order
-from saleroom.settlement.service.rates import Chosen
+from saleroom.settlement.service.rates import CardTarget
 from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
@@ -65,7 +63,7 @@ async def act(sale: SettledSale) -> None:
 
 async def _pay(sale: SettledSale) -> None:
     who, chance = str(sale.chance.choice(sale.paddles)), sale.chance
-    seen = await sale.on.database.write(desk.shown, sale.token, sale.gid, who, sale.places, sale.currency)
+    seen = await sale.on.database.write(desk.shown, sale.token, sale.gid, who, sale.currency)
     owed = Decimal(seen.owed)
     if owed <= 0:
         await sale.write(
@@ -130,14 +128,14 @@ async def _follow_file(sale: SettledSale) -> None:
         return
     amount, day = Decimal(one.transferred) + chance.choice([0, 0, 0, 1]), date(2026, 11, 20)
     if chance.random() < 0.3:
-        back = FromBank(account="", on=day, amount=amount, currency="EUR", payer="", texts=(one.end_to_end_id,))
-        statement = Statement((back,), 0)
+        back = BankPayment(account="", on=day, amount=amount, currency="EUR", payer="", texts=(one.end_to_end_id,))
+        statement = BankStatement((back,), 0)
     else:
         debit = Debit(account="", on=day, amount=amount, currency="EUR", end_to_end=one.end_to_end_id)
-        statement = Statement((), 0, (debit,))
-    await database.write(banking.import_statement, token, statement, sale.head, sale.places)
+        statement = BankStatement((), 0, (debit,))
+    await database.write(banking.import_statement, token, statement, sale.head)
     entries = await database.read(counted)
-    await database.write(banking.import_statement, token, statement, sale.head, sale.places)
+    await database.write(banking.import_statement, token, statement, sale.head)
     assert entries == await database.read(counted), "a payout was booked twice"
     sale.done["follow"] += 1
 
@@ -198,17 +196,17 @@ async def _import(sale: SettledSale) -> None:
         return
     some = chance.sample(invoices, min(3, len(invoices)))
     more = Decimal(1) if chance.random() < 0.3 else Decimal(0)
-    statement = Statement(
+    statement = BankStatement(
         tuple(
-            FromBank(account="", on=one.issued_on, amount=one.due + more, currency=sale.currency, payer=one.party.name,
+            BankPayment(account="", on=one.issued_on, amount=one.due + more, currency=sale.currency, payer=one.party.name,
                      texts=(one.number,), references=(secrets.token_hex(4),))
             for one in some
         ),
         0,
     )  # fmt: skip
-    first = await database.write(banking.import_statement, sale.token, statement, sale.head, sale.places)
+    first = await database.write(banking.import_statement, sale.token, statement, sale.head)
     entries = await database.read(counted)
-    again = await database.write(banking.import_statement, sale.token, statement, sale.head, sale.places)
+    again = await database.write(banking.import_statement, sale.token, statement, sale.head)
     assert (len(some), 0) == (first.new_payments, again.new_payments)
     assert entries == await database.read(counted), "a bank file was taken twice"
     sale.done["import"] += 1
@@ -223,7 +221,11 @@ async def _choose(sale: SettledSale) -> None:
         await database.write(_set_scheme, sale.on.sale.id, label, scheme)
         sale.done["scheme"] += 1
         return
-    places = [Chosen(sale=sale.gid), Chosen(consignor=chance.choice(sale.codes)), Chosen(sale=sale.gid, lot=label)]
+    places = [
+        CardTarget(sale=sale.gid),
+        CardTarget(consignor=chance.choice(sale.codes)),
+        CardTarget(sale=sale.gid, lot=label),
+    ]
     made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))
     await database.write(rate_cards.choose, sale.token, chance.choice(places), msgspec.json.decode(made)["card"])
     sale.done["choose"] += 1

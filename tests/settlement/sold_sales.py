@@ -24,21 +24,20 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.service import participants, results
 from saleroom.sales.service.participants import Newcomer
-from saleroom.sales.service.results import Line
+from saleroom.sales.service.results import ResultLine
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage import lots as lot_rows
 from saleroom.sales.storage.tables import lots as lots_table
 from saleroom.settlement.domain.documents import Letterhead, Party
-from saleroom.settlement.domain.payouts import Payer
-from saleroom.settlement.domain.rates import Payer as Bearer
-from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.domain.payouts import PayingHouse
+from saleroom.settlement.domain.rates import Bearer, RateCard
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import members
 from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.members import Whom
-from saleroom.settlement.service.rates import Chosen
+from saleroom.settlement.service.rates import CardTarget
 from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents, payout_accounts
 from saleroom.settlement.storage.tables import journal_entries
@@ -82,14 +81,14 @@ class SettledSale:
         return Letterhead(house=Party(name="House"), bank=None, currency=self.currency)
 
     @property
-    def payer(self) -> Payer:
+    def payer(self) -> PayingHouse:
         """Who pays out by files."""
-        return Payer(name="House", holder="House", bank=None, currency=self.currency, places=self.places)
+        return PayingHouse(name="House", holder="House", bank=None, currency=self.currency)
 
     @property
     def paper(self) -> Paper:
         """How receipts are written."""
-        return Paper(head=self.head, places=self.places)
+        return Paper(head=self.head)
 
     def money(self, most: Decimal) -> Decimal:
         """Return an amount up to the most, in whole minor units."""
@@ -147,9 +146,11 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
         return [code for _, code in codes]
 
     sale = SettledSale(on, chance, currency, await database.write(consign))
-    of_sale = [Chosen(sale=sale.gid)] if chance.random() < 0.5 else []  # otherwise one may be chosen after the hammer
-    chosen = [*of_sale, *(Chosen(consignor=code) for code in sale.codes[:2])]
-    chosen += [Chosen(sale=sale.gid, lot=str(label)) for label in range(1, count, max(7, count // 20))]
+    of_sale = (
+        [CardTarget(sale=sale.gid)] if chance.random() < 0.5 else []
+    )  # otherwise one may be chosen after the hammer
+    chosen = [*of_sale, *(CardTarget(consignor=code) for code in sale.codes[:2])]
+    chosen += [CardTarget(sale=sale.gid, lot=str(label)) for label in range(1, count, max(7, count // 20))]
     for of in chosen:
         made = await database.write(rate_cards.make, sale.token, secrets.token_hex(8), a_card(chance, sale.places))
         await database.write(rate_cards.choose, sale.token, of, msgspec.json.decode(made)["card"])
@@ -167,7 +168,7 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
         price = (
             None if passed else Decimal(chance.randint(10, 10 ** chance.randint(2, 5)) * 10).quantize(Decimal("0.001"))
         )
-        line = Line(labels=some, price=price, paddle=None if passed else chance.randint(1, PADDLES), is_sure=True)
+        line = ResultLine(labels=some, price=price, paddle=None if passed else chance.randint(1, PADDLES), is_sure=True)
         try:
             await database.write(results.enter, sale.token, sale.gid, line)
         except OwnAuction:  # the paddle of the consignor

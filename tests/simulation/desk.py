@@ -12,7 +12,7 @@ from saleroom.sales.domain.book import BookLine
 from saleroom.sales.domain.result_views import Sheet, SheetLot
 from saleroom.sales.domain.results import Below
 from saleroom.sales.service import book, results
-from saleroom.sales.service.results import Line
+from saleroom.sales.service.results import ResultLine
 from tests.bidding.domain.playing import money
 from tests.simulation.clerks import ClerkRequest
 from tests.simulation.clients import digest
@@ -66,12 +66,12 @@ class DeskRequest(ClerkRequest):
         line = self._line(said, some)
         await self._write(use_case, self._token, SALE, line, IdempotencyKey(self._key, digest(line)))
 
-    def _line(self, said: dict[str, Any], some: list[SheetLot]) -> Line:
+    def _line(self, said: dict[str, Any], some: list[SheetLot]) -> ResultLine:
         more: dict[str, Any] = {"labels": tuple(one.label for one in some)}
         if said["kind"] in ("again", "back"):
             more |= {"seen": tuple(one.tag for one in some), "reason": said["reason"]}
         if said["kind"] in ("back", "passed"):
-            return Line(**more, against=self._against(said, some))
+            return ResultLine(**more, against=self._against(said, some))
         if said["kind"] == "spot":
             more = {"labels": (), "name": "A lamp"}
         gid = self._sale.labelled(some[0].label) or ""
@@ -82,7 +82,7 @@ class DeskRequest(ClerkRequest):
         below = None if said["below"] is None else Below(said["below"])
         against = self._against(said, some)
         paddle = self._paddle(said["whose"]) or UNKNOWN
-        return Line(**more, price=money(price), paddle=paddle, below=below, is_sure=said["sure"], against=against)
+        return ResultLine(**more, price=money(price), paddle=paddle, below=below, is_sure=said["sure"], against=against)
 
     def _against(self, said: dict[str, Any], some: list[SheetLot]) -> Decimal | None:
         """Return the maximum that people have decided against: they were asked, and have seen it."""

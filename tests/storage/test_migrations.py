@@ -202,7 +202,7 @@ async def test_users_of_earlier_versions_are_members(database: Database) -> None
     await database.write(roles_of_users.set_role, "ada", Role.OWNER)
     assert "0014" == await database.write(migrate, "0014")
     assert NEWEST == await database.write(migrate)
-    [found], _ = await database.read(people.page, people.Which(), 9)
+    [found], _ = await database.read(people.page, people.PeopleFilter(), 9)
     assert (ada.account.id, Role.MEMBER, None) == (found.id, found.role, found.seller_since)
     assert 0 == await database.read(audit.last_id)
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from saleroom.accounts.domain.audit import ACTS, Act, Entry
 from saleroom.accounts.service import audit_log
 from saleroom.accounts.storage import audit
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.admin.backups import refuse_place
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.instants import instant
@@ -30,7 +30,7 @@ def newest(settings: Settings, limit: int, user: str | None, act: str | None) ->
 
     async def work(database: Database) -> list[Entry]:
         await with_tables(database)
-        return await database.read(audit.newest, Which(user, act), limit, None)
+        return await database.read(audit.newest, EntryFilter(user, act), limit, None)
 
     return [_shown(one) for one in run(settings, work)]
 

@@ -23,7 +23,7 @@ from saleroom.accounts.service.accounts import Accounts
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.areas import forget
 from saleroom.broker.embedded import reached_at
 from saleroom.http.secret import HouseSecret, Purpose
@@ -105,7 +105,7 @@ def everyone(settings: Settings, text: str = "", role: str | None = None) -> Seq
     """
 
     def found(tx: Transaction) -> list[Account]:
-        which = Which(text=text.lower() or None, role=None if role is None else Role(role))
+        which = PeopleFilter(text=text.lower() or None, role=None if role is None else Role(role))
         return people.page(tx, which, EVERYBODY).rows
 
     return [(account.username, instant(account.created_at), account.role.value) for account in _read(settings, found)]

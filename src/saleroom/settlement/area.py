@@ -7,7 +7,6 @@ from functools import partial
 
 from saleroom.area import Area, AreaParts, Platform, Task
 from saleroom.http.endpoints import Rows
-from saleroom.kernel.currency import decimals
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
@@ -49,7 +48,7 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
     letterhead = Letterhead(
         house=house_of(settings), bank=bank_of(settings), currency=settings.currency, calendar=calendar_of(settings)
     )
-    places, provider = decimals(settings.currency), card_provider(settings, platform.origin)
+    provider = card_provider(settings, platform.origin)
     cards = (
         None
         if provider is None
@@ -57,7 +56,7 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
             platform.database,
             platform.tokens,
             provider,
-            lambda language: Paper(head=letterhead, places=places, language=language),
+            lambda language: Paper(head=letterhead, language=language),
             settings.currency,
         )
     )
@@ -69,7 +68,6 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         documents_years=settings.documents_years,
         letterhead=letterhead,
         payer=payer_of(settings),
-        places=places,
         cards=cards,
     )
 
@@ -77,7 +75,7 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         tasks: dict[str, Task] = {"retention": partial(retention.run, platform.database, settings.documents_years)}
         calendar = letterhead.calendar
         if calendar.automatic is not Automatic.OFF:
-            tasks["reminders"] = partial(automatic_reminding.run, platform.database, calendar, places)
+            tasks["reminders"] = partial(automatic_reminding.run, platform.database, calendar, letterhead.places)
         if cards is not None:
             tasks["payments online"] = partial(cards.run, cards.duty())
         return tasks

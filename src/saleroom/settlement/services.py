@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.documents import Letterhead
-from saleroom.settlement.domain.payouts import Payer
+from saleroom.settlement.domain.payouts import PayingHouse
 from saleroom.settlement.service.document_printing import DocumentPrinter
 from saleroom.settlement.service.online_looking import OnlineCards
 from saleroom.settlement.service.receipts import Paper
@@ -23,13 +23,16 @@ class SettlementServices:
     cursors: Cursors
     printer: DocumentPrinter
     letterhead: Letterhead
-    payer: Payer
+    payer: PayingHouse
     documents_years: int
-    places: int
-    """The decimals of the minor unit of the currency."""
     cards: OnlineCards | None = None
     """Payments by card online; None if the house takes none."""
 
+    @property
+    def places(self) -> int:
+        """The decimals of the minor unit of the currency."""
+        return self.letterhead.places
+
     def paper(self, language: str) -> Paper:
         """Return how the desk writes receipts in a language."""
-        return Paper(head=self.letterhead, places=self.places, language=language)
+        return Paper(head=self.letterhead, language=language)

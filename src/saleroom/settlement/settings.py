@@ -8,13 +8,12 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Fault
 from saleroom.platform_settings import Number, Numbers, PlatformSettings
 from saleroom.settlement.domain.documents import Bank, Party
 from saleroom.settlement.domain.online import NOT_TAKEN
 from saleroom.settlement.domain.parties import TEXT_MAX, parse_country, parse_vat_id
-from saleroom.settlement.domain.payouts import Payer
+from saleroom.settlement.domain.payouts import PayingHouse
 from saleroom.settlement.domain.reminding import DUE_DAYS_MAX, Automatic, Calendar, days_fault
 from saleroom.settlement.domain.retention import YEARS, YEARS_MAX
 
@@ -197,12 +196,11 @@ def bank_of(settings: SettlementSettings) -> Bank | None:
     return None if settings.house_iban is None else Bank(iban=settings.house_iban, bic=settings.house_bic or "")
 
 
-def payer_of(settings: SettlementSettings) -> Payer:
+def payer_of(settings: SettlementSettings) -> PayingHouse:
     """Return who pays out to consignors."""
-    return Payer(
+    return PayingHouse(
         name=settings.house_name,
         holder=settings.house_account_holder or settings.house_name,
         bank=bank_of(settings),
         currency=settings.currency,
-        places=decimals(settings.currency),
     )

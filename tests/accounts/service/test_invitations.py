@@ -160,6 +160,6 @@ async def test_the_log_has_every_step(database: Database) -> None:
     code, other = await link(database, owner), await link(database, owner)
     await database.write(invitations.take, bob.token, code, sign)
     await database.write(invitations.revoke, owner.token, int(other.partition(".")[0]))
-    entries = await database.read(audit.newest, audit.Which(), 4, None)
+    entries = await database.read(audit.newest, audit.EntryFilter(), 4, None)
     acts = ["invitation.revoked", "role.changed", "invitation.made", "invitation.made"]
     assert acts == [one.act for one in entries]

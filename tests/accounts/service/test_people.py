@@ -15,8 +15,8 @@ from saleroom.accounts.service import audit_log, people, roles_of_users, sanctio
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.storage import accounts
 from saleroom.accounts.storage import people as rows
-from saleroom.accounts.storage.audit import Which
-from saleroom.accounts.storage.people import Which as WhichPeople
+from saleroom.accounts.storage.audit import EntryFilter
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.accounts.storage.tables import audit
 from saleroom.kernel.errors import MissingRight, Unauthenticated
 from saleroom.storage.database import Database, Transaction
@@ -35,7 +35,7 @@ async def staff(database: Database, role: Role, name: str | None = None) -> Pers
 
 async def log(database: Database, owner: Person) -> list[Entry]:
     """The audit log as its owner reads it, the latest entry first."""
-    found, place = await database.read(audit_log.entries, owner.token, Which(), 100, None)
+    found, place = await database.read(audit_log.entries, owner.token, EntryFilter(), 100, None)
     assert place is None
     return found
 
@@ -51,13 +51,13 @@ async def test_a_role_is_given_and_noted(clocked_database: Database, clock: Fake
     """A role counts at once; the log has who gave it to whom, when, from what to what, and why. The same again adds nothing."""
     owner, bob = await staff(clocked_database, Role.OWNER, "olga"), await person(clocked_database, "bob")
     with pytest.raises(MissingRight):
-        await clocked_database.read(people.listed, bob.token, WhichPeople())
+        await clocked_database.read(people.listed, bob.token, PeopleFilter())
     clock.advance(60)
     for _ in range(2):
         given = await clocked_database.write(roles_of_users.give_role, owner.token, "bob", Role.CLERK, "at the desk")
         assert ("bob", Role.CLERK) == (given.username, given.role)
     assert ["bob", "olga"] == [
-        one.username for one in (await clocked_database.read(people.listed, bob.token, WhichPeople())).rows
+        one.username for one in (await clocked_database.read(people.listed, bob.token, PeopleFilter())).rows
     ]
     [entry] = await log(clocked_database, owner)
     assert entry == Entry(
@@ -214,22 +214,22 @@ async def test_the_log_is_read_by_page_and_by_user(database: Database) -> None:
     await database.write(roles_of_users.approve_seller, owner.token, cyd.account.username, approved=True)
     everything = await log(database, owner)
     assert sorted((one.id for one in everything), reverse=True) == [one.id for one in everything]
-    first, place = await database.read(audit_log.entries, owner.token, Which(), 3, None)
-    rest, none = await database.read(audit_log.entries, owner.token, Which(), 3, place)
+    first, place = await database.read(audit_log.entries, owner.token, EntryFilter(), 3, None)
+    rest, none = await database.read(audit_log.entries, owner.token, EntryFilter(), 3, place)
     assert (everything, None) == (first + rest, none)
 
-    async def count(which: Which) -> int:
+    async def count(which: EntryFilter) -> int:
         return len((await database.read(audit_log.entries, owner.token, which, 100, None))[0])
 
     assert [2, 2, 4, 3] == [
-        await count(Which(user=bob.account.username)),
-        await count(Which(user=cyd.account.username)),
-        await count(Which(user=owner.account.username)),
-        await count(Which(act="role.changed")),
+        await count(EntryFilter(user=bob.account.username)),
+        await count(EntryFilter(user=cyd.account.username)),
+        await count(EntryFilter(user=owner.account.username)),
+        await count(EntryFilter(act="role.changed")),
     ]
     for who in (bob, cyd):
         with pytest.raises(MissingRight):
-            await database.read(audit_log.entries, who.token, Which(), 1, None)
+            await database.read(audit_log.entries, who.token, EntryFilter(), 1, None)
         with pytest.raises(MissingRight):
             await database.read(audit_log.last, who.token)
 

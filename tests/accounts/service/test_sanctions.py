@@ -55,7 +55,7 @@ async def test_the_house_ends_sessions_of_one_user_or_of_everybody(open_database
     for one in (ada, bob, cyd):
         with pytest.raises(Unauthenticated):
             await other.read(authenticate, one.token, Right.READ)
-    found = await database.read(audit.newest, audit.Which(), 2, None)
+    found = await database.read(audit.newest, audit.EntryFilter(), 2, None)
     assert [("sessions.ended", None), ("sessions.ended", bob.account.username)] == [
         (one.act, one.user) for one in found
     ]
@@ -72,7 +72,7 @@ async def test_a_bar_ends_by_itself(clocked_database: Database, clock: FakeClock
     await database.write(sanctions.impose, bob.account.username, Sanction.SUSPENSION, "Why", timedelta(hours=1))
     clock.advance(3599)
     assert ["barred"] == await bid(database, bob.bids(gid, "100"))
-    which = people.Which(barred=Sanction.SUSPENSION)
+    which = people.PeopleFilter(barred=Sanction.SUSPENSION)
     assert [bob.account.username] == [one.username for one in (await database.read(people.page, which, 9))[0]]
     clock.advance(1)
     assert ["accepted"] == await bid(database, bob.bids(gid, "100"))

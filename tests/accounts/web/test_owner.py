@@ -12,7 +12,7 @@ from saleroom.accounts.domain.owner_link import LIFETIME, owner_code
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import owner_link
 from saleroom.accounts.storage import people
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.admin.users import new_owner_code
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
@@ -37,7 +37,7 @@ async def test_of_many_who_open_it_at_once_one_becomes_the_owner(database: Datab
     tries = [database.write(owner_link.take, one.token, code, sign) for one in everyone]
     done = await asyncio.gather(*tries, return_exceptions=True)
     assert 5 == sum(isinstance(one, InvalidOwnerLink) for one in done)
-    owners, _ = await database.read(people.page, Which(role=Role.OWNER), 9)
+    owners, _ = await database.read(people.page, PeopleFilter(role=Role.OWNER), 9)
     assert 1 == len(owners)
     assert None is await database.read(owner_link.make, sign)
 

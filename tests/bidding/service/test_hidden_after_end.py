@@ -5,7 +5,7 @@ import pytest
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts, audit
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.errors import AlreadyHidden, AuctionOver, NotHidden, TakenDown
 from saleroom.bidding.service import auctions, moderation, reading
@@ -72,7 +72,7 @@ async def test_only_those_who_need_it_see_a_hidden_lot_that_is_over(open_databas
     assert "Stolen clock" == (await another.read(show, None, gid, 10, None)).auction.name
     assert ["Stolen clock"] == await names(another, over)
     assert [] == await database.read(faults_of)
-    entries = await database.read(audit.newest, Which(), 9, None)
+    entries = await database.read(audit.newest, EntryFilter(), 9, None)
     assert [(Act.LOT_SHOWN, gid, ""), (Act.LOT_HIDDEN, gid, REASON)] == [
         (one.act, one.subject, one.reason) for one in entries
     ]

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts, audit
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import AlreadyHidden, AlreadyVoided, TakenDown, UnknownBid
@@ -174,7 +174,7 @@ async def test_each_act_is_in_the_audit_log(database: Database) -> None:
         await database.write(moderation.hide, staff.token, gid, "It may be stolen.")
     await database.write(moderation.show, staff.token, gid)
     await database.write(moderation.cancel, staff.token, gid, "The seller has withdrawn it.")
-    entries = await database.read(audit.newest, Which(user=staff.account.username), 10, None)
+    entries = await database.read(audit.newest, EntryFilter(user=staff.account.username), 10, None)
     assert [
         (
             "bid.voided",

@@ -4,7 +4,7 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts, audit
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL, Message, State
 from saleroom.storage.database import Transaction
@@ -75,7 +75,7 @@ def test_staff_see_what_failed_and_send_it_again(house: House, clerk: User) -> N
     assert word["id"] in {one["id"] for one in waiting["words"]}
     assert waiting["counts"]["waiting"] >= 1
     assert clerk.json("POST", "/staff/outbox/retry")["again"] >= 1
-    found, _ = house.read(lambda tx: (audit.newest(tx, Which(clerk.name, None), 10, None), None))
+    found, _ = house.read(lambda tx: (audit.newest(tx, EntryFilter(clerk.name, None), 10, None), None))
     assert [("words.sent_again", "outbox"), ("words.sent_again", f"word {word['id']}")] == [
         (one.act, one.subject) for one in found if one.by == clerk.name
     ]

@@ -16,7 +16,7 @@ from saleroom.notices.service.choosing import Change
 from saleroom.outbox.message import CHANNELS, State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.service import documents, money_mails, offering, reminding
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
@@ -42,7 +42,7 @@ class NotifiedPerson:
         self.database = courier.database
         self.owner = Owner(sale_id=sale_id, user_id=person.account.id)
 
-    async def issue(self, kind: Kind = Kind.INVOICE) -> StoredDocument:
+    async def issue(self, kind: DocumentKind = DocumentKind.INVOICE) -> StoredDocument:
         """Issue a document."""
         return await self.database.write(documents.issue, draft(line(TaxScheme.MARGIN), kind=kind), self.owner, {})
 
@@ -108,7 +108,7 @@ async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: NotifiedPers
 
 async def test_each_kind_about_money_is_told(told: NotifiedPerson) -> None:
     """By both channels, with the same page."""
-    invoice, statement = await told.issue(), await told.issue(Kind.STATEMENT)
+    invoice, statement = await told.issue(), await told.issue(DocumentKind.STATEMENT)
     facts = {"document": invoice.gid, "level": 1, "strike": False}
     await told.database.write(money_mails.post, "overdue", f"{invoice.gid}:1", told.person.account.id, facts)
     await told.database.write(documents.issue, receipt("5"), told.owner, {})
@@ -131,7 +131,7 @@ async def test_people_choose_by_kind_and_channel(told: NotifiedPerson) -> None:
     await told.database.write(choosing.choose, told.person.token, Change(push={"invoice": False}))
     await told.hooks.made(told.person, "notice.statement", path="/statements")
     await told.issue()
-    await told.issue(Kind.STATEMENT)
+    await told.issue(DocumentKind.STATEMENT)
     await told.rounds()
     assert ["Statement"] == [said.partition(" ")[0] for _, said in told.pushed]
     assert ["notice.invoice", "notice.statement", "notice.statement"] == sorted(body["type"] for body in told.posted)

@@ -20,7 +20,7 @@ from saleroom.sales.domain.errors import (
     NoLevelLeft,
     PledgedAlready,
     PledgesStand,
-    PledgeUndone,
+    PledgeUndoneAlready,
 )
 from saleroom.sales.domain.needs import Need, Pledge, Stage, Tally, tally
 from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond
@@ -71,7 +71,7 @@ def test_an_undone_pledge_leaves_what_was_there_without_it(some: list[Pledge], d
     after = without(some, rows)
     assert tally(others) == tally(after) == tally(without(some, data.draw(st.permutations(rows))))
     for number in rows:
-        with pytest.raises(PledgeUndone):
+        with pytest.raises(PledgeUndoneAlready):
             without(after, [number])
 
 

@@ -12,7 +12,7 @@ from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service.audit_log import entries
 from saleroom.accounts.service.roles_of_users import set_role
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import AuctionExtended, AuctionPaused, AuctionResumed, Reason
 from saleroom.bidding.domain.retrace import retrace
@@ -118,7 +118,7 @@ async def test_a_pause_holds_all_lots_and_gives_the_time_back(
             type(each) for each in log if isinstance(each, AuctionPaused | AuctionResumed)
         ]
         retrace(log)
-    noted, _ = await database.read(entries, await _owner(database), Which(None, None), 10, None)
+    noted, _ = await database.read(entries, await _owner(database), EntryFilter(None, None), 10, None)
     assert [Act.SALE_RESUMED, Act.SALE_PAUSED] == [one.act for one in noted][1:3]
 
 

@@ -86,7 +86,7 @@ async def test_only_those_who_registered_bid(database: Database) -> None:
     assert leader is not None and bob.account.id == leader.id, "what stands goes on to stand"
     with pytest.raises(RegistrationDeclined):
         await registered(house, bob)
-    acts = [one.act for one in await database.read(audit.newest, audit.Which(), 9, None)]
+    acts = [one.act for one in await database.read(audit.newest, audit.EntryFilter(), 9, None)]
     assert ["bidder.changed", "bidder.changed"] == acts
 
 

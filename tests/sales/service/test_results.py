@@ -35,7 +35,7 @@ from saleroom.sales.domain.sale import Kind, Names
 from saleroom.sales.service import lots as sale_lots
 from saleroom.sales.service import participants, reading, results
 from saleroom.sales.service.participants import Newcomer
-from saleroom.sales.service.results import Line
+from saleroom.sales.service.results import ResultLine
 from saleroom.sales.storage import sales
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
@@ -46,12 +46,12 @@ from tests.sales.service.test_block import do, offers, paddle, play, sound
 WHY = "The clerk misheard the paddle."
 
 
-def line(*labels: str, price: str | None = None, **said: Any) -> Line:
+def line(*labels: str, price: str | None = None, **said: Any) -> ResultLine:
     """A line for these lots."""
-    return Line(labels=labels, price=None if price is None else eur(price), **said)
+    return ResultLine(labels=labels, price=None if price is None else eur(price), **said)
 
 
-async def enter(on: Evening, said: Line, *, by: Person | None = None, key: str | None = None) -> Any:
+async def enter(on: Evening, said: ResultLine, *, by: Person | None = None, key: str | None = None) -> Any:
     """Enter a line, and return the lots after it."""
     once = None if key is None else IdempotencyKey(key, msgspec.json.encode(said, enc_hook=str))
     answer = await on.database.write(results.enter, (by or on.clerk).token, on.sale.gid, said, once)
@@ -60,11 +60,11 @@ async def enter(on: Evening, said: Line, *, by: Person | None = None, key: str |
 
 async def back(on: Evening, *labels: str, seen: Sequence[str], by: Person | None = None, reason: str = "") -> Any:
     """Take results back."""
-    said = Line(labels=labels, seen=seen, reason=reason)
+    said = ResultLine(labels=labels, seen=seen, reason=reason)
     return msgspec.json.decode(await on.database.write(results.take_back, (by or on.clerk).token, on.sale.gid, said))
 
 
-async def refused(kind: type[Refusal], on: Evening, said: Line, **more: Any) -> Refusal:
+async def refused(kind: type[Refusal], on: Evening, said: ResultLine, **more: Any) -> Refusal:
     """Enter a line, and return the refusal, which must be of this kind; nothing has changed by it."""
     before = [await stored(on.database, gid) for gid in on.lots]
     told = await on.database.read(sales.get, on.sale.gid)
@@ -132,12 +132,12 @@ async def test_a_line_may_name_several_lots(database: Database) -> None:
 async def test_a_lot_is_made_on_the_spot(database: Database) -> None:
     """It gets the next free number, is public, and is sold at once."""
     on = await hall(database)
-    [lot] = (await enter(on, Line(name="A jar of honey", price=eur("25"), paddle=57)))["lots"]
+    [lot] = (await enter(on, ResultLine(name="A jar of honey", price=eur("25"), paddle=57)))["lots"]
     assert ("4", "A jar of honey", "sold", "25.000", "#57") == tuple(
         lot[name] for name in ("label", "name", "state", "price", "bidder")
     )
     with pytest.raises(UnknownPaddle):
-        await enter(on, Line(name="Nobody's", price=eur("25"), paddle=99))
+        await enter(on, ResultLine(name="Nobody's", price=eur("25"), paddle=99))
     sheet = await database.read(results.sheet, on.clerk.token, on.sale.gid)
     assert ["1", "2", "3", "4"] == [one.label for one in sheet.lots]
     await sound(on)
@@ -146,7 +146,7 @@ async def test_a_lot_is_made_on_the_spot(database: Database) -> None:
 async def test_undoing_a_lot_that_was_made_on_the_spot_withdraws_it(database: Database) -> None:
     """Nobody can bid on it then: there was no lot before its result. A result that is replaced keeps it."""
     on = await hall(database)
-    made = Line(name="A jar of honey", price=eur("25"), paddle=57)
+    made = ResultLine(name="A jar of honey", price=eur("25"), paddle=57)
     [lot] = (await enter(on, made))["lots"]
     other = line("4", price="26", paddle=58, seen=(lot["tag"],))
     [lot] = (await enter(on, other))["lots"]
@@ -177,7 +177,7 @@ async def test_a_result_twice_is_once(database: Database) -> None:
     version = (await stored(database, on.lots[0])).version
     assert first["lots"] == (await enter(on, said, by=await auctioneer(database), key="two"))["lots"]
     assert version == (await stored(database, on.lots[0])).version
-    new = Line(name="Honey", price=eur("25"), paddle=57)
+    new = ResultLine(name="Honey", price=eur("25"), paddle=57)
     assert await enter(on, new, key="three") == await enter(on, new, key="three")
     assert 4 == len((await database.read(results.sheet, on.clerk.token, on.sale.gid)).lots)
     await enter(on, line("2"))
@@ -206,7 +206,7 @@ async def test_doubts_are_asked(database: Database) -> None:
     assert eur("1000") == (await refused(UnusualPrice, on, line("1", price="1000", paddle=57))).facts["limit"]
     await enter(on, line("1", price="1000", paddle=57, is_sure=True))
     await enter(on, line("2", price="999.999", paddle=57))
-    await enter(on, Line(name="Cheap", price=eur("5"), paddle=57))
+    await enter(on, ResultLine(name="Cheap", price=eur("5"), paddle=57))
     await sound(on)
 
 
@@ -367,7 +367,7 @@ async def test_the_block_of_another_clerk_is_left_alone(database: Database) -> N
     await do(on, Act.CALL)
     await refused(LotOnBlock, on, line("2", price="20", paddle=57))
     await refused(LotOnBlock, on, line("3", price="20", paddle=57))
-    await refused(LotOnBlock, on, Line(name="New", price=eur("20"), paddle=57))
+    await refused(LotOnBlock, on, ResultLine(name="New", price=eur("20"), paddle=57))
     with pytest.raises(LotOnBlock):
         await back(on, "1", seen=[lot["tag"]])
     sheet = await database.read(results.sheet, on.clerk.token, on.sale.gid)

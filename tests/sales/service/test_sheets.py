@@ -11,7 +11,7 @@ from openpyxl import Workbook
 
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.domain.cells import Cell
-from saleroom.sales.domain.columns import Column, Result
+from saleroom.sales.domain.columns import Column, LotEnding
 from saleroom.sales.domain.exporting import LotResult, catalogue_rows, result_rows
 from saleroom.sales.domain.importing import ROWS_MAX, Effect, House, Present, Values, plan
 from saleroom.sales.domain.lots import TaxScheme
@@ -238,7 +238,7 @@ def test_a_catalogue_that_is_exported_and_imported_again_changes_nothing(
 
 def test_results_have_prices_that_no_import_reads() -> None:
     """Prices and winners of exported results are columns that an import leaves out."""
-    sold = LotResult("1", "Clock", Result.SOLD, Decimal("120.000"), "=paddle", 3)
+    sold = LotResult("1", "Clock", LotEnding.SOLD, Decimal("120.000"), "=paddle", 3)
     data = as_csv(result_rows([sold], "de"), "de")
     assert (
         data

@@ -82,7 +82,7 @@ def test_the_house_does_each_step_by_itself(shown: House, clock: FakeClock) -> N
     assert "Nicht bezahlt: Rechnung INV-" in mailed(shown, "Nicht bezahlt")
     [one] = unpaid.listed()["overdueInvoices"]
     assert (None, True, 1) == (one["nextStep"], one["hasStrike"], one["strikes"])
-    noted = shown.read(audit.newest, audit.Which(act=Act.REMINDER_SENT.value), 9, None)
+    noted = shown.read(audit.newest, audit.EntryFilter(act=Act.REMINDER_SENT.value), 9, None)
     assert [None, None] == [one.by for one in noted]
     known = unpaid.settling.manager.json("GET", f"/staff/users/{unpaid.user.name}/sanctions")["sanctions"]
     assert {"ban", "strike"} == {one["kind"] for one in known}

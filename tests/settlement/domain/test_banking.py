@@ -9,17 +9,17 @@ from hypothesis import strategies as some
 from msgspec import structs
 
 from saleroom.settlement.domain.banking import (
+    BankPayment,
+    BankStatement,
+    Certainty,
     Open,
-    Payment,
-    Statement,
-    Verdict,
     account_fault,
     digests,
     numbers_in,
     verdict,
 )
 
-PAYMENT = Payment(
+PAYMENT = BankPayment(
     account="DE75512108001245126199", on=date(2026, 11, 20), amount=Decimal("125.000"), currency="EUR", payer="Ada"
 )
 INVOICE = Open(number="INV-2026-00012", currency="EUR", due=Decimal("125.000"), owed=Decimal("125.000"))
@@ -55,19 +55,19 @@ def test_every_number_is_found(year: int, place: int, between: str) -> None:
 
 def test_only_the_whole_amount_of_one_open_invoice_is_sure() -> None:
     """Another amount, another currency, two invoices, none, or one that is paid already is for a person."""
-    assert Verdict.SURE is verdict(PAYMENT, [INVOICE])
-    assert Verdict.DOUBTFUL is verdict(structs.replace(PAYMENT, amount=Decimal("125.010")), [INVOICE])
-    assert Verdict.DOUBTFUL is verdict(structs.replace(PAYMENT, amount=Decimal("124.990")), [INVOICE])
-    assert Verdict.DOUBTFUL is verdict(structs.replace(PAYMENT, currency="CHF"), [INVOICE])
-    assert Verdict.DOUBTFUL is verdict(PAYMENT, [INVOICE, INVOICE])
-    assert Verdict.DOUBTFUL is verdict(PAYMENT, [])
+    assert Certainty.SURE is verdict(PAYMENT, [INVOICE])
+    assert Certainty.DOUBTFUL is verdict(structs.replace(PAYMENT, amount=Decimal("125.010")), [INVOICE])
+    assert Certainty.DOUBTFUL is verdict(structs.replace(PAYMENT, amount=Decimal("124.990")), [INVOICE])
+    assert Certainty.DOUBTFUL is verdict(structs.replace(PAYMENT, currency="CHF"), [INVOICE])
+    assert Certainty.DOUBTFUL is verdict(PAYMENT, [INVOICE, INVOICE])
+    assert Certainty.DOUBTFUL is verdict(PAYMENT, [])
     paid = Open(number=INVOICE.number, currency="EUR", due=INVOICE.due, owed=Decimal("0.000"))
-    assert Verdict.DOUBTFUL is verdict(PAYMENT, [paid])
+    assert Certainty.DOUBTFUL is verdict(PAYMENT, [paid])
 
 
 def test_the_same_payment_is_known_in_any_file() -> None:
     """Two that look the same are two, in this order in each file; another payment beside them changes nothing."""
-    other = Payment(account=PAYMENT.account, on=PAYMENT.on, amount=Decimal("1.000"), currency="EUR", payer="Ada")
+    other = BankPayment(account=PAYMENT.account, on=PAYMENT.on, amount=Decimal("1.000"), currency="EUR", payer="Ada")
     first, second = digests([PAYMENT, PAYMENT])
     assert first != second
     assert [first, digests([other])[0], second] == digests([PAYMENT, other, PAYMENT])
@@ -75,13 +75,13 @@ def test_the_same_payment_is_known_in_any_file() -> None:
 
 def test_a_statement_of_another_account_is_refused() -> None:
     """Only if the house has said which account is its own; a file that names none by IBAN may be of any."""
-    statement = Statement((PAYMENT,), 0)
+    statement = BankStatement((PAYMENT,), 0)
     assert None is account_fault(statement, PAYMENT.account) is account_fault(statement, None)
     written = " ".join((PAYMENT.account[:4].lower(), PAYMENT.account[4:]))
     assert None is account_fault(statement, written), "blanks and small letters do not matter"
     fault = account_fault(statement, "DE02120300000000202051")
     assert fault is not None and "other_account" == fault.code
-    nameless = Statement((structs.replace(PAYMENT, account=""),), 0)
+    nameless = BankStatement((structs.replace(PAYMENT, account=""),), 0)
     assert None is account_fault(nameless, None)
     fault = account_fault(nameless, PAYMENT.account)
     assert fault is not None and "no_iban" == fault.code

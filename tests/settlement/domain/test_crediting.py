@@ -13,7 +13,7 @@ from saleroom.settlement.domain.crediting import OF_HOUSE, charges, without
 from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
 from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, is_balanced, of_credit, of_lot
-from saleroom.settlement.domain.rates import Bill, Hammer, Item, Payer, RateCard, bill
+from saleroom.settlement.domain.rates import Bearer, Bill, Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.reporting import taxes
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import Country
@@ -26,7 +26,7 @@ def flat(percent: str) -> Scale:
     return Scale((Tier(Decimal("0.000"), Decimal(percent)),))
 
 
-def settled(scheme: TaxScheme, price: str = "100.000", payer: Payer = Payer.BUYER) -> BilledResult:
+def settled(scheme: TaxScheme, price: str = "100.000", payer: Bearer = Bearer.BUYER) -> BilledResult:
     """Return what a lot of a consignor came to by a card with every charge."""
     card = RateCard(
         premium=flat("25.000"),
@@ -59,12 +59,12 @@ def test_what_a_document_says_must_be_what_is_charged() -> None:
 
 @given(
     some.sampled_from(TaxScheme),
-    some.sampled_from(Payer),
+    some.sampled_from(Bearer),
     some.sets(some.sampled_from(sorted(OF_HOUSE))),
     some.booleans(),
 )
 def test_what_is_given_up_leaves_the_lot_without_it(
-    scheme: TaxScheme, payer: Payer, items: set[Item], buyer: bool
+    scheme: TaxScheme, payer: Bearer, items: set[Item], buyer: bool
 ) -> None:
     """The lot and what is given up move together what the bill without it moves, balanced; the rows of tax agree."""
     made = settled(scheme, "1234.560", payer)

@@ -16,8 +16,8 @@ from saleroom.settlement.domain.documents import (
     LINES_MAX,
     Category,
     Document,
+    DocumentKind,
     Draft,
-    Kind,
     Line,
     Payment,
     credit_note,
@@ -71,7 +71,7 @@ def test_credit_notes_take_back_each_line_once(made: Document, data: st.DataObje
         places = data.draw(st.lists(st.sampled_from(left), max_size=3))
         note = credit_note(made, taken, places)
         refuse_faulty(note, 2)
-        assert (note.kind, note.credits and note.credits.number) == (Kind.CREDIT_NOTE, made.number)
+        assert (note.kind, note.credits and note.credits.number) == (DocumentKind.CREDIT_NOTE, made.number)
         taken |= {one.credits for one in note.lines if one.credits is not None}
         total += note.total
     assert total == made.total
@@ -93,7 +93,7 @@ def test_what_no_document_can_say() -> None:
     ours = line(TaxScheme.STANDARD, "10.00", "19")
     paid = Payment(on=ON, amount=Decimal("5.000"), method="cash")
     faults = {
-        "document_lines": [draft(), draft(ours, kind=Kind.RECEIPT), draft(kind=Kind.RECEIPT)],
+        "document_lines": [draft(), draft(ours, kind=DocumentKind.RECEIPT), draft(kind=DocumentKind.RECEIPT)],
         "too_many_lines": [draft(*[ours] * (LINES_MAX + 1))],
         "minor_unit": [draft(line(TaxScheme.MARGIN, "0.001")), structs.replace(draft(ours), payments=(_half(paid),))],
         "line_tax": [draft(structs.replace(ours, tax=Decimal("1.910"))), draft(structs.replace(ours, rate=ZERO))],
@@ -103,7 +103,7 @@ def test_what_no_document_can_say() -> None:
             with pytest.raises(Contradiction) as refused:
                 refuse_faulty(one, 2)
             assert [code] == [fault.code for fault in refused.value.faults["lines"]]
-    refuse_faulty(structs.replace(draft(kind=Kind.RECEIPT), payments=(paid,)), 2)
+    refuse_faulty(structs.replace(draft(kind=DocumentKind.RECEIPT), payments=(paid,)), 2)
 
 
 def _half(payment: Payment) -> Payment:
@@ -113,7 +113,7 @@ def _half(payment: Payment) -> Payment:
 def test_what_cannot_be_credited() -> None:
     """A credit note and a receipt, a line that is not there, and a line that was credited."""
     made = FORMS["all at once"]
-    for kind in (Kind.CREDIT_NOTE, Kind.RECEIPT):
+    for kind in (DocumentKind.CREDIT_NOTE, DocumentKind.RECEIPT):
         with pytest.raises(NotToCredit):
             credit_note(structs.replace(made, kind=kind), (), [])
     for place in (-1, len(made.lines)):
@@ -125,8 +125,8 @@ def test_what_cannot_be_credited() -> None:
 
 def test_numbers_begin_again_each_year() -> None:
     """A number has the prefix of its series, the year and the place."""
-    assert "INV-2026-00001" == number_of(Kind.INVOICE, 2026, 1)
-    assert "CRN-2027-123456" == number_of(Kind.CREDIT_NOTE, 2027, 123456)
+    assert "INV-2026-00001" == number_of(DocumentKind.INVOICE, 2026, 1)
+    assert "CRN-2027-123456" == number_of(DocumentKind.CREDIT_NOTE, 2027, 123456)
 
 
 def test_a_document_is_its_draft_with_a_number() -> None:

@@ -12,8 +12,8 @@ from saleroom.settlement.domain.online import (
     THREE_DECIMAL,
     ZERO_DECIMAL,
     OnlineState,
+    PaymentPage,
     ProviderPayment,
-    Sheet,
     back_off,
     booked,
     from_minor,
@@ -68,7 +68,9 @@ def test_dinars_are_charged_in_two_decimals(left: str, charged: str) -> None:
 
 def seen(amount: int, currency: str) -> ProviderPayment:
     """Return a payment that is paid."""
-    return ProviderPayment(session="cs", sheet=Sheet.COMPLETE, paid=True, amount=amount, currency=currency, intent="pi")
+    return ProviderPayment(
+        session="cs", sheet=PaymentPage.COMPLETE, paid=True, amount=amount, currency=currency, intent="pi"
+    )
 
 
 def test_a_rounded_payment_leaves_nothing_and_another_amount_rounds_nothing() -> None:

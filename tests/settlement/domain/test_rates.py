@@ -13,7 +13,7 @@ from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import in_cash
-from saleroom.settlement.domain.rates import Bill, Hammer, Item, Line, Payer, RateCard, bill
+from saleroom.settlement.domain.rates import Bearer, Bill, Charge, Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.tax import LAWS, MARGIN, Country, Goods
 from tests.settlement.domain.test_scales import PERCENTS, PRICES, scales
@@ -33,7 +33,7 @@ def sold(price: str, card: RateCard, **more: Any) -> Bill:
     return bill(card, Hammer(price=Decimal(price), on=more.pop("on", DAY), **more), 2)
 
 
-def shown(lines: tuple[Line, ...]) -> list[tuple[str, str, str]]:
+def shown(lines: tuple[Charge, ...]) -> list[tuple[str, str, str]]:
     """Return lines with their amounts and taxes."""
     return [(str(line.item), str(line.amount), str(line.tax)) for line in lines]
 
@@ -50,7 +50,7 @@ cards = st.builds(
     unsold=FEES,
     insurance=PERCENTS,
     donation=PERCENTS,
-    resale_right=st.sampled_from(Payer),
+    resale_right=st.sampled_from(Bearer),
     country=st.sampled_from(Country),
     goods=st.sampled_from(Goods),
     scheme=st.sampled_from(TaxScheme),
@@ -101,7 +101,7 @@ def test_the_artists_resale_right_in_pounds(price: str, share: str) -> None:
     The Design Right, Artist's Resale Right and Copyright (Amendment) Regulations 2023; the example of £200,000 is that of a
     public guidance on it, read on 2026-11-25. The cap is reached at 2,000,000 (Bild-Kunst, questions on the Folgerecht).
     """
-    card = RateCard(country=Country.UK, scheme=TaxScheme.RESALE_RIGHT, resale_right=Payer.BUYER)
+    card = RateCard(country=Country.UK, scheme=TaxScheme.RESALE_RIGHT, resale_right=Bearer.BUYER)
     assert Decimal(share) == sold(price, card).due - Decimal(price)
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as some
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, of_lot
-from saleroom.settlement.domain.rates import Hammer, Payer, RateCard, bill
+from saleroom.settlement.domain.rates import Bearer, Hammer, RateCard, bill
 from saleroom.settlement.domain.reporting import (
     EstimatedLot,
-    Place,
     Side,
     State,
     Supply,
     TaxKey,
+    TaxPlace,
     TaxSum,
     figures_of,
     last_month,
@@ -37,7 +37,7 @@ def flat(percent: str) -> Scale:
     return Scale((Tier(D("0.000"), D(percent)),))
 
 
-def settled(price: str | None, scheme: TaxScheme, *, payer: Payer = Payer.BUYER, at: datetime = AT) -> BilledResult:
+def settled(price: str | None, scheme: TaxScheme, *, payer: Bearer = Bearer.BUYER, at: datetime = AT) -> BilledResult:
     """Return what a lot of a consignor came to by a card with every charge."""
     card = RateCard(
         premium=flat("25.000"),
@@ -85,9 +85,9 @@ def test_the_tax_of_a_lot_by_hand() -> None:
     """Under `standard` 100 with 25 % and 3 % is taxed on top, 24.32 in all; what is done for the consignor is taxed, too."""
     found = taxes([(1, settled("100.000", TaxScheme.STANDARD).bill)])
     assert {
-        TaxKey(Side.BUYER, TaxScheme.STANDARD, Place.ON_TOP, D("19.000")): TaxSum(3, D("128.000"), D("24.320")),
+        TaxKey(Side.BUYER, TaxScheme.STANDARD, TaxPlace.ON_TOP, D("19.000")): TaxSum(3, D("128.000"), D("24.320")),
         # 10 commission, 1.50 insurance, 1 entry, 2 photo: 1.90 + 0.29 + 0.19 + 0.38
-        TaxKey(Side.CONSIGNOR, TaxScheme.STANDARD, Place.ON_TOP, D("19.000")): TaxSum(4, D("14.500"), D("2.760")),
+        TaxKey(Side.CONSIGNOR, TaxScheme.STANDARD, TaxPlace.ON_TOP, D("19.000")): TaxSum(4, D("14.500"), D("2.760")),
     } == found
 
 
@@ -96,19 +96,19 @@ def test_the_tax_inside_a_margin_by_hand() -> None:
     found = taxes([(1, settled("100.000", TaxScheme.MARGIN).bill)])
     zero = D("0.000")
     assert {
-        TaxKey(Side.BUYER, TaxScheme.MARGIN, Place.INSIDE, zero): TaxSum(2, D("23.530"), D("4.470")),
-        TaxKey(Side.BUYER, TaxScheme.MARGIN, Place.NOWHERE, zero): TaxSum(1, D("100.000"), zero),
-        TaxKey(Side.CONSIGNOR, TaxScheme.MARGIN, Place.INSIDE, zero): TaxSum(1, D("8.400"), D("1.600")),
-        TaxKey(Side.CONSIGNOR, TaxScheme.MARGIN, Place.ON_TOP, D("19.000")): TaxSum(3, D("4.500"), D("0.860")),
+        TaxKey(Side.BUYER, TaxScheme.MARGIN, TaxPlace.INSIDE, zero): TaxSum(2, D("23.530"), D("4.470")),
+        TaxKey(Side.BUYER, TaxScheme.MARGIN, TaxPlace.NOWHERE, zero): TaxSum(1, D("100.000"), zero),
+        TaxKey(Side.CONSIGNOR, TaxScheme.MARGIN, TaxPlace.INSIDE, zero): TaxSum(1, D("8.400"), D("1.600")),
+        TaxKey(Side.CONSIGNOR, TaxScheme.MARGIN, TaxPlace.ON_TOP, D("19.000")): TaxSum(3, D("4.500"), D("0.860")),
     } == found
 
 
 PRICES = some.one_of(some.none(), some.decimals("0.01", "1000000", places=2).map(lambda one: f"{one:.3f}"))
-LOTS = some.lists(some.tuples(PRICES, some.sampled_from(TaxScheme), some.sampled_from(Payer)), max_size=12)
+LOTS = some.lists(some.tuples(PRICES, some.sampled_from(TaxScheme), some.sampled_from(Bearer)), max_size=12)
 
 
 @given(LOTS)
-def test_both_ways_of_adding_up_agree(lots: list[tuple[str | None, TaxScheme, Payer]]) -> None:
+def test_both_ways_of_adding_up_agree(lots: list[tuple[str | None, TaxScheme, Bearer]]) -> None:
     """What the rows of a report add up to is what the accounts of the journal say: tax, income, buyers, consignors."""
     made = [settled(price, scheme, payer=payer) for price, scheme, payer in lots]
     books: dict[Book, Decimal] = {}
@@ -126,7 +126,7 @@ def test_both_ways_of_adding_up_agree(lots: list[tuple[str | None, TaxScheme, Pa
 
 
 @given(LOTS)
-def test_what_is_taken_back_leaves_nothing(lots: list[tuple[str | None, TaxScheme, Payer]]) -> None:
+def test_what_is_taken_back_leaves_nothing(lots: list[tuple[str | None, TaxScheme, Bearer]]) -> None:
     """Bills that are counted and taken back leave no row."""
     made = [settled(price, scheme, payer=payer).bill for price, scheme, payer in lots]
     assert {} == taxes([*((1, one) for one in made), *((-1, one) for one in made)])

@@ -12,7 +12,7 @@ from sqlalchemy import delete, event, update
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents import Draft, Kind, number_of
+from saleroom.settlement.domain.documents import DocumentKind, Draft, number_of
 from saleroom.settlement.domain.errors import CreditedAlready, LotOnDocument
 from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.document_money import rows_of
@@ -49,7 +49,7 @@ def attempt(tx: Transaction, made: Draft, sale_id: int, *, fails: bool) -> Store
     return one
 
 
-async def about(house: Evening, *gids: str, kind: Kind = Kind.INVOICE) -> StoredDocument:
+async def about(house: Evening, *gids: str, kind: DocumentKind = DocumentKind.INVOICE) -> StoredDocument:
     """Issue a document with two lines for each of these lots."""
     made = draft(*[line(TaxScheme.MARGIN, lot=gid) for gid in gids for _ in range(2)], kind=kind)
     numbers = await lots_of(house)
@@ -81,7 +81,7 @@ async def test_numbers_have_no_gap_and_no_repeat(database: Database, open_databa
         given = await asyncio.gather(*[cashier((database, other)[number % 2]) for number in range(CASHIERS)])
     year = datetime.now(UTC).year
     numbers = sorted(number for some in given for number in some)
-    assert [number_of(Kind.INVOICE, year, place) for place in range(1, len(numbers) + 1)] == numbers
+    assert [number_of(DocumentKind.INVOICE, year, place) for place in range(1, len(numbers) + 1)] == numbers
     assert 0 < len(numbers) < CASHIERS * TURNS
     assert [] == await found_faults(database)
 
@@ -135,7 +135,7 @@ async def test_a_lot_is_on_one_document_until_that_is_credited(database: Databas
     first = await about(house, one, two)
     with pytest.raises(LotOnDocument):
         await about(house, two)
-    await about(house, two, kind=Kind.STATEMENT)
+    await about(house, two, kind=DocumentKind.STATEMENT)
     await database.write(credit, first.gid, [0, 2])
     with pytest.raises(LotOnDocument):
         await about(house, one)

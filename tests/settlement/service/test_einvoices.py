@@ -10,7 +10,7 @@ from msgspec import structs
 from saxonche import PySaxonProcessor
 
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Document, Kind, Party, credit_note, issued
+from saleroom.settlement.domain.documents import Document, DocumentKind, Party, credit_note, issued
 from saleroom.settlement.domain.einvoice import business_terms, lacks
 from saleroom.settlement.service.typesetting import einvoice
 from tests.settlement.documents import COMPANY, FORMS, HOUSE, ON, document, line
@@ -84,7 +84,7 @@ def test_what_an_electronic_invoice_lacks_is_said() -> None:
     """Each lack by its name; a statement has no electronic form."""
     made, nowhere = FORMS["margin"], Party(name="Ada")
     reverse = document(line(TaxScheme.REVERSE_CHARGE), party=structs.replace(COMPANY, vat_id=""))
-    assert ("kind",) == lacks(structs.replace(made, kind=Kind.STATEMENT), 2)
+    assert ("kind",) == lacks(structs.replace(made, kind=DocumentKind.STATEMENT), 2)
     assert ("currency",) == lacks(made, 3)
     assert ("house country", "country", "house tax") == lacks(structs.replace(made, house=nowhere, party=nowhere), 2)
     assert ("vat",) == lacks(reverse, 2)

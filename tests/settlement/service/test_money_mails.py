@@ -15,7 +15,7 @@ from saleroom.notices.service.choosing import Change
 from saleroom.outbox.message import State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Draft, Kind, Payment
+from saleroom.settlement.domain.documents import DocumentKind, Draft, Payment
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.storage.documents import Owner, StoredDocument
@@ -53,7 +53,7 @@ async def postman(clocked_database: Database, port: int, post: Post) -> Postman:
 def receipt(amount: str) -> Draft:
     """Return a receipt for money that moved, negative if the house paid."""
     paid = Payment(on=date(2026, 11, 25), amount=eur(amount), method="Cash")
-    return structs.replace(draft(kind=Kind.RECEIPT), lines=(), payments=(paid,), bank=None, due_on=None)
+    return structs.replace(draft(kind=DocumentKind.RECEIPT), lines=(), payments=(paid,), bank=None, due_on=None)
 
 
 class Issuing:
@@ -92,7 +92,7 @@ async def test_each_document_is_told(postman: Postman, clock: FakeClock) -> None
     assert "for €120.00" in text and "by 9 Dec 2026" in text and f"{ORIGIN}/mine/documents/{invoice.gid}" in text
     assert "Still to be paid" not in text and f"{ORIGIN}/mine/notices" in text
     made = [
-        await of.issue(draft(line(TaxScheme.MARGIN), kind=Kind.STATEMENT)),
+        await of.issue(draft(line(TaxScheme.MARGIN), kind=DocumentKind.STATEMENT)),
         await postman.database.write(documents.credit, invoice.gid, ()),
         await of.issue(receipt("5")),
         await of.issue(receipt("-7.50")),

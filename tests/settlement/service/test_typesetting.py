@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.service.paper_files import DATA, FAULT
-from saleroom.settlement.domain.documents import Document, Kind, Payment, credit_note, issued
+from saleroom.settlement.domain.documents import Document, DocumentKind, Payment, credit_note, issued
 from saleroom.settlement.service.document_papers import paper_data
 from saleroom.settlement.service.typesetting import CODE, XML, typeset
 from tests.settlement.documents import FORMS, ON, document, line
@@ -127,7 +127,7 @@ def test_a_credit_note_and_a_receipt_in_english(tmp_path: Path) -> None:
     assert not (tmp_path / CODE).exists()
     (tmp_path / XML).unlink()
     paid = Payment(on=ON, amount=line(TaxScheme.NONE, "80.00").net, method="Cash")
-    receipt = structs.replace(english, kind=Kind.RECEIPT, lines=(), payments=(paid,), number="RCP-2026-00001")
+    receipt = structs.replace(english, kind=DocumentKind.RECEIPT, lines=(), payments=(paid,), number="RCP-2026-00001")
     pdf = pdf_of(receipt, tmp_path)
     assert "Receipt RCP-2026-00001" in text_of(pdf)
     assert "€80.00" in text_of(pdf)

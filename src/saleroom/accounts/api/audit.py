@@ -12,7 +12,7 @@ from saleroom.accounts.domain.accounts import parse_username
 from saleroom.accounts.domain.audit import Act, Entry
 from saleroom.accounts.service import audit_log
 from saleroom.accounts.services import AccountServices
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Field, checked, one_of
@@ -47,7 +47,7 @@ class AuditView(Struct, frozen=True):
 
 async def list_entries(call: Call[AccountServices]) -> Response:
     """GET /staff/audit."""
-    which = Which(call.query.get("user"), call.query.get("act"))
+    which = EntryFilter(call.query.get("user"), call.query.get("act"))
     found = await call.services.database.read(audit_log.entries, call.token, which, call.limit, call.place)
     cursor = call.services.cursors.next_page(ENTRIES, found.next)
     return page_response(call.request, AuditView([view(one) for one in found.rows], cursor), cursor)

@@ -16,7 +16,7 @@ from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import BARS, Sanction
 from saleroom.accounts.service import accounts, people, roles_of_users
 from saleroom.accounts.services import AccountServices
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import Field, Form, boolean, one_of, text
@@ -107,7 +107,7 @@ async def list_people(call: Call[AccountServices]) -> Response:
     """GET /staff/users."""
     query, role = call.query, call.query.get("role")
     barred = query.get("barred")
-    which = Which(
+    which = PeopleFilter(
         text=query.get("q", "").lower() or None,
         role=None if role is None else Role(role),
         barred=None if barred is None else Sanction(barred),

@@ -11,7 +11,7 @@ from saleroom.accounts.domain.audit import Entry
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import audit
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.kernel.instants import instant
 from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Database, Transaction
@@ -21,7 +21,7 @@ PAGE = 500
 """The most entries that are read in one transaction of an export."""
 
 
-def entries(tx: Transaction, token: str | None, which: Which, limit: int, before: int | None) -> Page[Entry, int]:
+def entries(tx: Transaction, token: str | None, which: EntryFilter, limit: int, before: int | None) -> Page[Entry, int]:
     """Return a page of the log, the latest entry first, and the number before which the next page begins.
 
     Raises Unauthenticated or MissingRight.

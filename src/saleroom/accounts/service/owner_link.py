@@ -12,14 +12,14 @@ from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.audit import note
 from saleroom.accounts.storage import accounts, people
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.storage import secrets
 from saleroom.storage.database import Transaction
 
 
 def has_owner(tx: Transaction) -> bool:
     """Return whether the house has an owner."""
-    return bool(people.page(tx, Which(role=Role.OWNER), 1).rows)
+    return bool(people.page(tx, PeopleFilter(role=Role.OWNER), 1).rows)
 
 
 def make(tx: Transaction, sign: Sign) -> str | None:

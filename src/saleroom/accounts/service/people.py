@@ -9,7 +9,7 @@ from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import people
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.kernel.page import Page
 from saleroom.storage.database import Transaction
 
@@ -19,7 +19,7 @@ PAGE = 50
 
 
 def listed(
-    tx: Transaction, token: str | None, which: Which, after: str | None = None, limit: int = PAGE
+    tx: Transaction, token: str | None, which: PeopleFilter, after: str | None = None, limit: int = PAGE
 ) -> Page[Account, str]:
     """Return the people that `which` asks for, by name, after the name `after`. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ_PEOPLE)

@@ -22,7 +22,7 @@ _ENTRIES = (
 )
 
 
-class Which(Struct, frozen=True):
+class EntryFilter(Struct, frozen=True):
     """The entries that are wanted: those by or on a user, and of one act; None is for any."""
 
     user: str | None = None
@@ -61,7 +61,7 @@ def of_act(tx: Transaction, act: str) -> list[tuple[int | None, Facts, Facts]]:
     return [(row.user_id, msgspec.json.decode(row.before), msgspec.json.decode(row.after)) for row in tx.execute(found)]
 
 
-def newest(tx: Transaction, which: Which, limit: int, before: int | None) -> list[Entry]:
+def newest(tx: Transaction, which: EntryFilter, limit: int, before: int | None) -> list[Entry]:
     """Return entries before the number `before`, the latest first."""
     wanted: list[ColumnElement[bool]] = [] if before is None else [audit.c.id < before]
     if which.user is not None:

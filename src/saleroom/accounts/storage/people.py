@@ -14,7 +14,7 @@ from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 
 
-class Which(Struct, frozen=True, kw_only=True):
+class PeopleFilter(Struct, frozen=True, kw_only=True):
     """Which people a list shows; None does not restrict. `text` is a part of the username, `barred` by what they are barred."""
 
     text: str | None = None
@@ -41,7 +41,7 @@ def lock(tx: Transaction, username: str, by_id: int | None) -> list[Account]:
     return [accounts.account_of(row, now) for row in rows]
 
 
-def page(tx: Transaction, which: Which, limit: int, after: str | None = None) -> Page[Account, str]:
+def page(tx: Transaction, which: PeopleFilter, limit: int, after: str | None = None) -> Page[Account, str]:
     """Return up to `limit` people by name, from the name `after` onwards, and the name after which the next page begins.
 
     A user of the house's own, such as the floor of live sales, is nobody: its name begins with `#`, which nobody can choose.

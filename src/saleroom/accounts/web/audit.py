@@ -12,7 +12,7 @@ from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit_log
 from saleroom.accounts.services import AccountServices
-from saleroom.accounts.storage.audit import Which
+from saleroom.accounts.storage.audit import EntryFilter
 from saleroom.accounts.web.acts import ACTS_SAID, act, changes
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Unauthenticated
@@ -37,7 +37,7 @@ class AuditPages:
         # No user has a longer name, and PostgreSQL takes no NUL.
         user = asked.get("user", "").strip().lower().replace("\0", "")[: USER_MAX + 1]
         chosen = asked.get("act", "")
-        which = Which(user or None, chosen if chosen in [*Act] else None)
+        which = EntryFilter(user or None, chosen if chosen in [*Act] else None)
         number = asked.get("before", "")
         before = int(number) if number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX else None
         try:

@@ -11,7 +11,7 @@ from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import BARS, Sanction
 from saleroom.accounts.service import people
 from saleroom.accounts.services import AccountServices
-from saleroom.accounts.storage.people import Which
+from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.accounts.web.words import ROLES
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.site.language import N_
@@ -33,7 +33,7 @@ class PeoplePages:
         asked = request.query_params
         text, role = asked.get("q", "").strip().lower()[:QUERY_MAX], asked.get("role", "")
         barred = Sanction(asked["barred"]) if asked.get("barred") in BARS else None
-        which = Which(text=text or None, role=Role(role) if role in [*Role] else None, barred=barred)
+        which = PeopleFilter(text=text or None, role=Role(role) if role in [*Role] else None, barred=barred)
         try:
             viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
         except Unauthenticated:

@@ -10,7 +10,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, token_digest
 from saleroom.accounts.storage import accounts
 from saleroom.bidding.domain.errors import UnknownCalendar
-from saleroom.bidding.service.feeds import Entry, entries_of
+from saleroom.bidding.service.feeds import FeedEntry, entries_of
 from saleroom.bidding.storage import auctions, calendar_links, watches
 from saleroom.storage.database import Transaction, ranked
 from saleroom.storage.turns import Rank
@@ -43,7 +43,7 @@ def end(tx: Transaction, token: str) -> None:
 
 
 @ranked(Rank.COSTLY)
-def watched(tx: Transaction, link: str) -> list[Entry]:
+def watched(tx: Transaction, link: str) -> list[FeedEntry]:
     """Return the lots that the user of a link watches, without hidden ones, the last one added first.
 
     Raises UnknownCalendar, whatever is wrong with the link.

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.service import feeds, reading
-from saleroom.bidding.service.feeds import Entry
+from saleroom.bidding.service.feeds import FeedEntry
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.home import ANY, lot_query
 from saleroom.kernel.instants import instant
@@ -59,7 +59,7 @@ class Feeds:
         """GET /lots/{gid}/dates.ics: when one lot opens and ends. Raises UnknownAuction or TakenDown."""
         return self._calendar(request, await self._services.database.read(feeds.one, request.path_params["gid"]))
 
-    def _calendar(self, request: Request, found: Sequence[Entry]) -> Response:
+    def _calendar(self, request: Request, found: Sequence[FeedEntry]) -> Response:
         language = self._site.language(request)
         body = dates(found, language, self._site.origin(request), self._site.profile.name)
         return answer(request, language, body, "text/calendar")
@@ -69,7 +69,7 @@ class Feeds:
         return f"{self._site.origin(request)}{request.url.path}{query}"
 
 
-def atom(found: Sequence[Entry], language: Language, origin: str, here: str, title: str) -> bytes:
+def atom(found: Sequence[FeedEntry], language: Language, origin: str, here: str, title: str) -> bytes:
     """Return lots as an Atom feed, whose own address is `here`."""
     feed = ET.Element("feed", {"xmlns": ATOM, "xml:lang": language.tag})
     _add(feed, "id", here)
@@ -83,7 +83,7 @@ def atom(found: Sequence[Entry], language: Language, origin: str, here: str, tit
     return bytes(ET.tostring(feed, encoding="utf-8", xml_declaration=True))
 
 
-def _entry(feed: ET.Element, one: Entry, language: Language, address: str) -> None:
+def _entry(feed: ET.Element, one: FeedEntry, language: Language, address: str) -> None:
     lot, entry = one.lot, ET.SubElement(feed, "entry")
     cancelled = lot.status is Status.CANCELLED
     state = language.gettext(_STATES[lot.status])
@@ -105,12 +105,12 @@ def _legal(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def dates(found: Sequence[Entry], language: Language, origin: str, title: str) -> bytes:
+def dates(found: Sequence[FeedEntry], language: Language, origin: str, title: str) -> bytes:
     """Return when lots open and end, as a calendar with this title."""
     return calendar(title, [date for one in found for date in _dates(one, language, origin)])
 
 
-def _dates(one: Entry, language: Language, origin: str) -> Iterator[Date]:
+def _dates(one: FeedEntry, language: Language, origin: str) -> Iterator[Date]:
     lot: Auction = one.lot
     for name, at, words in (("start", lot.starts_at, _OPENS), ("end", lot.ends_at, _ENDS)):
         if at is not None:

@@ -21,7 +21,7 @@ from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.result_views import ResultView
 from saleroom.sales.domain.results import LINE_LOTS_MAX, Below
 from saleroom.sales.service import results
-from saleroom.sales.service.results import Line
+from saleroom.sales.service.results import ResultLine
 from saleroom.sales.services import SaleServices
 
 TAG_MAX = 100
@@ -155,12 +155,12 @@ async def take_back(call: Call[SaleServices]) -> Response:
     return json_response(await write(results.take_back, call.token, call.identifier, read(call.values), call.key))
 
 
-def read(values: dict[str, Value]) -> Line:
+def read(values: dict[str, Value]) -> ResultLine:
     """Return the line of a form's values."""
     said: dict[str, Any] = dict(values)
     if "below" in said:
         said["below"] = Below(said["below"])
-    return Line(**said)
+    return ResultLine(**said)
 
 
 _ALWAYS = (

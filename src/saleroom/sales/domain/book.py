@@ -47,7 +47,7 @@ class BookBid(Struct, frozen=True):
     maximum: Decimal
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class BookRow(Struct, frozen=True, kw_only=True):
     """A line of the book. `leads`: its bidder leads on the lot; `stands`: the bid was neither taken back nor voided."""
 
     id: int
@@ -62,7 +62,7 @@ class Line(Struct, frozen=True, kw_only=True):
     entered_at: datetime
 
 
-class Standing(Struct, frozen=True):
+class StandingBids(Struct, frozen=True):
     """The absentee bids of one bidder on one lot that stand: their versions, and the highest maximum, None without any.
 
     `most` is the highest limit of the bidder on the lot, also of what they have bid themselves.
@@ -101,23 +101,23 @@ def refuse_on_block(auction: Auction, now: datetime) -> None:
         raise OnBlock
 
 
-def standing(log: BidBook, user_id: int, entered: Iterable[BookBid]) -> Standing:
+def standing(log: BidBook, user_id: int, entered: Iterable[BookBid]) -> StandingBids:
     """Return what stands of a bidder on a lot; `log` has read the whole log, `entered` is what the book has of the lot."""
     own = log.standing_of(user_id)
     versions = [version for version, _ in own if log.bid_at(version).channel is Channel.ABSENTEE]
     numbers = {log.own_numbers[version] for version in versions}
     maxima = [one.maximum for one in entered if one.number in numbers]
-    return Standing(
+    return StandingBids(
         tuple(dict.fromkeys(versions)), max(maxima, default=None), max((most for _, most in own), default=None)
     )
 
 
-def takes_back(before: Standing, maximum: Decimal | None) -> bool:
+def takes_back(before: StandingBids, maximum: Decimal | None) -> bool:
     """Return whether a line takes back what stands: it says so, or names a lower maximum, as no maximum is ever lowered."""
     return maximum is None or (before.maximum is not None and maximum < before.maximum)
 
 
-def take_back(auction: Auction, log: BidBook, before: Standing, reason: str, now: datetime) -> list[Event]:
+def take_back(auction: Auction, log: BidBook, before: StandingBids, reason: str, now: datetime) -> list[Event]:
     """Return what happens when the absentee bids of a bidder on a lot are taken back; `log` reads it too.
 
     Raises NotInBook if there is none, or the bidder has raised it themselves since.

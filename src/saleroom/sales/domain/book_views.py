@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from saleroom.kernel.instants import instant
-from saleroom.sales.domain.book import Line
+from saleroom.sales.domain.book import BookRow
 
 
 class BookLineView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,7 +22,7 @@ class BookLineView(Struct, frozen=True, kw_only=True, rename="camel"):
     entered_at: str
 
 
-def line_view(one: Line) -> BookLineView:
+def line_view(one: BookRow) -> BookLineView:
     """Return a line as staff see it."""
     return BookLineView(
         lot=one.lot,

@@ -111,7 +111,7 @@ TAX_WORDS: Mapping[TaxScheme, Mapping[str, tuple[str, ...]]] = {
 """The words for the tax scheme of a lot; the first one of each language is the one that exports write."""
 
 
-class Result(StrEnum):
+class LotEnding(StrEnum):
     """How a lot ended, or that it has not ended yet."""
 
     SOLD = "sold"
@@ -138,12 +138,12 @@ PLEDGES: tuple[Mapping[str, str], ...] = (
     {"en": "Undone", "de": "Gestrichen"},
 )
 """The headings of the export of pledges, by language. Nothing imports it."""
-OUTCOMES: Mapping[Result, Mapping[str, str]] = {
-    Result.SOLD: {"en": "sold", "de": "verkauft"},
-    Result.PASSED: {"en": "passed", "de": "unverkauft"},
-    Result.WITHDRAWN: {"en": "withdrawn", "de": "zurückgezogen"},
-    Result.OPEN: {"en": "open", "de": "offen"},
-    Result.FUNDED: {"en": "funded", "de": "zugesagt"},
+OUTCOMES: Mapping[LotEnding, Mapping[str, str]] = {
+    LotEnding.SOLD: {"en": "sold", "de": "verkauft"},
+    LotEnding.PASSED: {"en": "passed", "de": "unverkauft"},
+    LotEnding.WITHDRAWN: {"en": "withdrawn", "de": "zurückgezogen"},
+    LotEnding.OPEN: {"en": "open", "de": "offen"},
+    LotEnding.FUNDED: {"en": "funded", "de": "zugesagt"},
 }
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})

@@ -233,7 +233,7 @@ class UnknownPledge(Unknown):
     code = "unknown_pledge"
 
 
-class PledgeUndone(Conflict):
+class PledgeUndoneAlready(Conflict):
     """This pledge was undone already."""
 
     code = "pledge_undone"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.sales.domain.cells import Cell, plain_text, written_amount
-from saleroom.sales.domain.columns import HEADINGS, OF_NEEDS, OUTCOMES, PLEDGES, RESULTS, TAX_WORDS, Column, Result
+from saleroom.sales.domain.columns import HEADINGS, OF_NEEDS, OUTCOMES, PLEDGES, RESULTS, TAX_WORDS, Column, LotEnding
 from saleroom.sales.domain.importing import Value, Values
 from saleroom.sales.domain.lots import TaxScheme
 
@@ -21,7 +21,7 @@ class LotResult(Struct, frozen=True):
 
     label: str
     title: str
-    result: Result
+    result: LotEnding
     price: Decimal | None
     winner: str | None
     bids: int

@@ -24,7 +24,7 @@ from saleroom.sales.domain.errors import (
     NoLevelLeft,
     PledgedAlready,
     PledgesStand,
-    PledgeUndone,
+    PledgeUndoneAlready,
 )
 from saleroom.sales.domain.sale import Sale
 
@@ -198,7 +198,7 @@ def undo_pledge(need: Need, pledge: Pledge, now: datetime) -> Pledge:
     if need.stage is Stage.CLOSED:
         raise NeedClosed
     if not pledge.stands:
-        raise PledgeUndone(pledge=pledge.number)
+        raise PledgeUndoneAlready(pledge=pledge.number)
     return structs.replace(pledge, undone_at=now)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from saleroom.accounts.domain.accounts import Holder
+from saleroom.accounts.domain.accounts import Account, Holder
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.sales.domain.errors import LotGone, UnknownLot, UnknownSale
@@ -41,6 +41,17 @@ def lock_one(tx: Transaction, gid: str) -> Sale:
     if sale is None:
         raise UnknownSale
     return sale
+
+
+def lock_as(tx: Transaction, token: str | None, gid: str, right: Right) -> tuple[Account, Sale]:
+    """Return the holder of a token, who has a right, and a sale, which is locked as by `lock_one`.
+
+    The right is looked up behind the lock too, as they may have lost it while others held the lock. Raises Unauthenticated,
+    MissingRight or UnknownSale.
+    """
+    authenticate(tx, token, right)
+    sale = lock_one(tx, gid)
+    return authenticate(tx, token, right), sale
 
 
 def refuse_if_gone(tx: Transaction, some: Collection[Lot]) -> None:

@@ -14,7 +14,6 @@ from saleroom.accounts.domain import audit as audit_words
 from saleroom.accounts.domain.accounts import Holder
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
-from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain import bidding, calling, selling
 from saleroom.bidding.domain.auction import Auction
@@ -33,7 +32,7 @@ from saleroom.sales.domain.errors import NoLotLeft, NoLotOnBlock, OfAuctions, Of
 from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import clocks, needs
-from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_one, refuse_if_gone, viewer_of
+from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_as, refuse_if_gone, viewer_of
 from saleroom.sales.service.floor import floor
 from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.service.reading import shown_as
@@ -58,9 +57,7 @@ def act(tx: Transaction, token: str, gid: str, asked: BlockAct, key: Idempotency
     and as `domain.block`, `domain.clocks`, `bidding.domain.calling` and `bidding.domain.bidding.place_bid` do.
     """
     right = Right.REOPEN_LOTS if asked.act in block.OF_A_LOT else Right.RUN_SALE
-    authenticate(tx, token, right)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, right)  # they may have lost it while others held the lock
+    staff, sale = lock_as(tx, token, gid, right)
 
     def do() -> bytes:
         if asked.act in _CLOCKS:

@@ -22,7 +22,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.page import Page, page_of
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain import book as rules
-from saleroom.sales.domain.book import BookBid, BookLine, Line
+from saleroom.sales.domain.book import BookBid, BookLine, BookRow
 from saleroom.sales.domain.book_views import line_view
 from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
@@ -38,7 +38,7 @@ class BookPage(Struct, frozen=True):
     """A page of the book of a sale, the newest line first."""
 
     sale: Sale
-    lines: Page[Line, int]
+    lines: Page[BookRow, int]
 
 
 def listed(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None = None) -> BookPage:

@@ -8,7 +8,7 @@ from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.events import Outcome
 from saleroom.kernel.instants import instant
 from saleroom.sales.domain.cells import Cell
-from saleroom.sales.domain.columns import Result
+from saleroom.sales.domain.columns import LotEnding
 from saleroom.sales.domain.exporting import LotResult, catalogue_rows, pledge_rows, result_rows
 from saleroom.sales.domain.needs import Stage, Tally
 from saleroom.sales.domain.paper import BUYERS_NEED
@@ -52,15 +52,15 @@ def _result(one: OfferedLot, raised: Tally | None) -> LotResult:
     terms = auction or lot.terms
     assert terms is not None, "a lot has an auction or its terms"
     if lot.need is not None and raised is not None and not lot.is_withdrawn:
-        result = Result.FUNDED if lot.need.stage is Stage.CLOSED else Result.OPEN
+        result = LotEnding.FUNDED if lot.need.stage is Stage.CLOSED else LotEnding.OPEN
         return LotResult(lot.label, terms.name, result, raised.total, None, raised.count)
     sold = auction is not None and auction.outcome is Outcome.SOLD
     if sold:
-        result = Result.SOLD
+        result = LotEnding.SOLD
     elif lot.is_withdrawn or (auction is not None and auction.status is Status.CANCELLED):
-        result = Result.WITHDRAWN
+        result = LotEnding.WITHDRAWN
     else:
-        result = Result.PASSED if auction is not None and auction.over else Result.OPEN
+        result = LotEnding.PASSED if auction is not None and auction.over else LotEnding.OPEN
     return LotResult(
         label=lot.label,
         title=terms.name,

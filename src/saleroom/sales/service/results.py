@@ -36,7 +36,7 @@ from saleroom.sales.domain.lots import Lot, LotTerms, refuse_if_withdrawn
 from saleroom.sales.domain.result_views import Sheet, result_view, sheet_lot
 from saleroom.sales.domain.results import Below, Result
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_one, lock_one, refuse_if_gone
+from saleroom.sales.service.access import get_one, lock_as, refuse_if_gone
 from saleroom.sales.service.lots import NewLot, put_in
 from saleroom.sales.service.paddles import of_a_paddle, with_paddle
 from saleroom.sales.storage import lots, participants, sales
@@ -45,7 +45,7 @@ from saleroom.storage.database import Transaction
 _encode = msgspec.json.Encoder().encode
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class ResultLine(Struct, frozen=True, kw_only=True):
     """A result as it arrived: for the lots `labels`, or for a new lot with a `name`; passed without price and paddle.
 
     `seen` are the tags of the lots, in their order, as the sender saw them; the other members are those of `Result`.
@@ -67,7 +67,7 @@ class QueuedLine(Struct, frozen=True, kw_only=True):
 
     user: str
     is_undo: bool
-    line: Line
+    line: ResultLine
 
 
 def send(tx: Transaction, token: str, gid: str, typed: QueuedLine, key: IdempotencyKey | None) -> bytes:
@@ -99,16 +99,14 @@ def sheet(tx: Transaction, token: str | None, gid: str) -> Sheet:
     )
 
 
-def enter(tx: Transaction, token: str, gid: str, line: Line, key: IdempotencyKey | None = None) -> bytes:
+def enter(tx: Transaction, token: str, gid: str, line: ResultLine, key: IdempotencyKey | None = None) -> bytes:
     """Enter the result of lots, and return their JSON; a result that they have already changes nothing.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, UnknownPaddle, LotOnBlock,
     WithdrawnAlready, AlreadyDecided, Invalid, as `block.refuse_unless_live`, `lots.put_in` and `domain.results.decide` do, and
     the reasons why the bidder may not bid or not that much.
     """
-    authenticate(tx, token, Right.RUN_SALE)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.RUN_SALE)  # they may have lost it while others held the lock
+    staff, sale = lock_as(tx, token, gid, Right.RUN_SALE)
 
     def do() -> bytes:
         _refuse_unless_free(tx, sale)
@@ -128,15 +126,13 @@ def enter(tx: Transaction, token: str, gid: str, line: Line, key: IdempotencyKey
     return once(tx, staff, key, do)
 
 
-def take_back(tx: Transaction, token: str, gid: str, line: Line, key: IdempotencyKey | None = None) -> bytes:
+def take_back(tx: Transaction, token: str, gid: str, line: ResultLine, key: IdempotencyKey | None = None) -> bytes:
     """Take back the results of lots, which are open again, and return their JSON.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotOnBlock, ResultChanged, Invalid, as
     `block.refuse_unless_live` and as `domain.results.take_back`.
     """
-    authenticate(tx, token, Right.RUN_SALE)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.RUN_SALE)
+    staff, sale = lock_as(tx, token, gid, Right.RUN_SALE)
 
     def do() -> bytes:
         _refuse_unless_free(tx, sale)
@@ -184,7 +180,7 @@ def hand_over(
     [auction] = lots.lock_auctions(tx, found).values()
     price = offered if offered is not None else None if paddle is None else auction.current_bid
     against = None if offered is None else auction.maximum
-    line = Line(
+    line = ResultLine(
         labels=[label], price=price, paddle=paddle, is_sure=True, against=against, seen=[auction.tag], reason=reason
     )
     return _decided(tx, by, sale, found, line, is_allowed=True)[0]
@@ -206,7 +202,7 @@ def refuse_to_sell_after(tx: Transaction, sale: Sale, label: str, paddle: int, p
 
 
 def _decided(
-    tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: Line, *, is_allowed: bool = False
+    tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: ResultLine, *, is_allowed: bool = False
 ) -> tuple[Sale, Mapping[str, str]]:
     """Record the result of each lot; return the sale after them, and what the replaced results were, for the audit log."""
     locked = lots.lock_auctions(tx, found)
@@ -329,7 +325,7 @@ def _lots(tx: Transaction, sale: Sale, labels: Sequence[str]) -> list[Lot]:
     return found
 
 
-def _result(tx: Transaction, auction: Auction | None, line: Line) -> Result:
+def _result(tx: Transaction, auction: Auction | None, line: ResultLine) -> Result:
     """Return what a line says of its lots, of which `auction` is one."""
     bidder = None if line.paddle is None or auction is None else with_paddle(tx, auction, line.paddle)
     return Result(price=line.price, bidder=bidder, below=line.below, is_sure=line.is_sure, against=line.against)

@@ -9,7 +9,7 @@ from sqlalchemy import Row, Select, and_, insert, select
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.storage.tables import auctions, bids
-from saleroom.sales.domain.book import BookBid, Line
+from saleroom.sales.domain.book import BookBid, BookRow
 from saleroom.sales.storage.tables import book_lines, lots, participants
 from saleroom.storage.database import Transaction
 
@@ -32,7 +32,7 @@ def has(tx: Transaction, auction_id: int, number: int) -> bool:
     return tx.execute(select(book_lines.c.id).where(*which).limit(1)).scalar() is not None
 
 
-def page(tx: Transaction, sale_id: int, limit: int, before: int | None = None) -> list[Line]:
+def page(tx: Transaction, sale_id: int, limit: int, before: int | None = None) -> list[BookRow]:
     """Return up to `limit` lines of a sale, the newest first, from the number `before` (exclusive) downwards."""
     found = _lines().where(auctions.c.sale_id == sale_id).order_by(book_lines.c.id.desc()).limit(limit)
     if before is not None:
@@ -40,7 +40,7 @@ def page(tx: Transaction, sale_id: int, limit: int, before: int | None = None) -
     return [_line(row) for row in tx.execute(found)]
 
 
-def last(tx: Transaction, auction_id: int, user_id: int) -> Line | None:
+def last(tx: Transaction, auction_id: int, user_id: int) -> BookRow | None:
     """Return the newest line of a bidder on a lot."""
     which = (book_lines.c.auction_id == auction_id, bids.c.bidder_id == user_id)
     row = tx.execute(_lines().where(*which).order_by(book_lines.c.id.desc()).limit(1)).first()
@@ -64,8 +64,8 @@ def _lines() -> Select[Any]:
     )
 
 
-def _line(row: Row[Any]) -> Line:
-    return Line(
+def _line(row: Row[Any]) -> BookRow:
+    return BookRow(
         id=row.id,
         lot=row.gid,
         label=row.label,

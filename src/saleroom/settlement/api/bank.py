@@ -95,7 +95,7 @@ async def imported(services: SettlementServices, request: Request, token: str) -
     data = await file_in(request, camt.FILE, camt.BYTES_MAX)
     statement = await asyncio.to_thread(camt.read, data)
     write = services.tokens.write
-    return await write(banking.import_statement, token, statement, services.letterhead, services.places)
+    return await write(banking.import_statement, token, statement, services.letterhead)
 
 
 async def file_in(request: Request, name: str, most: int) -> bytes:
@@ -131,7 +131,7 @@ async def decide(call: Call[SettlementServices]) -> Response:
     services, sent, write = call.services, call.values, call.services.tokens.write
     if "reason" in sent:
         return json_response(await write(banking.set_aside, call.token, call.identifier, sent["reason"], call.key))
-    given = (sent["sale"], sent["buyer"], services.letterhead, services.places)
+    given = (sent["sale"], sent["buyer"], services.letterhead)
     return json_response(await write(banking.take, call.token, call.identifier, *given, call.key))
 
 

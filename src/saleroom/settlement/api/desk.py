@@ -156,7 +156,7 @@ def _paid(call: Call[SettlementServices]) -> HandPayment:
 async def show(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/desk/{buyer}."""
     services = call.services
-    given = (call.token, call.identifier, call.part, services.places, services.letterhead.currency)
+    given = (call.token, call.identifier, call.part, services.letterhead.currency)
     return json_response(await services.tokens.write(desk.shown, *given))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.http.schemas import GID_PATTERN, INSTANT, Schema
-from saleroom.settlement.domain.documents import Category, Kind
+from saleroom.settlement.domain.documents import Category, DocumentKind
 
 _SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["142.800"]}
 _DAY: Schema = {"type": "string", "format": "date"}
@@ -19,7 +19,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "creditsNumber": ({}, "The number of the document that a credit note takes lines back of; otherwise null."),
     "document": ({"pattern": GID_PATTERN}, "The document."),
     "documentDigest": ({"pattern": "^[0-9a-f]{64}$"}, "The digest of its series up to it (SHA-256)."),
-    "documentKind": ({"enum": list(Kind)}, "What it is."),
+    "documentKind": ({"enum": list(DocumentKind)}, "What it is."),
     "documentLanguage": ({}, "The language that it was issued in."),
     "documentLines": ({}, "Its lines; their sum is the total."),
     "documentNumber": ({}, "Its number: without gaps in its kind and year."),

@@ -25,7 +25,7 @@ from saleroom.sales.api.fields import CODE_FIELD, SALE, paddle_field, reason, wo
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
-from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, Kind, Party
+from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, DocumentKind, Party
 from saleroom.settlement.domain.errors import (
     CreditedAlready,
     LotChanged,
@@ -205,7 +205,7 @@ async def issue(call: Call[SettlementServices]) -> Response:
 def order_of(sent: Mapping[str, Any]) -> Order:
     """Return the order of a document by the form `ISSUE`."""
     return Order(
-        kind=Kind(sent["kind"]),
+        kind=DocumentKind(sent["kind"]),
         language=sent.get("language", LANGUAGES[0]),
         party=Party(**{"name": "", **{name: sent[name] for name in _PARTY if name in sent}}),
         paddle=sent.get("paddle"),

@@ -17,7 +17,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import words_field
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.cards import NAME_MAX
-from saleroom.settlement.domain.rates import Payer, RateCard
+from saleroom.settlement.domain.rates import Bearer, RateCard
 from saleroom.settlement.domain.scales import PERCENT_MAX, TIERS_MAX, Scale, Tier, tiers_fault
 from saleroom.settlement.domain.tax import Country, Goods
 
@@ -170,7 +170,7 @@ _TERMS = (
     money_field("unsoldFee", "unsold", "The consignor's fee for each lot that is not sold."),
     _percent_field("insurance", "Insurance of a lot that is sold, in per cent of the hammer price."),
     _percent_field("donation", "What the consignor donates, in per cent of the hammer price."),
-    choice("resaleRight", "resale_right", Payer, "Who bears the artist's resale right."),
+    choice("resaleRight", "resale_right", Bearer, "Who bears the artist's resale right."),
     choice("country", "country", Country, "Whose law taxes the house."),
     choice("goods", "goods", Goods, "What is sold: it decides the rate and the words on paper."),
     choice("taxScheme", "scheme", TaxScheme, "The tax scheme of lots that have none themselves."),

@@ -15,7 +15,7 @@ from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
 from saleroom.settlement.domain.cards import PreviewView, RateCardView
 from saleroom.settlement.domain.errors import RateCardTaken, TooManyRateCards, UnknownRateCard
 from saleroom.settlement.service import rates
-from saleroom.settlement.service.rates import Chosen, Trial
+from saleroom.settlement.service.rates import CardTarget, Trial
 from saleroom.settlement.services import SettlementServices
 
 CARD = PathIdentifier(
@@ -73,40 +73,40 @@ async def preview(call: Call[SettlementServices]) -> Response:
 
 async def choose_for_sale(call: Call[SettlementServices]) -> Response:
     """PUT /sales/{gid}/rates."""
-    return await _choose(call, Chosen(sale=call.identifier))
+    return await _choose(call, CardTarget(sale=call.identifier))
 
 
 async def choose_for_lot(call: Call[SettlementServices]) -> Response:
     """PUT /sales/{gid}/lots/{label}/rates."""
-    return await _choose(call, Chosen(sale=call.identifier, lot=call.part))
+    return await _choose(call, CardTarget(sale=call.identifier, lot=call.part))
 
 
 async def choose_for_consignor(call: Call[SettlementServices]) -> Response:
     """PUT /consignors/{code}/rates."""
-    return await _choose(call, Chosen(consignor=call.identifier))
+    return await _choose(call, CardTarget(consignor=call.identifier))
 
 
 async def rates_of_sale(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/rates."""
-    return await _holding(call, Chosen(sale=call.identifier))
+    return await _holding(call, CardTarget(sale=call.identifier))
 
 
 async def rates_of_lot(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/lots/{label}/rates."""
-    return await _holding(call, Chosen(sale=call.identifier, lot=call.part))
+    return await _holding(call, CardTarget(sale=call.identifier, lot=call.part))
 
 
 async def rates_of_consignor(call: Call[SettlementServices]) -> Response:
     """GET /consignors/{code}/rates."""
-    return await _holding(call, Chosen(consignor=call.identifier))
+    return await _holding(call, CardTarget(consignor=call.identifier))
 
 
-async def _choose(call: Call[SettlementServices], chosen: Chosen) -> Response:
+async def _choose(call: Call[SettlementServices], chosen: CardTarget) -> Response:
     card = await call.services.tokens.write(rates.choose, call.token, chosen, call.values["card"])
     return json_response(RateChoiceView(card))
 
 
-async def _holding(call: Call[SettlementServices], chosen: Chosen) -> Response:
+async def _holding(call: Call[SettlementServices], chosen: CardTarget) -> Response:
     return json_response(RateChoiceView(await call.services.database.read(rates.holding, call.token, chosen)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.schemas import COUNT, MONEY, Schema
-from saleroom.settlement.domain.reporting import Place, Side, State
+from saleroom.settlement.domain.reporting import Side, State, TaxPlace
 
 _SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["12.500"]}
 _DAY: Schema = {"type": "string", "format": "date"}
@@ -41,7 +41,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "settled": (_SIGNED, "What they have paid, without what they were paid back."),
     "settledTotal": (_SIGNED, "What all buyers have paid."),
     "suppliedTo": ({"enum": list(Side)}, "To whom the house supplies."),
-    "taxPlace": ({"enum": list(Place)}, "Where the tax is: on top, inside by the margin scheme, or nowhere."),
+    "taxPlace": ({"enum": list(TaxPlace)}, "Where the tax is: on top, inside by the margin scheme, or nowhere."),
     "taxRows": ({}, "The tax by recipient, scheme and percentage."),
     "taxTotal": (_SIGNED, "The sum of the tax."),
     "toPayOutTotal": (_SIGNED, "What all consignors have left to get."),

@@ -18,7 +18,7 @@ from saleroom.settlement.api import (
 )
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import WAYS, Book
-from saleroom.settlement.domain.rates import Item, Payer
+from saleroom.settlement.domain.rates import Bearer, Item
 from saleroom.settlement.domain.tax import Country, Goods
 
 SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["-12.500"]}
@@ -95,7 +95,7 @@ VOCABULARY = Vocabulary(
         "premium": ({}, "The buyer's premium."),
         "proceeds": (SIGNED, "What the consignor gets; negative if they owe."),
         "rateCards": ({}, "The rate cards, by name."),
-        "resaleRight": ({"enum": list(Payer)}, "Who bears the artist's resale right."),
+        "resaleRight": ({"enum": list(Bearer)}, "Who bears the artist's resale right."),
         "since": (INSTANT, "From when on this version holds."),
         "surcharges": (
             {"propertyNames": {"enum": list(Channel)}},

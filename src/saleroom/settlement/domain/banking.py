@@ -13,7 +13,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
-from saleroom.settlement.domain.documents import PREFIXES, Kind
+from saleroom.settlement.domain.documents import PREFIXES, DocumentKind
 from saleroom.settlement.domain.payouts import Debit
 
 TEXT_MAX = 1_000
@@ -22,13 +22,13 @@ AHEAD_DAYS_MAX = 10
 """How many days ahead banks book, over a weekend with holidays."""
 _BETWEEN = "[^A-Z0-9]{0,3}"
 _NUMBER = re.compile(
-    rf"(?<![A-Z0-9]){_BETWEEN.join(PREFIXES[Kind.INVOICE])}{_BETWEEN}([0-9](?:{_BETWEEN}[0-9]){{3}}){_BETWEEN}"
+    rf"(?<![A-Z0-9]){_BETWEEN.join(PREFIXES[DocumentKind.INVOICE])}{_BETWEEN}([0-9](?:{_BETWEEN}[0-9]){{3}}){_BETWEEN}"
     r"([0-9]{5,9}|[0-9](?: ?[0-9]){4})(?![0-9])"
 )
 """The number of an invoice as people and banks write it: with other marks or none between its parts, or broken by a blank."""
 
 
-class Payment(Struct, frozen=True, kw_only=True):
+class BankPayment(Struct, frozen=True, kw_only=True):
     """Money that came in by a bank. `texts` are what the payer wrote, `references` what banks know it by."""
 
     account: str
@@ -45,15 +45,15 @@ class Payment(Struct, frozen=True, kw_only=True):
         return " ".join(self.texts)[:TEXT_MAX]
 
 
-class Statement(Struct, frozen=True):
+class BankStatement(Struct, frozen=True):
     """What a file of a bank says: the payments that came in, how many other entries it has, and what of them went out."""
 
-    payments: tuple[Payment, ...]
+    payments: tuple[BankPayment, ...]
     others: int
     debits: tuple[Debit, ...] = ()
 
 
-def digests(payments: Iterable[Payment]) -> list[str]:
+def digests(payments: Iterable[BankPayment]) -> list[str]:
     """Return what each payment is known by in any file: all that the bank says, and which of the same ones it is."""
     seen: Counter[str] = Counter()
     found = []
@@ -80,7 +80,7 @@ def numbers_in(texts: Iterable[str]) -> tuple[str, ...]:
     numbers = (
         (re.sub("[^0-9]", "", match[1]), re.sub("[^0-9]", "", match[2])) for matches in found for match in matches
     )
-    return tuple(dict.fromkeys(f"{PREFIXES[Kind.INVOICE]}-{year}-{int(place):05d}" for year, place in numbers))
+    return tuple(dict.fromkeys(f"{PREFIXES[DocumentKind.INVOICE]}-{year}-{int(place):05d}" for year, place in numbers))
 
 
 class Open(Struct, frozen=True, kw_only=True):
@@ -92,20 +92,20 @@ class Open(Struct, frozen=True, kw_only=True):
     owed: Decimal
 
 
-class Verdict(StrEnum):
+class Certainty(StrEnum):
     """How sure it is which invoice a payment is for."""
 
     SURE = "sure"
     DOUBTFUL = "doubtful"
 
 
-def verdict(payment: Payment, named: Sequence[Open]) -> Verdict:
+def verdict(payment: BankPayment, named: Sequence[Open]) -> Certainty:
     """Return whether a payment is for the one invoice that it names: its whole amount, and no more than is left to pay."""
     if len(named) != 1:
-        return Verdict.DOUBTFUL
+        return Certainty.DOUBTFUL
     [one] = named
     fits = payment.currency == one.currency and payment.amount == one.due and payment.amount <= one.owed
-    return Verdict.SURE if fits else Verdict.DOUBTFUL
+    return Certainty.SURE if fits else Certainty.DOUBTFUL
 
 
 def compact(number: str) -> str:
@@ -113,7 +113,7 @@ def compact(number: str) -> str:
     return re.sub("[^A-Z0-9]", "", number.upper())
 
 
-def account_fault(statement: Statement, iban: str | None) -> Fault | None:
+def account_fault(statement: BankStatement, iban: str | None) -> Fault | None:
     """Return the fault of a statement that is not surely of the house's account, which is None if nobody has said."""
     named = {one.account for one in statement.payments} | {one.account for one in statement.debits}
     others = {one for one in named if iban and compact(one) != compact(iban)}
@@ -122,7 +122,7 @@ def account_fault(statement: Statement, iban: str | None) -> Fault | None:
     return Fault("other_account", "must be of the account of the house, by its IBAN") if others else None
 
 
-def future_fault(statement: Statement, today: date) -> Fault | None:
+def future_fault(statement: BankStatement, today: date) -> Fault | None:
     """Return the fault of a statement with a day on which no bank has booked yet."""
     last = max([today, *(one.on for one in statement.payments), *(one.on for one in statement.debits)])
     if (last - today).days <= AHEAD_DAYS_MAX:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.kernel.instants import instant
-from saleroom.settlement.domain.rates import Bill, Line, RateCard
+from saleroom.settlement.domain.rates import Bill, Charge, RateCard
 from saleroom.settlement.domain.scales import Scale
 
 NAME_MAX = 100
@@ -135,7 +135,7 @@ def preview_view(bill: Bill, for_members: Bill | None) -> PreviewView:
     return PreviewView(**shown, member_bill=None if for_members is None else bill_view(for_members))
 
 
-def _line(line: Line) -> LineView:
+def _line(line: Charge) -> LineView:
     return LineView(
         item=line.item,
         line_amount=amount_text(line.amount),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from saleroom.settlement.domain.cards import ScaleView, amount_text, scale_view
-from saleroom.settlement.domain.rates import Bill, Line, RateCard
+from saleroom.settlement.domain.rates import Bill, Charge, RateCard
 
 
 class CostLineView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,7 +55,7 @@ def _due(found: Bill) -> str | None:
     return amount_text(found.due) if found.buyer else None
 
 
-def _line(line: Line) -> CostLineView:
+def _line(line: Charge) -> CostLineView:
     return CostLineView(
         item=line.item,
         line_amount=amount_text(line.amount),

@@ -9,7 +9,7 @@ from msgspec import structs
 from saleroom.settlement.domain.documents import Line as Written
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
 from saleroom.settlement.domain.journal import BilledResult
-from saleroom.settlement.domain.rates import Bill, Item, Line
+from saleroom.settlement.domain.rates import Bill, Charge, Item
 
 OF_HOUSE = frozenset(
     {Item.PREMIUM, Item.SURCHARGE, Item.COMMISSION, Item.ENTRY, Item.PHOTO, Item.UNSOLD, Item.INSURANCE}
@@ -17,7 +17,7 @@ OF_HOUSE = frozenset(
 """What the house charges for itself, and so can give up alone."""
 
 
-def charges(written: Sequence[Written], places: Sequence[int], charged: Sequence[Line]) -> tuple[Line, ...]:
+def charges(written: Sequence[Written], places: Sequence[int], charged: Sequence[Charge]) -> tuple[Charge, ...]:
     """Return the charges behind some lines of a lot on a document.
 
     `written` are all lines of the lot there and `places` those to take back among them; `charged` is what the lot costs its

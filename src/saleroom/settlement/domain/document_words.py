@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 
-TITLES: Mapping[Kind, tuple[str, str]] = {
-    Kind.INVOICE: ("Invoice", "Rechnung"),
-    Kind.STATEMENT: ("Statement of account", "Abrechnung"),
-    Kind.CREDIT_NOTE: ("Credit note", "Rechnungskorrektur"),
-    Kind.RECEIPT: ("Receipt", "Quittung"),
+TITLES: Mapping[DocumentKind, tuple[str, str]] = {
+    DocumentKind.INVOICE: ("Invoice", "Rechnung"),
+    DocumentKind.STATEMENT: ("Statement of account", "Abrechnung"),
+    DocumentKind.CREDIT_NOTE: ("Credit note", "Rechnungskorrektur"),
+    DocumentKind.RECEIPT: ("Receipt", "Quittung"),
 }
 _WORDS: Mapping[str, tuple[str, str]] = {
     "account": ("Paddle or code", "Bieternr. oder Kürzel"),

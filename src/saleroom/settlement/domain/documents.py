@@ -11,6 +11,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct, structs
 
+from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
@@ -21,7 +22,7 @@ from saleroom.settlement.domain.scales import part, rounded
 LINES_MAX = 5_000
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     """The kinds of documents; each has a series of numbers of its own for each year."""
 
     INVOICE = "invoice"
@@ -30,13 +31,13 @@ class Kind(StrEnum):
     RECEIPT = "receipt"
 
 
-PREFIXES: Mapping[Kind, str] = {
-    Kind.INVOICE: "INV",
-    Kind.STATEMENT: "STM",
-    Kind.CREDIT_NOTE: "CRN",
-    Kind.RECEIPT: "RCP",
+PREFIXES: Mapping[DocumentKind, str] = {
+    DocumentKind.INVOICE: "INV",
+    DocumentKind.STATEMENT: "STM",
+    DocumentKind.CREDIT_NOTE: "CRN",
+    DocumentKind.RECEIPT: "RCP",
 }
-CREDITABLE = frozenset({Kind.INVOICE, Kind.STATEMENT})
+CREDITABLE = frozenset({DocumentKind.INVOICE, DocumentKind.STATEMENT})
 FIRST = ""
 """What stands before the first document of a series, instead of a digest."""
 
@@ -77,6 +78,11 @@ class Letterhead(Struct, frozen=True, kw_only=True):
     bank: Bank | None
     currency: str
     calendar: Calendar = Calendar()
+
+    @property
+    def places(self) -> int:
+        """The decimals of the minor unit of the currency."""
+        return decimals(self.currency)
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -145,7 +151,7 @@ class CreditedDocument(Struct, frozen=True, kw_only=True):
 class Draft(Struct, frozen=True, kw_only=True):
     """What a document will say. `account` is the paddle or the code of the other party, `supplied_on` the day of the sale."""
 
-    kind: Kind
+    kind: DocumentKind
     language: str
     currency: str
     house: Party
@@ -192,7 +198,7 @@ class Document(Draft, frozen=True, kw_only=True):
     issued_on: date
 
 
-def number_of(kind: Kind, year: int, place: int) -> str:
+def number_of(kind: DocumentKind, year: int, place: int) -> str:
     """Return the number of a document by its place in the series of its kind and year."""
     return f"{PREFIXES[kind]}-{year}-{place:05d}"
 
@@ -234,7 +240,9 @@ def finer_fault(amounts: Iterable[Decimal], places: int) -> Fault | None:
 
 
 def _fault(draft: Draft, places: int) -> Fault | None:
-    if (draft.kind is Kind.RECEIPT) == bool(draft.lines) or (draft.kind is Kind.RECEIPT and not draft.payments):
+    if (draft.kind is DocumentKind.RECEIPT) == bool(draft.lines) or (
+        draft.kind is DocumentKind.RECEIPT and not draft.payments
+    ):
         return Fault("document_lines", "must have lines, or for a receipt only payments")
     if len(draft.lines) > LINES_MAX:
         return Fault("too_many_lines", f"must have at most {LINES_MAX} lines")
@@ -261,7 +269,7 @@ def credit_note(document: Document, credited: Collection[int], places: Sequence[
         raise CreditedAlready
     fields = {name: getattr(document, name) for name in Draft.__struct_fields__}
     fields |= {
-        "kind": Kind.CREDIT_NOTE,
+        "kind": DocumentKind.CREDIT_NOTE,
         "lines": tuple(structs.replace(document.lines[place], credits=place) for place in chosen),
         "payments": (),
         "due_on": None,

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from saleroom.settlement.domain.documents import Line
-from saleroom.settlement.domain.rates import Bill, Item
-from saleroom.settlement.domain.rates import Line as Charge
+from saleroom.settlement.domain.rates import Bill, Charge, Item
 
 ITEMS: Mapping[Item, tuple[str, str]] = {
     Item.HAMMER: ("Hammer price", "Zuschlag"),

@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents import Category, Document, Kind, Line, Party, TaxTotal, tax_totals
+from saleroom.settlement.domain.documents import Category, Document, DocumentKind, Line, Party, TaxTotal, tax_totals
 
 PROFILE = "urn:cen.eu:en16931:2017"
 PLACES_MAX = 2
 """The most decimals of an amount (rules BR-DEC-…)."""
-_TYPES = {Kind.INVOICE: "380", Kind.CREDIT_NOTE: "381"}
+_TYPES = {DocumentKind.INVOICE: "380", DocumentKind.CREDIT_NOTE: "381"}
 _PIECE = "C62"
 _TRANSFER, _SEPA_TRANSFER = "30", "58"
 

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import STEP, ZERO
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.rates import Bill, Item, Line
+from saleroom.settlement.domain.rates import Bill, Charge, Item
 
 
 class Book(StrEnum):
@@ -69,7 +69,7 @@ class Posting(Struct, frozen=True):
     amount: Decimal
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry is about: what a lot came to, money that moved, or an entry that is taken back.
 
     `PLEDGE` is what somebody has given on a fund-a-need since the entry before, less if pledges were undone. `NETTING` sets off
@@ -162,7 +162,7 @@ def of_credit(credited: BilledResult) -> tuple[Posting, ...]:
     return reversed_(of_lot(credited))
 
 
-def _earn(moved: dict[Account, Decimal], lines: Iterable[Line], sign: int = 1) -> None:
+def _earn(moved: dict[Account, Decimal], lines: Iterable[Charge], sign: int = 1) -> None:
     for line in lines:
         if line.item in _BOOKS:
             moved[Account(_BOOKS[line.item])] -= sign * line.amount - line.hidden_tax

@@ -45,7 +45,7 @@ class Dispute(StrEnum):
     LOST = "lost"
 
 
-class Sheet(StrEnum):
+class PaymentPage(StrEnum):
     """The provider's page for one payment: it can be paid, is finished, or has expired."""
 
     OPEN = "open"
@@ -77,7 +77,7 @@ class ProviderPayment(Struct, frozen=True, kw_only=True):
     """A payment as the provider has it. `amount` is in minor units of `currency`, `intent` the provider's name of the money."""
 
     session: str
-    sheet: Sheet
+    sheet: PaymentPage
     paid: bool
     amount: int
     currency: str

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Fault
 from saleroom.settlement.domain.documents import Bank
 from saleroom.settlement.domain.journal import Account, Book, Posting
@@ -23,17 +24,21 @@ FIRST = ""
 _END_TO_END = re.compile(r"PAY-[0-9]{4}-[0-9]{5,9}-[0-9A-F]{6}-[0-9]{4}")
 
 
-class Payer(Struct, frozen=True, kw_only=True):
-    """Who pays: the house with its account, None if it has none, and the currency with its decimals."""
+class PayingHouse(Struct, frozen=True, kw_only=True):
+    """Who pays: the house with its account, None if it has none, and the currency."""
 
     name: str
     holder: str
     bank: Bank | None
     currency: str
-    places: int
+
+    @property
+    def places(self) -> int:
+        """The decimals of the minor unit of the currency."""
+        return decimals(self.currency)
 
 
-def account_of(payer: Payer) -> BankAccount | None:
+def account_of(payer: PayingHouse) -> BankAccount | None:
     """Return the account that transfers come from, with the BIC of its bank; it reads the registers of banks for that."""
     if payer.bank is None:
         return None

@@ -17,7 +17,7 @@ from saleroom.settlement.domain.scales import Scale, inside, part, rounded
 from saleroom.settlement.domain.tax import LAWS, MARGIN, Country, Goods, TaxLaw
 
 
-class Payer(StrEnum):
+class Bearer(StrEnum):
     """Who bears the artist's resale right."""
 
     BUYER = "buyer"
@@ -42,7 +42,7 @@ class RateCard(Struct, frozen=True, kw_only=True):
     unsold: Decimal = ZERO
     insurance: Decimal = ZERO
     donation: Decimal = ZERO
-    resale_right: Payer = Payer.CONSIGNOR
+    resale_right: Bearer = Bearer.CONSIGNOR
     country: Country = Country.NONE
     goods: Goods = Goods.SECOND_HAND
     scheme: TaxScheme = TaxScheme.NONE
@@ -79,7 +79,7 @@ class Item(StrEnum):
     DONATION = "donation"
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Charge(Struct, frozen=True, kw_only=True):
     """One line: an amount, and the tax that comes on top of it, each rounded once.
 
     `rate` is the percentage of that tax. `hidden_tax` is the tax inside the amount by the margin scheme, which no paper may
@@ -106,8 +106,8 @@ class Bill(Struct, frozen=True, kw_only=True):
     """
 
     scheme: TaxScheme
-    buyer: tuple[Line, ...]
-    consignor: tuple[Line, ...]
+    buyer: tuple[Charge, ...]
+    consignor: tuple[Charge, ...]
     words: str | None = None
 
     @property
@@ -168,54 +168,54 @@ class _Charges(Struct, frozen=True):
     scheme: TaxScheme
     round: Callable[[Decimal], Decimal]
 
-    def of_buyer(self) -> Iterator[Line]:
+    def of_buyer(self) -> Iterator[Charge]:
         price = self.hammer.price
         if price is None:
             return
         yield self._of_goods(Item.HAMMER, price, hidden=False)
         yield self._premium(price)
         yield self._of_goods(Item.SURCHARGE, part(price, self.card.surcharges.get(self.hammer.channel, ZERO)))
-        if self.card.resale_right is Payer.BUYER:
-            yield Line(item=Item.RESALE_RIGHT, amount=self._share_of_artist(price))
+        if self.card.resale_right is Bearer.BUYER:
+            yield Charge(item=Item.RESALE_RIGHT, amount=self._share_of_artist(price))
 
-    def of_consignor(self) -> Iterator[Line]:
+    def of_consignor(self) -> Iterator[Charge]:
         card, price = self.card, self.hammer.price
         if price is not None:
-            yield Line(item=Item.HAMMER, amount=self.round(price))
+            yield Charge(item=Item.HAMMER, amount=self.round(price))
             yield self._commission(price)
-            if card.resale_right is Payer.CONSIGNOR:
-                yield Line(item=Item.RESALE_RIGHT, amount=-self._share_of_artist(price))
+            if card.resale_right is Bearer.CONSIGNOR:
+                yield Charge(item=Item.RESALE_RIGHT, amount=-self._share_of_artist(price))
             yield self._service(Item.INSURANCE, part(price, card.insurance))
-            yield Line(item=Item.DONATION, amount=-self.round(part(price, card.donation)))
+            yield Charge(item=Item.DONATION, amount=-self.round(part(price, card.donation)))
         if price is None:
             yield self._service(Item.UNSOLD, card.unsold)
         yield self._service(Item.ENTRY, card.entry)
         yield self._service(Item.PHOTO, card.photo)
 
-    def _of_goods(self, item: Item, exact: Decimal, *, hidden: bool = True) -> Line:
+    def _of_goods(self, item: Item, exact: Decimal, *, hidden: bool = True) -> Charge:
         """Return a line of the price that the buyer pays for the goods."""
         amount = self.round(exact)
         if self.scheme in MARGIN:
-            return Line(item=item, amount=amount, hidden_tax=self._hidden(amount) if hidden else ZERO)
+            return Charge(item=item, amount=amount, hidden_tax=self._hidden(amount) if hidden else ZERO)
         rate = self.card.law.of_goods(self.card.goods, self.hammer.on) if self.scheme is TaxScheme.STANDARD else ZERO
-        return Line(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
+        return Charge(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
 
-    def _premium(self, price: Decimal) -> Line:
+    def _premium(self, price: Decimal) -> Charge:
         scale, member = _scale(self.card.premium, self.card.member_premium, self.hammer.buyer_member)
         return structs.replace(self._of_goods(Item.PREMIUM, scale.of(price)), member=member)
 
-    def _commission(self, price: Decimal) -> Line:
+    def _commission(self, price: Decimal) -> Charge:
         """Return the seller's commission. By the margin scheme it is part of the margin, so no tax comes on top."""
         scale, member = _scale(self.card.commission, self.card.member_commission, self.hammer.seller_member)
         if self.scheme not in MARGIN:
             return structs.replace(self._service(Item.COMMISSION, scale.of(price)), member=member)
         amount = self.round(scale.of(price))
-        return Line(item=Item.COMMISSION, amount=-amount, hidden_tax=self._hidden(amount), member=member)
+        return Charge(item=Item.COMMISSION, amount=-amount, hidden_tax=self._hidden(amount), member=member)
 
-    def _service(self, item: Item, exact: Decimal) -> Line:
+    def _service(self, item: Item, exact: Decimal) -> Charge:
         rate = ZERO if self.scheme is TaxScheme.NONE else self._standard
         amount = self.round(exact)
-        return Line(item=item, amount=-amount, rate=rate, tax=-self.round(part(amount, rate)))
+        return Charge(item=item, amount=-amount, rate=rate, tax=-self.round(part(amount, rate)))
 
     def _hidden(self, amount: Decimal) -> Decimal:
         return self.round(inside(amount, self._standard))

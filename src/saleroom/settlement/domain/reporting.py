@@ -13,7 +13,7 @@ from msgspec import Struct
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import BilledResult
-from saleroom.settlement.domain.rates import Bill, Item, Line
+from saleroom.settlement.domain.rates import Bill, Charge, Item
 
 _TENTH = Decimal("0.1")
 
@@ -116,7 +116,7 @@ class Side(StrEnum):
     CONSIGNOR = "consignor"
 
 
-class Place(StrEnum):
+class TaxPlace(StrEnum):
     """Where the tax of a line is: on top of its amount, inside it by the margin scheme, or nowhere."""
 
     ON_TOP = "on_top"
@@ -129,7 +129,7 @@ class TaxKey(Struct, frozen=True, order=True):
 
     side: Side
     scheme: TaxScheme
-    place: Place
+    place: TaxPlace
     rate: Decimal
 
 
@@ -161,15 +161,15 @@ def taxes(bills: Iterable[tuple[int, Bill]]) -> dict[TaxKey, TaxSum]:
     return {key: TaxSum(lines[key], net[key], tax[key]) for key in sorted(lines) if lines[key] or net[key] or tax[key]}
 
 
-def _supplied(bill: Bill) -> Iterator[tuple[Side, Line]]:
+def _supplied(bill: Bill) -> Iterator[tuple[Side, Charge]]:
     for side, some in ((Side.BUYER, bill.buyer), (Side.CONSIGNOR, bill.consignor)):
         yield from ((side, line) for line in some if line.item not in NOT_SUPPLIED[side])
 
 
-def _place(line: Line) -> Place:
+def _place(line: Charge) -> TaxPlace:
     if line.hidden_tax:
-        return Place.INSIDE
-    return Place.ON_TOP if line.rate else Place.NOWHERE
+        return TaxPlace.INSIDE
+    return TaxPlace.ON_TOP if line.rate else TaxPlace.NOWHERE
 
 
 class Supply(Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.lots import Lot, LotTerms
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_lot, lock_one
+from saleroom.sales.service.access import get_lot, lock_as, lock_one
 from saleroom.sales.service.lots import NewLot, put_in
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.settlement.domain.errors import NotReturned
@@ -94,9 +94,7 @@ def undo_return(tx: Transaction, token: str, gid: str, label: str, key: Idempote
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot or NotReturned.
     """
-    authenticate(tx, token, Right.MANAGE_SALES)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.MANAGE_SALES)
+    staff, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
 
     def do() -> bytes:
         lot = get_lot(tx, sale, label)

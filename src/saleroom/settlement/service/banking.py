@@ -23,10 +23,10 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
 from saleroom.settlement.domain.bank_views import BankPaymentView, ImportedStatementView, ProposalView
 from saleroom.settlement.domain.banking import (
+    BankPayment,
+    BankStatement,
+    Certainty,
     Open,
-    Payment,
-    Statement,
-    Verdict,
     account_fault,
     digests,
     future_fault,
@@ -35,7 +35,7 @@ from saleroom.settlement.domain.banking import (
 )
 from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
-from saleroom.settlement.domain.journal import Account, Book, Kind, Method, of_money
+from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
 from saleroom.settlement.service import money_mails, payout_booking
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import balance, begin
@@ -56,9 +56,7 @@ def refuse(tx: Transaction, token: str) -> None:
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
 
 
-def import_statement(
-    tx: Transaction, token: str, statement: Statement, head: Letterhead, places: int
-) -> ImportedStatementView:
+def import_statement(tx: Transaction, token: str, statement: BankStatement, head: Letterhead) -> ImportedStatementView:
     """Keep the payments of a statement that are new, and take those that are surely for an invoice.
 
     A payment that came in a file before is not taken again. Raises Unauthenticated, MissingRight, or Invalid for a statement of
@@ -74,7 +72,7 @@ def import_statement(
     new = [(digest, one) for digest, one in zip(known_by, statement.payments, strict=True) if digest in made]
     numbered = [(made[digest][0], one) for digest, one in new]
     by_sale = _by_sale(tx, numbered)
-    begun = _begin_all(tx, token, {*by_sale, *_sales_of_payouts(tx, statement)}, places)
+    begun = _begin_all(tx, token, {*by_sale, *_sales_of_payouts(tx, statement)}, head.places)
     booked = payout_booking.book(tx, staff, statement.debits)
     returned = _take_back(tx, staff, numbered)
     taken = _take_sure(tx, begun, by_sale)
@@ -95,7 +93,7 @@ def import_statement(
     return found
 
 
-def _sales_of_payouts(tx: Transaction, statement: Statement) -> set[int]:
+def _sales_of_payouts(tx: Transaction, statement: BankStatement) -> set[int]:
     """Return the sales of the payouts that a statement names."""
     said = [one.end_to_end for one in statement.debits] + [text for one in statement.payments for text in one.texts]
     return {one.sale_id for one in payout_booking.numbers_of(tx, said).values()}
@@ -106,7 +104,7 @@ def _begin_all(tx: Transaction, token: str, numbers: Collection[int], places: in
     return {number: begin(tx, token, sales.by_id(tx, number).gid, places)[:2] for number in sorted(numbers)}
 
 
-def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, Payment]]) -> int:
+def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, BankPayment]]) -> int:
     """Take payments that are payouts which have come back, and return how many."""
     returned = 0
     for number, one in new:
@@ -118,12 +116,12 @@ def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, Payment]]
 
 
 def _by_sale(
-    tx: Transaction, new: Sequence[tuple[int, Payment]]
-) -> dict[int, list[tuple[int, Payment, list[StoredDocument]]]]:
+    tx: Transaction, new: Sequence[tuple[int, BankPayment]]
+) -> dict[int, list[tuple[int, BankPayment, list[StoredDocument]]]]:
     """Return the payments that name one invoice, with it, by the number of its sale."""
     named = {number: numbers_in(one.texts) for number, one in new}
     invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
-    by_sale: dict[int, list[tuple[int, Payment, list[StoredDocument]]]] = {}
+    by_sale: dict[int, list[tuple[int, BankPayment, list[StoredDocument]]]] = {}
     for number, one in new:
         known = [invoices[name] for name in named[number] if name in invoices]
         if len(known) == 1:
@@ -134,7 +132,7 @@ def _by_sale(
 def _take_sure(
     tx: Transaction,
     begun: Mapping[int, tuple[Staff, Sale]],
-    by_sale: Mapping[int, list[tuple[int, Payment, list[StoredDocument]]]],
+    by_sale: Mapping[int, list[tuple[int, BankPayment, list[StoredDocument]]]],
 ) -> int:
     """Take the payments that are surely for an invoice, and return how many."""
     taken = 0
@@ -143,7 +141,7 @@ def _take_sure(
         for number, one, known in by_sale[sale_id]:
             buyer = known[0].owner.user_id
             assert buyer is not None, "an invoice is for a user"
-            if verdict(one, [_open(tx, sale, known[0], buyer)]) is Verdict.SURE:
+            if verdict(one, [_open(tx, sale, known[0], buyer)]) is Certainty.SURE:
                 entry = _post(tx, sale, buyer, one.amount, staff)
                 bank.settle(tx, number, entry_id=entry)
                 facts = {"sale": sale.gid, "bank": str(one.amount)}
@@ -162,7 +160,7 @@ def _open(tx: Transaction, sale: Sale, invoice: StoredDocument, buyer: int) -> O
 
 def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -> int:
     postings = of_money(Account(Book.BUYERS, buyer), Method.BANK, amount)
-    entry = journal.add(tx, sale.id, Kind.PAYMENT, postings, by.id)
+    entry = journal.add(tx, sale.id, EntryKind.PAYMENT, postings, by.id)
     lift_if_paid(tx, buyer, by)
     money_mails.tell_of_payment(tx, sale, buyer, entry, str(amount))
     return entry
@@ -186,7 +184,6 @@ def take(
     sale_gid: str,
     who: str,
     head: Letterhead,
-    places: int,
     key: IdempotencyKey | None = None,
 ) -> bytes:
     """Take a payment for a buyer of a sale, also more than is owed, and return its JSON.
@@ -194,15 +191,15 @@ def take(
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant, UnknownBankPayment,
     BankPaymentDecided, OtherCurrency, or Contradiction for an amount that the currency cannot pay.
     """
-    staff, sale, _ = begin(tx, token, sale_gid, places)
+    staff, sale, _ = begin(tx, token, sale_gid, head.places)
 
     def do() -> bytes:
         buyer, found = find_buyer(tx, sale, who), _waiting(tx, gid)
         if found.currency != head.currency:
             raise OtherCurrency
-        if finer_fault([found.amount], places) is not None:
+        if finer_fault([found.amount], head.places) is not None:
             raise Contradiction.one(
-                "sale", "set_aside", f"cannot get more than {places} decimals: set the payment aside"
+                "sale", "set_aside", f"cannot get more than {head.places} decimals: set the payment aside"
             )
         entry = _post(tx, sale, buyer.id, found.amount, staff)
         bank.settle(tx, found.id, entry_id=entry)

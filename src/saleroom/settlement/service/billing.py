@@ -17,7 +17,7 @@ from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
 from saleroom.settlement.domain.cards import Version
 from saleroom.settlement.domain.choices import Choice, version_for
-from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
 from saleroom.settlement.domain.rates import Hammer, RateCard, bill

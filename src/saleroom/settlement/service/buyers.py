@@ -11,7 +11,7 @@ from saleroom.sales.domain.errors import UnknownParticipant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.journal import Account, Book
-from saleroom.settlement.service.receipts import Payer
+from saleroom.settlement.service.receipts import ReceiptHolder
 from saleroom.storage.database import Transaction
 
 _PADDLE = re.compile(r"[1-9][0-9]{0,4}")
@@ -49,6 +49,6 @@ def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:
     return Buyer(id=user_id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
 
 
-def payer_of(buyer: Buyer) -> Payer:
+def payer_of(buyer: Buyer) -> ReceiptHolder:
     """Return a buyer as receipts name them."""
-    return Payer(Account(Book.BUYERS, buyer.id), buyer.name, str(buyer.paddle or buyer.username), buyer.id)
+    return ReceiptHolder(Account(Book.BUYERS, buyer.id), buyer.name, str(buyer.paddle or buyer.username), buyer.id)

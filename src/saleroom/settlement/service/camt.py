@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.banking import Payment, Statement, compact
+from saleroom.settlement.domain.banking import BankPayment, BankStatement, compact
 from saleroom.settlement.domain.payouts import Debit, is_end_to_end
 from saleroom.settlement.service.bank_xml import MALFORMED, UnusableFile, is_report, money_in, one_line, root_of
 
@@ -32,7 +32,7 @@ _TOO_LARGE = Fault("statement_size", f"must have at most {BYTES_MAX} bytes", mos
 _TOO_MANY = Fault("too_many_payments", f"must have at most {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
 
 
-def read(data: bytes) -> Statement:
+def read(data: bytes) -> BankStatement:
     """Return what a file of a bank says. Raises Invalid."""
     if len(data) > BYTES_MAX:
         raise Invalid({FILE: [_TOO_LARGE]})
@@ -44,13 +44,13 @@ def read(data: bytes) -> Statement:
         raise Invalid({FILE: [_NO_XML]}) from None
 
 
-def _statement(root: ET.Element, space: str) -> Statement:
+def _statement(root: ET.Element, space: str) -> BankStatement:
     if is_report(space):
         raise UnusableFile(_REPORT)
     if _NAMESPACE.fullmatch(space) is None:
         raise UnusableFile
     names = {"": space}
-    payments, debits, others = list[Payment](), list[Debit](), 0
+    payments, debits, others = list[BankPayment](), list[Debit](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
         account = compact(statement.findtext("Acct/Id/IBAN", "", names))
         for entry in statement.iterfind("Ntry", names):
@@ -60,7 +60,7 @@ def _statement(root: ET.Element, space: str) -> Statement:
             debits += _debits(entry, account, names)
             if len(payments) + len(debits) > PAYMENTS_MAX:
                 raise UnusableFile(_TOO_MANY)
-    return Statement(tuple(payments), others, tuple(debits))
+    return BankStatement(tuple(payments), others, tuple(debits))
 
 
 def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Debit]:
@@ -91,7 +91,7 @@ def _counts(entry: ET.Element, side: str, names: dict[str, str]) -> bool:
     return booked.strip() == "BOOK" and not taken_back and entry.findtext("CdtDbtInd", "", names).strip() == side
 
 
-def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Payment]:
+def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[BankPayment]:
     """Yield the payments of an entry that came in and are booked; those of a batch one by one."""
     if not _counts(entry, "CRDT", names):
         return
@@ -110,7 +110,7 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
         texts += [part.findtext("Refs/EndToEndId", None, names)]
         references = [own, *(part.findtext(f"Refs/{name}", "", names) for name in ("AcctSvcrRef", "TxId", "InstrId"))]
         payer = part.findtext("RltdPties/Dbtr/Nm", "", names) or part.findtext("RltdPties/Dbtr/Pty/Nm", "", names)
-        yield Payment(
+        yield BankPayment(
             account=account,
             on=on,
             amount=amount[0],

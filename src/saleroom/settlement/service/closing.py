@@ -14,7 +14,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.desk_views import DeskView
-from saleroom.settlement.domain.documents import Kind, Party
+from saleroom.settlement.domain.documents import DocumentKind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing
@@ -70,7 +70,7 @@ def _with_invoice(
 ) -> DeskView:
     """Issue the invoice of a buyer, and return their desk with it; without anything to put on one, the desk as it is."""
     order = Order(
-        kind=Kind.INVOICE,
+        kind=DocumentKind.INVOICE,
         language=paper.language,
         party=Party(name=""),
         paddle=closed.paddle,

@@ -22,7 +22,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot
 from saleroom.sales.storage import mergers, participants
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, HandPayment, Method, in_cash
 from saleroom.settlement.service import crediting
@@ -63,9 +63,9 @@ def correct(
             raise LotNotSold
         first = was.settled.result.buyer
         _refuse_same(tx, sale, change.paddle, first)
-        _credit(tx, staff, sale, book, lot, Kind.INVOICE)
+        _credit(tx, staff, sale, book, lot, DocumentKind.INVOICE)
         if change.paddle is None:
-            _credit(tx, staff, sale, book, lot, Kind.STATEMENT)
+            _credit(tx, staff, sale, book, lot, DocumentKind.STATEMENT)
         results.hand_over(tx, staff, sale, change.label, change.paddle, change.reason)
         after = bring_up_to_date(tx, sale, staff.id, paper.places)
         buyer = buyer_of(tx, sale, first)
@@ -87,7 +87,7 @@ def _refuse_same(tx: Transaction, sale: Sale, paddle: int | None, first: int) ->
         raise SameBuyer
 
 
-def _credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, lot: Lot, kind: Kind) -> None:
+def _credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, lot: Lot, kind: DocumentKind) -> None:
     """Take the lines of a lot back from the document of a kind that they are on, if they are on one."""
     found = rows.with_lot(tx, kind, lot.id)
     if found is None:

@@ -18,9 +18,9 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.crediting import charges
 from saleroom.settlement.domain.desk_views import LotToCreditView, lot_to_credit
-from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
-from saleroom.settlement.domain.journal import Account, BilledResult, Book, Kind, Result, of_credit
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, Result, of_credit
 from saleroom.settlement.service import documents
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
 from saleroom.settlement.service.overdue import lift_if_paid
@@ -52,7 +52,9 @@ def credit(
             _forget(tx, staff, sale, one.lot.id, was, found)
         else:
             credited = _given_up(was, found, lines, new)
-            journal.add(tx, sale.id, Kind.CREDIT, of_credit(credited), staff.id, lot_id=one.lot.id, settled=credited)
+            journal.add(
+                tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, lot_id=one.lot.id, settled=credited
+            )
     if found.document.kind is DocumentKind.INVOICE and found.owner.user_id is not None:
         lift_if_paid(tx, found.owner.user_id, staff)
     return made

@@ -16,12 +16,13 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
+from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import get_one, lock_one
+from saleroom.sales.service.access import get_one, lock_as
 from saleroom.sales.storage import consignors, mergers, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.desk_views import (
@@ -33,14 +34,13 @@ from saleroom.settlement.domain.desk_views import (
     money_view,
     settled_lot,
 )
-from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.documents import finer_fault
+from saleroom.settlement.domain.documents import DocumentKind, finer_fault
 from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid, PayoutNotSure
 from saleroom.settlement.domain.journal import (
     Account,
     Book,
+    EntryKind,
     HandPayment,
-    Kind,
     Method,
     Result,
     by_method,
@@ -64,7 +64,7 @@ from saleroom.settlement.service import (
 )
 from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
-from saleroom.settlement.service.receipts import Paper, Payer
+from saleroom.settlement.service.receipts import Paper, ReceiptHolder
 from saleroom.settlement.storage import documents, journal, online, payout_reports
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
@@ -90,18 +90,16 @@ def begin(tx: Transaction, token: str | None, gid: str, places: int) -> tuple[St
 
     Raises Unauthenticated, MissingRight or UnknownSale.
     """
-    authenticate(tx, token, Right.SETTLE)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
+    staff, sale = lock_as(tx, token, gid, Right.SETTLE)
     return staff, sale, bring_up_to_date(tx, sale, staff.id, places)
 
 
-def shown(tx: Transaction, token: str, gid: str, who: str, places: int, currency: str = "EUR") -> DeskView:
+def shown(tx: Transaction, token: str, gid: str, who: str, currency: str) -> DeskView:
     """Return what a buyer owes; `who` is the paddle or the username.
 
     Raises Unauthenticated, MissingRight, UnknownSale or UnknownParticipant.
     """
-    _, sale, book = begin(tx, token, gid, places)
+    _, sale, book = begin(tx, token, gid, decimals(currency))
     return desk_view(tx, sale, find_buyer(tx, sale, who), book, currency)
 
 
@@ -135,13 +133,13 @@ def take(
     owed = balance(tx, sale, account)
     more = rounding(owed, payments, paper.currency)
     if more:
-        journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, more), staff.id)
+        journal.add(tx, sale.id, EntryKind.ROUNDING, of_rounding(account, more), staff.id)
     kept = split(owed + more, payments)
     if kept is None:
         raise Overpaid(owed=max(owed, ZERO))
     paid, change = kept
     for one in paid:
-        journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
+        journal.add(tx, sale.id, EntryKind.PAYMENT, of_money(account, one.method, one.amount), staff.id)
     receipt = receipts.issue(tx, sale, payer_of(buyer), paid, paper)
     overdue.lift_if_paid(tx, buyer.id, staff)
     facts = {method.value: str(amount) for method, amount in by_method(paid).items()}
@@ -198,7 +196,7 @@ def pay_out(
         if in_doubt and not is_sure:
             raise PayoutNotSure
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
-        payer = Payer(account, consignor.name, consignor.code, consignor.user_id)
+        payer = ReceiptHolder(account, consignor.name, consignor.code, consignor.user_id)
         receipt = receipts.issue(tx, sale, payer, [HandPayment(out.method, -out.amount)], paper)
         sure = {"sure": True} if in_doubt else {}
         facts: audit_words.Facts = {"sale": gid, out.method.value: str(out.amount), **sure}
@@ -249,7 +247,7 @@ def set_off(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, who: str,
         theirs = Account(Book.CONSIGNORS, consignor.id)
         amount = min(balance(tx, sale, account), -balance(tx, sale, theirs))
         if amount > ZERO:
-            journal.add(tx, sale.id, Kind.NETTING, of_netting(account, theirs, amount), staff.id)
+            journal.add(tx, sale.id, EntryKind.NETTING, of_netting(account, theirs, amount), staff.id)
             netted += amount
     if not netted:
         raise NothingToNet
@@ -275,10 +273,10 @@ def _own_lots(tx: Transaction, sale: Sale, buyer: Buyer) -> OwnLotsView | None:
 def _pay_out(tx: Transaction, sale: Sale, account: Account, out: HandPayment, by_id: int, currency: str) -> None:
     owed = owed_by_house(tx, sale, account)
     if out.method is Method.CASH and out.amount == in_cash(owed, currency) != owed:
-        journal.add(tx, sale.id, Kind.ROUNDING, of_rounding(account, owed - out.amount), by_id)
+        journal.add(tx, sale.id, EntryKind.ROUNDING, of_rounding(account, owed - out.amount), by_id)
         owed = out.amount
     _refuse_more(out, owed)
-    journal.add(tx, sale.id, Kind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
+    journal.add(tx, sale.id, EntryKind.PAYMENT, of_money(account, out.method, -out.amount), by_id)
 
 
 def _refuse_more(out: HandPayment, owed: Decimal) -> None:

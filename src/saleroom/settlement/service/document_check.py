@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents import CREDITABLE, FIRST, Kind, decoded, digest_of, encoded, number_of
+from saleroom.settlement.domain.documents import CREDITABLE, FIRST, DocumentKind, decoded, digest_of, encoded, number_of
 from saleroom.settlement.domain.retention import is_early
 from saleroom.settlement.service.retention import rest_digest
 from saleroom.settlement.storage import documents
@@ -78,6 +78,6 @@ def _faults(row: Row[Any], before: str) -> Iterator[str]:
         return
     if encoded(document) != row.content:
         yield "it is not in its canonical form"
-    number = number_of(Kind(row.kind), row.year, row.place) if row.kind in set(Kind) else ""
+    number = number_of(DocumentKind(row.kind), row.year, row.place) if row.kind in set(DocumentKind) else ""
     if (document.kind, document.number, document.issued_on) != (row.kind, number, row.issued_at.date()):
         yield "its row is that of another document"

@@ -9,7 +9,7 @@ from saleroom.kernel.currency import decimals
 from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView, document_view, row_view
 from saleroom.settlement.domain.document_words import method_words
-from saleroom.settlement.domain.documents import CREDITABLE, Kind, Payment
+from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind, Payment
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.paying import Progress, progress
 from saleroom.settlement.storage import documents, journal
@@ -73,7 +73,7 @@ def progress_of(tx: Transaction, accounts: Collection[Key]) -> dict[Key, dict[in
             continue
         if one.document.kind in CREDITABLE:
             totals[key][one.id] = one.document.total
-        elif one.document.kind is Kind.CREDIT_NOTE and one.credits_id in totals[key]:
+        elif one.document.kind is DocumentKind.CREDIT_NOTE and one.credits_id in totals[key]:
             totals[key][one.credits_id] -= one.document.total  # what was taken back is no longer owed
     moved = journal.money_on(tx, accounts)
     return {

@@ -13,7 +13,7 @@ from babel.numbers import format_percent
 from saleroom.kernel.currency import decimals, with_currency
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.document_words import TITLES, words
-from saleroom.settlement.domain.documents import Category, Document, Kind, Party, tax_totals
+from saleroom.settlement.domain.documents import Category, Document, DocumentKind, Party, tax_totals
 from saleroom.settlement.domain.einvoice import business_terms, lacks
 
 _LOCALES = {"en": Locale("en", "GB"), "de": Locale("de")}
@@ -134,13 +134,15 @@ class _Writer:
 
     def totals(self, said: dict[str, str]) -> list[list[str]]:
         document = self._document
-        if document.kind is Kind.RECEIPT:
+        if document.kind is DocumentKind.RECEIPT:
             return [[said["paid" if document.paid >= ZERO else "paid_out"], self.money(abs(document.paid))]]
         found = [[said["total"], self.money(document.total)]]
         if document.payments:
             found.append([said["paid"], self.money(document.paid)])
-        if document.kind is not Kind.CREDIT_NOTE:
-            found.append([said["payout" if document.kind is Kind.STATEMENT else "due"], self.money(document.due)])
+        if document.kind is not DocumentKind.CREDIT_NOTE:
+            found.append(
+                [said["payout" if document.kind is DocumentKind.STATEMENT else "due"], self.money(document.due)]
+            )
         return found
 
     def payments(self) -> list[list[str]]:
@@ -149,14 +151,19 @@ class _Writer:
     def notes(self, said: dict[str, str], *, embeds: bool) -> list[str]:
         document = self._document
         found = [f"{mark} {one}".strip() for one, mark in self.marks().items()]
-        if document.bank is not None and document.kind is Kind.INVOICE and document.due > ZERO:
+        if document.bank is not None and document.kind is DocumentKind.INVOICE and document.due > ZERO:
             found.append(said["pay_to"].format(iban=document.bank.iban, number=document.number))
         return [*found, said["embedded"]] if embeds else found
 
 
 def _epc(document: Document) -> dict[str, Any] | None:
     """Return what the code of the European Payments Council says; None if the document asks for no transfer in euros."""
-    if document.bank is None or document.currency != "EUR" or document.kind is not Kind.INVOICE or document.due <= ZERO:
+    if (
+        document.bank is None
+        or document.currency != "EUR"
+        or document.kind is not DocumentKind.INVOICE
+        or document.due <= ZERO
+    ):
         return None
     return {
         "name": document.house.name[:_NAME_IN_CODE_MAX],

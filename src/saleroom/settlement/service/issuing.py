@@ -22,9 +22,9 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle
 from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.access import lock_one
+from saleroom.sales.service.access import lock_as
 from saleroom.sales.storage import consignors, participants, sales
-from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
+from saleroom.settlement.domain.documents import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import LotOnDocument, NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book, Result
@@ -49,7 +49,7 @@ class Order(Struct, frozen=True, kw_only=True):
     `party` is how it names them; without a name the one that the house knows them by.
     """
 
-    kind: Kind
+    kind: DocumentKind
     language: str
     party: Party
     paddle: int | None = None
@@ -76,12 +76,10 @@ def issue(
     comes between. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownPaddle,
     UnknownParticipant, UnknownConsignor, NothingToIssue or LotOnDocument.
     """
-    authenticate(tx, token, Right.SETTLE)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.SETTLE)  # they may have lost it while others held the lock
+    staff, sale = lock_as(tx, token, gid, Right.SETTLE)
 
     def do() -> bytes:
-        book = bring_up_to_date(tx, sale, staff.id, decimals(head.currency))
+        book = bring_up_to_date(tx, sale, staff.id, head.places)
         return _encode(view_of(tx, issue_in(tx, staff, sale, book, order, head)))
 
     return once(tx, staff, key, do)
@@ -97,16 +95,20 @@ def issue_in(
     _refuse_two(order)
     today = head.calendar.day(tx.now())
     refuse_due(order.due_on, today)
-    known = _buyer(tx, sale, order, book) if order.kind is Kind.INVOICE else _consignor(tx, sale, order, book)
+    known = _buyer(tx, sale, order, book) if order.kind is DocumentKind.INVOICE else _consignor(tx, sale, order, book)
     on_one = rows.on_documents(tx, order.kind, [lot.id for lot, _ in known.decided])
     left = [(lot, auction) for lot, auction in known.decided if lot.id not in on_one]
     bills = [
         BilledLot(gid=lot.gid, label=lot.label, name=auction.name, bill=book.posted[lot.id].settled.bill)
         for lot, auction in left
     ]
-    if order.kind is Kind.INVOICE and known.owner.user_id is not None:
+    if order.kind is DocumentKind.INVOICE and known.owner.user_id is not None:
         bills += to_invoice(tx, sale, known.owner.user_id, order.language)
-    said = buyer_lines(bills, order.language) if order.kind is Kind.INVOICE else consignor_lines(bills, order.language)
+    said = (
+        buyer_lines(bills, order.language)
+        if order.kind is DocumentKind.INVOICE
+        else consignor_lines(bills, order.language)
+    )
     if not said:
         account = Account(Book.BUYERS, known.owner.user_id)
         if known.owner.consignor_id is not None:
@@ -121,11 +123,11 @@ def issue_in(
         sale=sale.terms.title,
         account=known.account,
         supplied_on=max((auction.changed_at for _, auction in left), default=tx.now()).date(),
-        due_on=order.due_on if order.kind is Kind.STATEMENT else due_on(order.due_on, today, head.calendar),
-        bank=head.bank if order.kind is Kind.INVOICE else None,
+        due_on=order.due_on if order.kind is DocumentKind.STATEMENT else due_on(order.due_on, today, head.calendar),
+        bank=head.bank if order.kind is DocumentKind.INVOICE else None,
         lines=said,
     )
-    if order.kind is Kind.INVOICE:
+    if order.kind is DocumentKind.INVOICE:
         draft = structs.replace(draft, payments=_paid_before(tx, known.owner, draft))
     made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
     audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})

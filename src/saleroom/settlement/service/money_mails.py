@@ -14,7 +14,7 @@ from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import CHANNELS, MAIL, Message, Word
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
@@ -26,10 +26,10 @@ MINE = "/mine/documents"
 ACCOUNTS = "/mine/payouts"
 """The page of a person's own bank accounts."""
 ACCOUNT_CHANGED = "payout_account"
-_ISSUED: Mapping[Kind, str] = {
-    Kind.INVOICE: "invoice",
-    Kind.STATEMENT: "statement",
-    Kind.CREDIT_NOTE: "credit_note",
+_ISSUED: Mapping[DocumentKind, str] = {
+    DocumentKind.INVOICE: "invoice",
+    DocumentKind.STATEMENT: "statement",
+    DocumentKind.CREDIT_NOTE: "credit_note",
 }
 
 

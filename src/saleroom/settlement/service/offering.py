@@ -6,7 +6,7 @@ A lot that is accepted is sold as by a result that staff enter: in the log of th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -28,7 +28,7 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
-from saleroom.sales.service.access import get_lot, get_one, lock_one
+from saleroom.sales.service.access import get_lot, get_one, lock_as, lock_one
 from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
@@ -77,9 +77,7 @@ def offer(
     now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotSold, LotOffered, NobodyToOffer,
     Contradiction, and as `results.hand_over` does.
     """
-    authenticate(tx, token, Right.MANAGE_SALES)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.MANAGE_SALES)
+    staff, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
 
     def do() -> bytes:
         now = tx.now()
@@ -98,14 +96,24 @@ def offer(
             offered_at=now,
             until=until,
         )
-        offers.add(tx, made, staff.id)
-        for one in receivers:
-            money_mails.post(tx, "offer", made.gid, one.user.id, {"offer": made.gid})
-        facts: Facts = {"lot": label, "price": str(price), "until": instant(until), "user": made.user_id or "all"}
-        audit.note(tx, staff, Act.OFFER_MADE, gid, {}, facts)
+        record(tx, staff, sale, lot, made, receivers)
         return _encode(offers_view(tx, sale))
 
     return once(tx, staff, key, do)
+
+
+def record(tx: Transaction, staff: User, sale: Sale, lot: Lot, made: Offer, receivers: Sequence[Participant]) -> None:
+    """Keep an offer that staff has made, and tell those who get it."""
+    offers.add(tx, made, staff.id)
+    for one in receivers:
+        money_mails.post(tx, "offer", made.gid, one.user.id, {"offer": made.gid})
+    facts: Facts = {
+        "lot": lot.label,
+        "price": str(made.price),
+        "until": instant(made.until),
+        "user": made.user_id or "all",
+    }
+    audit.note(tx, staff, Act.OFFER_MADE, sale.gid, {}, facts)
 
 
 def withdraw(tx: Transaction, token: str, gid: str, key: IdempotencyKey | None = None) -> bytes:

@@ -15,7 +15,7 @@ import structlog
 
 from saleroom.kernel.figures import Figure, counters
 from saleroom.settlement.domain.errors import ForgedCallback, ProviderUnavailable
-from saleroom.settlement.domain.online import ProviderPayment, Sheet, back_off
+from saleroom.settlement.domain.online import PaymentPage, ProviderPayment, back_off
 from saleroom.settlement.service import online_paying
 from saleroom.settlement.service.card_provider import CardProvider, ProviderAway, ProviderRefused
 from saleroom.settlement.service.online_paying import AT_ONCE, Look, Papers
@@ -143,7 +143,7 @@ class OnlineCards:
 
     async def _seen(self, session: str, *, closes: bool) -> ProviderPayment:
         seen = await self._provider.look(session)
-        if not closes or seen.sheet is not Sheet.OPEN:
+        if not closes or seen.sheet is not PaymentPage.OPEN:
             return seen
         try:
             return await self._provider.close_sheet(session)

@@ -19,9 +19,18 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import mergers, sales
-from saleroom.settlement.domain.documents import Kind as DocumentKind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import NotPayableOnline, NotRefundableOnline, UnknownDocument
-from saleroom.settlement.domain.journal import Account, Book, HandPayment, Kind, Method, Posting, of_money, of_rounding
+from saleroom.settlement.domain.journal import (
+    Account,
+    Book,
+    EntryKind,
+    HandPayment,
+    Method,
+    Posting,
+    of_money,
+    of_rounding,
+)
 from saleroom.settlement.domain.online import (
     OPEN_FOR,
     RETRY,
@@ -30,10 +39,10 @@ from saleroom.settlement.domain.online import (
     UNDER_WAY,
     Dispute,
     OnlineState,
+    PaymentPage,
     ProviderPayment,
     RefundState,
     SeenRefund,
-    Sheet,
     booked,
     from_minor,
     next_look,
@@ -215,12 +224,12 @@ class _Posting:
                 return
             found = booked(seen, self._one.amount, _open(self._tx, self._invoice))
             if found.rounded:
-                self._post(Kind.ROUNDING, of_rounding(self._account, found.rounded), self._one.user_id)
+                self._post(EntryKind.ROUNDING, of_rounding(self._account, found.rounded), self._one.user_id)
             entry = self._money(found.received, self._one.user_id)
             values = {"intent": seen.intent, "received": found.received, "entry_id": entry}
             self._is_now(OnlineState.PAID, **values)
             self._receipt(found.received)
-        elif seen.sheet is Sheet.EXPIRED:
+        elif seen.sheet is PaymentPage.EXPIRED:
             self._is_now(OnlineState.EXPIRED)
         elif self._tx.now() > self._one.expires_at + UNCLEAR_AFTER:
             self._is_now(OnlineState.UNCLEAR, trouble="finished, and not paid")
@@ -285,11 +294,11 @@ class _Posting:
         online.change(self._tx, self._one.id, state=state.value, **values)
 
     def _money(self, amount: Decimal, by_id: int) -> int:
-        entry = self._post(Kind.PAYMENT, of_money(self._account, Method.ONLINE, amount), by_id)
+        entry = self._post(EntryKind.PAYMENT, of_money(self._account, Method.ONLINE, amount), by_id)
         overdue.lift_if_paid(self._tx, self._person, None)
         return entry
 
-    def _post(self, kind: Kind, postings: Sequence[Posting], by_id: int) -> int:
+    def _post(self, kind: EntryKind, postings: Sequence[Posting], by_id: int) -> int:
         return journal.add(self._tx, self._sale.id, kind, postings, by_id)
 
     def _receipt(self, amount: Decimal) -> None:

@@ -12,7 +12,7 @@ from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.service import sanctions
 from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
@@ -56,7 +56,7 @@ def overdue(tx: Transaction, pairs: Collection[Pair] | None, calendar: Calendar)
 
 def open_invoices(tx: Transaction, pairs: Collection[Pair], calendar: Calendar) -> list[Overdue]:
     """Return the open invoices of buyers of sales."""
-    issued = [one for one in documents.of_parties(tx, [*pairs], []) if one.document.kind is Kind.INVOICE]
+    issued = [one for one in documents.of_parties(tx, [*pairs], []) if one.document.kind is DocumentKind.INVOICE]
     known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs])
     done = reminders.done(tx, [one.id for one in issued])
     found = []

@@ -15,7 +15,7 @@ from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, follows_booking
 from saleroom.settlement.service.payouts import follow
 from saleroom.settlement.storage import payout_reports, payouts
-from saleroom.settlement.storage.payout_reports import Statement
+from saleroom.settlement.storage.payout_reports import BankReport
 from saleroom.settlement.storage.payouts import Payout
 from saleroom.storage.database import Transaction
 
@@ -53,7 +53,7 @@ def book(tx: Transaction, staff: Staff, debits: Sequence[Debit]) -> int:
             follow(tx, staff, payout, next_, None)
             done += 1
         doubt = next_ if isinstance(next_, Doubt) else None
-        made = Statement(payout_id=payout.id, message="", said_at=on, said=said[0], doubt=doubt, imported_at=tx.now())
+        made = BankReport(payout_id=payout.id, message="", said_at=on, said=said[0], doubt=doubt, imported_at=tx.now())
         payout_reports.add(tx, made, one.end_to_end, staff.id)
     return done
 

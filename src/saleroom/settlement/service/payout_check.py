@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.journal import Account, Book, Kind
+from saleroom.settlement.domain.journal import Account, Book, EntryKind
 from saleroom.settlement.domain.payouts import (
     FIRST,
     UNDER_WAY,
@@ -28,7 +28,7 @@ from saleroom.storage.database import Transaction
 def payout_faults(tx: Transaction) -> Iterator[str]:
     """Yield every fault of payment files, of their payouts, and of the entries of these."""
     last: dict[int, tuple[int, str]] = {}
-    known = journal.stored(tx, Kind.PAYOUT)
+    known = journal.stored(tx, EntryKind.PAYOUT)
     said, used = payout_reports.stored(tx), list[int]()
     for file in payouts.stored_files(tx):
         place, before = last.get(file.year, (0, FIRST))

@@ -30,8 +30,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import consignors, sales
 from saleroom.settlement.domain import payouts as rules
-from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.documents import finer_fault
+from saleroom.settlement.domain.documents import DocumentKind, finer_fault
 from saleroom.settlement.domain.errors import (
     FileForgotten,
     NoHouseAccount,
@@ -43,11 +42,11 @@ from saleroom.settlement.domain.errors import (
     PayoutUnderWay,
     UnknownPaymentFile,
 )
-from saleroom.settlement.domain.journal import Account, Book, Kind
+from saleroom.settlement.domain.journal import Account, Book, EntryKind
 from saleroom.settlement.domain.payout_views import BankAnswerView, DuePayoutView, PaymentFileView, PayoutView
 from saleroom.settlement.domain.payouts import (
     BEFORE,
-    Payer,
+    PayingHouse,
     PayoutState,
     end_to_end,
     file_number,
@@ -58,7 +57,7 @@ from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccou
 from saleroom.settlement.service import money_mails, sepa
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.storage import documents, journal, payout_accounts, payout_reports, payouts
-from saleroom.settlement.storage.payout_reports import Statement
+from saleroom.settlement.storage.payout_reports import BankReport
 from saleroom.settlement.storage.payouts import PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
@@ -117,7 +116,7 @@ def make(
     tx: Transaction,
     token: str,
     chosen: Sequence[Chosen],
-    payer: Payer,
+    payer: PayingHouse,
     house: BankAccount | None,
     key: IdempotencyKey | None = None,
 ) -> bytes:
@@ -178,7 +177,7 @@ def _refuse_amounts(chosen: Sequence[Chosen], places: int) -> None:
 
 
 def _pay(
-    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: Payer, barred: Barred
+    tx: Transaction, staff: Staff, sale: Sale, one: Chosen, known_by: str, payer: PayingHouse, barred: Barred
 ) -> tuple[Transfer, dict[str, Any]]:
     """Post a payout, and return its transfer and its row; `barred` says who gets none in which sale, and why."""
     person = consignors.find(tx, one.consignor)
@@ -193,7 +192,7 @@ def _pay(
     owed = -balance(tx, sale, account)
     if one.amount > owed:
         raise NotOwedByHouse(owed=max(owed, ZERO))
-    entry = journal.add(tx, sale.id, Kind.PAYOUT, of_payout(account, one.amount), staff.id)
+    entry = journal.add(tx, sale.id, EntryKind.PAYOUT, of_payout(account, one.amount), staff.id)
     text = _text(tx, sale, person.id, payer)
     transfer = Transfer(end_to_end=known_by, to=kept.account, amount=one.amount, text=text)
     row = {
@@ -203,7 +202,7 @@ def _pay(
     return transfer, row
 
 
-def _text(tx: Transaction, sale: Sale, consignor_id: int, payer: Payer) -> str:
+def _text(tx: Transaction, sale: Sale, consignor_id: int, payer: PayingHouse) -> str:
     """Return the text of a transfer: the numbers of the statements that it pays, or the sale if there is none."""
     found = documents.of_parties(tx, [], [(sale.id, consignor_id)])
     numbers = [one.document.number for one in found if one.document.kind is DocumentKind.STATEMENT]
@@ -277,7 +276,7 @@ def follow(tx: Transaction, staff: Staff, one: Payout, state: PayoutState, reaso
     """Give a payout, whose sale is locked, another state; return the entry that posts it, None if nothing moves."""
     account = Account(Book.CONSIGNORS, one.consignor_id)
     moves = of_end(state, one.state, account, one.amount)
-    entry = journal.add(tx, one.sale_id, Kind.PAYOUT, moves, staff.id) if moves else None
+    entry = journal.add(tx, one.sale_id, EntryKind.PAYOUT, moves, staff.id) if moves else None
     payouts.mark(tx, one, state, entry, reason if state is PayoutState.FAILED else None)
     if state is not PayoutState.SENT:
         payout_reports.check(tx, one.id, staff.id)  # what was in doubt about it is known by that
@@ -304,7 +303,7 @@ def view_of(tx: Transaction, one: PaymentFile) -> PaymentFileView:
     return _view(one, rows, payout_reports.of_payouts(tx, [row.id for row in rows]))
 
 
-def _view(one: PaymentFile, rows: Sequence[Payout], said: Mapping[int, Sequence[Statement]]) -> PaymentFileView:
+def _view(one: PaymentFile, rows: Sequence[Payout], said: Mapping[int, Sequence[BankReport]]) -> PaymentFileView:
     return PaymentFileView(
         payment_file=one.gid,
         file_number=file_number(one.year, one.place),
@@ -315,7 +314,7 @@ def _view(one: PaymentFile, rows: Sequence[Payout], said: Mapping[int, Sequence[
     )
 
 
-def _payout_view(place: int, one: Payout, said: Sequence[Statement]) -> PayoutView:
+def _payout_view(place: int, one: Payout, said: Sequence[BankReport]) -> PayoutView:
     return PayoutView(
         transfer_number=place,
         sale=one.sale,
@@ -332,7 +331,7 @@ def _payout_view(place: int, one: Payout, said: Sequence[Statement]) -> PayoutVi
     )
 
 
-def _said_view(one: Statement) -> BankAnswerView:
+def _said_view(one: BankReport) -> BankAnswerView:
     return BankAnswerView(
         said_at=one.said_at,
         bank_status=one.said.status,

@@ -8,9 +8,9 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents import CREDITABLE, Kind
+from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind
 from saleroom.settlement.domain.drafting import BilledLot
-from saleroom.settlement.domain.rates import Bill, Item, Line
+from saleroom.settlement.domain.rates import Bill, Charge, Item
 from saleroom.settlement.storage import documents, journal
 from saleroom.storage.database import Transaction
 
@@ -33,7 +33,7 @@ def to_invoice(tx: Transaction, sale: Sale, user_id: int, language: str) -> list
         return []
     invoiced: dict[str, Decimal] = {}
     for one in documents.of_parties(tx, [(sale.id, user_id)], []):
-        sign = 1 if one.document.kind in CREDITABLE else -1 if one.document.kind is Kind.CREDIT_NOTE else 0
+        sign = 1 if one.document.kind in CREDITABLE else -1 if one.document.kind is DocumentKind.CREDIT_NOTE else 0
         for line in one.document.lines:
             invoiced[line.lot] = invoiced.get(line.lot, ZERO) + sign * line.total
     left = [(lot, posted.get((lot.id, user_id), ZERO) - invoiced.get(lot.gid, ZERO)) for lot in lots.needs(tx, sale.id)]
@@ -42,6 +42,6 @@ def to_invoice(tx: Transaction, sale: Sale, user_id: int, language: str) -> list
 
 def _billed(lot: Lot, amount: Decimal, language: str) -> BilledLot:
     bill = Bill(
-        scheme=TaxScheme.NONE, buyer=(Line(item=Item.DONATION, amount=amount),), consignor=(), words=WORDS[language]
+        scheme=TaxScheme.NONE, buyer=(Charge(item=Item.DONATION, amount=amount),), consignor=(), words=WORDS[language]
     )
     return BilledLot(gid=lot.gid, label=lot.label, name="" if lot.terms is None else lot.terms.name, bill=bill)

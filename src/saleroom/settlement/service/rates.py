@@ -47,7 +47,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     scheme: TaxScheme | None = None
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class CardTarget(Struct, frozen=True, kw_only=True):
     """What a card is chosen for: a sale, one of its lots by label, or a consignor by code."""
 
     sale: str = ""
@@ -141,7 +141,7 @@ def preview(tx: Transaction, token: str | None, gid: str, trial: Trial, places: 
     return preview_view(bill(found.card, hammer, places), for_members)
 
 
-def choose(tx: Transaction, token: str, chosen: Chosen, card: str | None) -> str | None:
+def choose(tx: Transaction, token: str, chosen: CardTarget, card: str | None) -> str | None:
     """Have a rate card hold from now on, None for no own one; return its gid.
 
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownLot, UnknownConsignor or UnknownRateCard.
@@ -158,7 +158,7 @@ def choose(tx: Transaction, token: str, chosen: Chosen, card: str | None) -> str
     return card
 
 
-def holding(tx: Transaction, token: str | None, chosen: Chosen) -> str | None:
+def holding(tx: Transaction, token: str | None, chosen: CardTarget) -> str | None:
     """Return the gid of the card that holds for a sale, a lot or a consignor by its own choice, None without one.
 
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownLot or UnknownConsignor.
@@ -168,7 +168,7 @@ def holding(tx: Transaction, token: str | None, chosen: Chosen) -> str | None:
     return rates.chosen(tx, of, number)
 
 
-def _place(tx: Transaction, chosen: Chosen) -> tuple[Column[Any], int, str]:
+def _place(tx: Transaction, chosen: CardTarget) -> tuple[Column[Any], int, str]:
     if chosen.consignor is not None:
         found = consignors.find(tx, chosen.consignor)
         if found is None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.document_words import method_words
-from saleroom.settlement.domain.documents import Draft, Kind, Letterhead, Party, Payment
+from saleroom.settlement.domain.documents import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.journal import Account, Book, HandPayment
 from saleroom.settlement.service import documents
 from saleroom.settlement.storage.documents import Owner, StoredDocument
@@ -17,10 +17,9 @@ from saleroom.storage.database import Transaction
 
 
 class Paper(Struct, frozen=True, kw_only=True):
-    """How the desk writes receipts: the letterhead and the language. `places` are the decimals of the currency."""
+    """How the desk writes receipts: the letterhead and the language."""
 
     head: Letterhead
-    places: int
     language: str = "en"
 
     @property
@@ -28,8 +27,13 @@ class Paper(Struct, frozen=True, kw_only=True):
         """The currency of the house."""
         return self.head.currency
 
+    @property
+    def places(self) -> int:
+        """The decimals of its minor unit."""
+        return self.head.places
 
-class Payer(Struct, frozen=True):
+
+class ReceiptHolder(Struct, frozen=True):
     """Whose receipt it is: their account in the journal, their name, their paddle or code, and their number if they have an
     account in the house.
     """
@@ -41,14 +45,14 @@ class Payer(Struct, frozen=True):
 
 
 def issue(
-    tx: Transaction, sale: Sale, payer: Payer, paid: Sequence[HandPayment], paper: Paper
+    tx: Transaction, sale: Sale, payer: ReceiptHolder, paid: Sequence[HandPayment], paper: Paper
 ) -> StoredDocument | None:
     """Issue the receipt for money that moved at once, negative if the house paid it; None if nothing moved."""
     now, language = tx.now().date(), paper.language
     if not any(one.amount != ZERO for one in paid):
         return None
     draft = Draft(
-        kind=Kind.RECEIPT,
+        kind=DocumentKind.RECEIPT,
         language=language,
         currency=paper.head.currency,
         house=paper.head.house,

@@ -22,7 +22,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word, number_of
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
 from saleroom.settlement.domain.reminder_views import (
     OverdueInvoicesView,
@@ -104,7 +104,7 @@ def remind(
         found = documents.find(tx, gid)
         pair = (sale.id, found.owner.user_id or 0) if found is not None else (sale.id, 0)
         one = next((one for one in overdue(tx, [pair], calendar) if one.issued.gid == gid), None)
-        if one is None or found is None or found.document.kind is not Kind.INVOICE:
+        if one is None or found is None or found.document.kind is not DocumentKind.INVOICE:
             raise NotOverdue
         if one.step is None or not one.is_due(calendar.day(tx.now())):
             raise ReminderNotDue(on=None if one.step is None else one.step.on.isoformat())

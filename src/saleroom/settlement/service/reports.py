@@ -12,7 +12,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import consignors, participants
 from saleroom.settlement.domain.desk_views import AccountsView, BalanceView, BuyerBalanceView, ConsignorBalanceView
 from saleroom.settlement.domain.journal import Account, Book, balances
-from saleroom.settlement.domain.rates import Item, Line
+from saleroom.settlement.domain.rates import Charge, Item
 from saleroom.settlement.domain.reporting import figures_of
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.journal import SaleBook
@@ -121,7 +121,7 @@ def _total(found: dict[Account, Decimal], book: Book) -> Decimal:
     return sum((amount for account, amount in found.items() if account.book is book), ZERO)
 
 
-def _sum(lines: tuple[Line, ...], items: set[Item]) -> Decimal:
+def _sum(lines: tuple[Charge, ...], items: set[Item]) -> Decimal:
     return sum((line.amount for line in lines if line.item in items), ZERO)
 
 

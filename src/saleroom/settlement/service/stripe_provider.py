@@ -19,11 +19,11 @@ from stripe.params.checkout import SessionCreateParams
 from saleroom.settlement.domain.errors import ForgedCallback
 from saleroom.settlement.domain.online import (
     Dispute,
+    PaymentPage,
     ProviderPayment,
     RefundState,
     SeenDispute,
     SeenRefund,
-    Sheet,
     to_minor,
 )
 from saleroom.settlement.service.card_provider import (
@@ -223,7 +223,7 @@ def _seen(found: stripe.checkout.Session) -> ProviderPayment:
     intent = found.payment_intent
     return ProviderPayment(
         session=found.id,
-        sheet=Sheet(found.status or Sheet.OPEN),
+        sheet=PaymentPage(found.status or PaymentPage.OPEN),
         paid=found.payment_status == "paid",
         amount=found.amount_total or 0,
         currency=(found.currency or "").upper(),

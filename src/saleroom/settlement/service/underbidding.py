@@ -10,27 +10,21 @@ import msgspec
 from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account as Staff
-from saleroom.accounts.domain.audit import Act, Facts
 from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service import audit
-from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
-from saleroom.kernel.instants import instant
 from saleroom.sales.domain.participants import Participant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
-from saleroom.sales.service.access import lock_one
+from saleroom.sales.service.access import lock_as
 from saleroom.sales.storage import lots, participants
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.errors import PlanChanged
 from saleroom.settlement.domain.offer_views import LeftOutLotView, PlannedOfferView, UnderbidderPlanView
 from saleroom.settlement.domain.offers import Offer, refuse_end
 from saleroom.settlement.domain.underbidding import LeftOut, Otherwise, Terms, price_for, tag_of
-from saleroom.settlement.service import money_mails
-from saleroom.settlement.service.offering import refuse_unless_unsold
-from saleroom.settlement.storage import offers
+from saleroom.settlement.service.offering import record, refuse_unless_unsold
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode
@@ -62,9 +56,7 @@ def preview(tx: Transaction, token: str, gid: str, otherwise: Otherwise) -> Plan
 
     Raises Unauthenticated, MissingRight or UnknownSale.
     """
-    authenticate(tx, token, Right.MANAGE_SALES)
-    sale = lock_one(tx, gid)
-    authenticate(tx, token, Right.MANAGE_SALES)
+    _, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
     return _plan(tx, sale, otherwise)
 
 
@@ -82,9 +74,7 @@ def offer_all(
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction for a time that no offer has, or
     PlanChanged if the plan is another one by now.
     """
-    authenticate(tx, token, Right.MANAGE_SALES)
-    sale = lock_one(tx, gid)
-    staff = authenticate(tx, token, Right.MANAGE_SALES)
+    staff, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
 
     def do() -> bytes:
         refuse_end(until, tx.now())
@@ -108,11 +98,7 @@ def _make(tx: Transaction, staff: Staff, sale: Sale, one: PlannedOffer, until: d
         offered_at=tx.now(),
         until=until,
     )
-    offers.add(tx, made, staff.id)
-    money_mails.post(tx, "offer", made.gid, one.to.user.id, {"offer": made.gid})
-    label = one.lot.lot.label
-    facts: Facts = {"lot": label, "price": str(one.price), "until": instant(until), "user": one.to.user.id}
-    audit.note(tx, staff, Act.OFFER_MADE, sale.gid, {}, facts)
+    record(tx, staff, sale, one.lot.lot, made, [one.to])
 
 
 def _plan(tx: Transaction, sale: Sale, otherwise: Otherwise) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from saleroom.settlement.domain.journal import (
     Account,
     Book,
-    Kind,
+    EntryKind,
     Posting,
     balances,
     is_balanced,
@@ -45,7 +45,7 @@ def _online_faults(tx: Transaction, stored: Mapping[int, Entry], changed: frozen
     named = {number: expected for number, expected in online.posted(tx) if number not in changed}
     for number, expected in named.items():
         one = stored.get(number)
-        if one is None or one.kind is not Kind.PAYMENT or _moves(one.postings) != _moves(expected):
+        if one is None or one.kind is not EntryKind.PAYMENT or _moves(one.postings) != _moves(expected):
             yield f"journal entry {number}: it is not the payment by card online, or the refund, that names it"
     for one in stored.values():
         if one.id not in named and any(each.account.book is Book.ONLINE for each in one.postings):
@@ -54,11 +54,11 @@ def _online_faults(tx: Transaction, stored: Mapping[int, Entry], changed: frozen
 
 def _expected(one: Entry, taken_back: Entry | None) -> Sequence[Posting] | None:
     """Return what an entry of a lot, a credit or a reversal must move; None for money, which rests on nothing else."""
-    if one.kind is Kind.LOT:
+    if one.kind is EntryKind.LOT:
         return () if one.settled is None else of_lot(one.settled)
-    if one.kind is Kind.CREDIT:
+    if one.kind is EntryKind.CREDIT:
         return () if one.settled is None else of_credit(one.settled)
-    if one.kind is Kind.REVERSAL:
+    if one.kind is EntryKind.REVERSAL:
         return () if taken_back is None or taken_back.lot_id != one.lot_id else reversed_(taken_back.postings)
     return None
 

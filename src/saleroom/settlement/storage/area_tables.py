@@ -13,9 +13,8 @@ from sqlalchemy import Column, Table
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
-from saleroom.settlement.domain.documents import Kind as DocumentKind
-from saleroom.settlement.domain.documents import decoded, number_of
-from saleroom.settlement.domain.journal import Book, Kind
+from saleroom.settlement.domain.documents import DocumentKind, decoded, number_of
+from saleroom.settlement.domain.journal import Book, EntryKind
 from saleroom.settlement.domain.offers import OfferState
 from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
@@ -96,8 +95,8 @@ def _content_fault(row: Mapping[str, Any]) -> str | None:
 
 
 def _entry_fault(row: Mapping[str, Any]) -> str | None:
-    if (row["kind"] in (Kind.LOT, Kind.CREDIT)) != (row["settled"] is not None) or (
-        row["kind"] == Kind.REVERSAL
+    if (row["kind"] in (EntryKind.LOT, EntryKind.CREDIT)) != (row["settled"] is not None) or (
+        row["kind"] == EntryKind.REVERSAL
     ) != bool(row["reverses"]):
         return "an entry of the journal rests on a lot, takes another one back, or is money"
     try:
@@ -186,7 +185,7 @@ _TEXT_RULES: dict[Column[Any], TextRule] = {
         (document_series.c.digest, documents.c.digest, journal_entries.c.digest, journal_series.c.digest), _digest_fault
     ),
     journal_entries.c.settled: lambda value: None,  # JSON too
-    journal_entries.c.kind: _one_of(*Kind),
+    journal_entries.c.kind: _one_of(*EntryKind),
     journal_postings.c.book: _one_of(*Book),
     bank_payments.c.gid: _gid_fault,
     offers.c.gid: _gid_fault,

@@ -14,8 +14,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.sales.storage.tables import sales
-from saleroom.settlement.domain.banking import Payment
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.banking import BankPayment
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.status_reports import seal_of
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.bank_tables import bank_payments
@@ -46,7 +46,7 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
         return self.entry_id is None and self.reason is None
 
 
-def add(tx: Transaction, payments: Sequence[tuple[str, Payment]], by_id: int) -> dict[str, tuple[int, str]]:
+def add(tx: Transaction, payments: Sequence[tuple[str, BankPayment]], by_id: int) -> dict[str, tuple[int, str]]:
     """Store those payments that are new, by their digests; return the number and the gid of each."""
     own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(bank_payments)
     once = own.on_conflict_do_nothing(index_elements=["digest"])
@@ -113,7 +113,7 @@ def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, StoredDocum
     if not places:
         return {}
     which = (
-        documents.c.kind == Kind.INVOICE.value,
+        documents.c.kind == DocumentKind.INVOICE.value,
         bulk.among_pairs(tx, (documents.c.year, documents.c.place), places),
     )
     return {(one := issued_of(row)).document.number: one for row in tx.execute(ROWS.where(*which))}
@@ -121,7 +121,7 @@ def invoices(tx: Transaction, numbers: Collection[str]) -> dict[str, StoredDocum
 
 def newest_invoices(tx: Transaction, limit: int) -> list[StoredDocument]:
     """Return the invoices that were issued last, the newest first."""
-    found = ROWS.where(documents.c.kind == Kind.INVOICE.value).order_by(documents.c.id.desc())
+    found = ROWS.where(documents.c.kind == DocumentKind.INVOICE.value).order_by(documents.c.id.desc())
     return [issued_of(row) for row in tx.execute(found.limit(limit))]
 
 

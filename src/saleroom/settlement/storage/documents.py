@@ -19,7 +19,7 @@ from saleroom.kernel.instants import instant
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.documents import FIRST, Document, Kind, decoded
+from saleroom.settlement.domain.documents import FIRST, Document, DocumentKind, decoded
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -50,10 +50,10 @@ class StoredDocument(Struct, frozen=True, kw_only=True):
     credits_id: int | None = None
 
 
-class Place(Struct, frozen=True):
+class SeriesPlace(Struct, frozen=True):
     """The next place in a series, and the digest of the document before it."""
 
-    kind: Kind
+    kind: DocumentKind
     year: int
     place: int
     before: str
@@ -65,17 +65,17 @@ def facts_of(gid: str, owner: Owner, credits_id: int | None, issued_at: datetime
     return " ".join((gid, *("-" if one is None else str(one) for one in numbers), instant(issued_at)))
 
 
-def take_place(tx: Transaction, kind: Kind, year: int) -> Place:
+def take_place(tx: Transaction, kind: DocumentKind, year: int) -> SeriesPlace:
     """Return the next place in a series, which is locked until the transaction ends: a rollback gives it back."""
     own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(document_series)
     taken = own.values(kind=kind.value, year=year, last=1, digest=FIRST).on_conflict_do_update(
         index_elements=["kind", "year"], set_={"last": document_series.c.last + 1}
     )
     row = tx.execute(taken.returning(document_series.c.last, document_series.c.digest)).one()
-    return Place(kind, year, row.last, row.digest)
+    return SeriesPlace(kind, year, row.last, row.digest)
 
 
-def add(tx: Transaction, place: Place, one: StoredDocument, content: str) -> StoredDocument:
+def add(tx: Transaction, place: SeriesPlace, one: StoredDocument, content: str) -> StoredDocument:
     """Store a document at the place that it took, and return it with its number."""
     row = {
         "gid": one.gid,
@@ -142,13 +142,15 @@ def of_parties(tx: Transaction, buyers: Collection[Pair], consignors: Collection
     return [issued_of(row) for row in tx.execute(ROWS.where(or_(*own)).order_by(documents.c.id))]
 
 
-def on_documents(tx: Transaction, kind: Kind, lot_ids: Collection[int]) -> frozenset[int]:
+def on_documents(tx: Transaction, kind: DocumentKind, lot_ids: Collection[int]) -> frozenset[int]:
     """Return which of these lots are on a document of a kind."""
     which = (document_lots.c.kind == kind.value, bulk.among(tx, document_lots.c.lot_id, lot_ids))
     return frozenset(tx.execute(select(document_lots.c.lot_id).where(*which)).scalars())
 
 
-def placed(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_ids: Collection[int]) -> dict[int, int]:
+def placed(
+    tx: Transaction, kind: DocumentKind, lot_ids: Collection[int], document_ids: Collection[int]
+) -> dict[int, int]:
     """Return on which documents of a kind these lots are, and the lots on these documents: numbers of documents by lot."""
     c = document_lots.c
     either = or_(bulk.among(tx, c.lot_id, lot_ids), bulk.among(tx, c.document_id, document_ids))
@@ -163,7 +165,7 @@ def by_ids(tx: Transaction, document_ids: Collection[int]) -> dict[int, StoredDo
     return {row.id: issued_of(row) for row in tx.execute(which)}
 
 
-def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> StoredDocument | None:
+def with_lot(tx: Transaction, kind: DocumentKind, lot_id: int) -> StoredDocument | None:
     """Return the document of a kind that a lot is on."""
     which = (document_lots.c.kind == kind.value, document_lots.c.lot_id == lot_id)
     on_it = select(document_lots.c.document_id).where(*which)
@@ -171,7 +173,7 @@ def with_lot(tx: Transaction, kind: Kind, lot_id: int) -> StoredDocument | None:
     return None if row is None else issued_of(row)
 
 
-def bill(tx: Transaction, kind: Kind, lot_ids: Collection[int], document_id: int) -> None:
+def bill(tx: Transaction, kind: DocumentKind, lot_ids: Collection[int], document_id: int) -> None:
     """Note on which document these lots are. Raises IntegrityError if one is on another of this kind."""
     rows = [{"kind": kind.value, "lot_id": lot, "document_id": document_id} for lot in sorted(lot_ids)]
     bulk.insert(tx, document_lots, rows)

@@ -21,7 +21,7 @@ from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.crediting import without
-from saleroom.settlement.domain.journal import Account, BilledResult, Book, Kind, Posting, digest_of
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, Posting, digest_of
 from saleroom.settlement.domain.rates import Bill
 from saleroom.settlement.domain.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
@@ -49,7 +49,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     """An entry with its postings. `settled` is what one of a lot rests on, `reverses` what a reversal takes back."""
 
     id: int
-    kind: Kind
+    kind: EntryKind
     lot_id: int | None
     reverses: int | None
     settled: BilledResult | None
@@ -61,7 +61,7 @@ class StoredPosting(Struct, frozen=True, kw_only=True):
 
     entry_id: int
     lot_id: int | None
-    kind: Kind
+    kind: EntryKind
     at: datetime
     posting: Posting
 
@@ -69,7 +69,7 @@ class StoredPosting(Struct, frozen=True, kw_only=True):
 def add(
     tx: Transaction,
     sale_id: int,
-    kind: Kind,
+    kind: EntryKind,
     postings: Iterable[Posting],
     by_id: int,
     *,
@@ -146,7 +146,7 @@ def entries(tx: Transaction, but: Collection[int] = ()) -> list[Entry]:
     return [
         Entry(
             id=row.id,
-            kind=Kind(row.kind),
+            kind=EntryKind(row.kind),
             lot_id=row.lot_id,
             reverses=row.reverses,
             settled=None if row.settled is None else decode_settled(row.settled),
@@ -164,7 +164,7 @@ class StoredEntry(Struct, frozen=True):
     moves: dict[tuple[str, int | None], Decimal]
 
 
-def stored(tx: Transaction, kind: Kind) -> dict[int, StoredEntry]:
+def stored(tx: Transaction, kind: EntryKind) -> dict[int, StoredEntry]:
     """Return the entries of a kind as they are stored, by number."""
     which = select(journal_entries.c.id, journal_entries.c.sale_id).where(journal_entries.c.kind == kind.value)
     found = {row.id: StoredEntry(row.sale_id, {}) for row in tx.execute(which)}
@@ -187,7 +187,7 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     who = mergers.of_sale(tx, sale_id)
     for row in tx.execute(found.order_by(journal_entries.c.id)):
         settled = _with_buyer(decode_settled(row.settled), who)
-        if row.kind == Kind.CREDIT.value:
+        if row.kind == EntryKind.CREDIT.value:
             given_up.setdefault(row.lot_id, []).append((row.id, settled.bill))
         else:
             stands[row.lot_id] = row.id, settled
@@ -201,7 +201,7 @@ def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, BilledResult
     back = journal_entries.alias()
     found = select(journal_entries.c.lot_id, journal_entries.c.settled).where(
         bulk.among(tx, journal_entries.c.lot_id, lot_ids),
-        journal_entries.c.kind == Kind.LOT.value,
+        journal_entries.c.kind == EntryKind.LOT.value,
         ~exists().where(back.c.reverses == journal_entries.c.id),
     )
     return {row.lot_id: decode_settled(row.settled) for row in tx.execute(found)}
@@ -237,7 +237,7 @@ def money(tx: Transaction, sale_id: int, account: Account) -> list[StoredPosting
 
 def pledged(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Decimal]:
     """Return what is posted of pledges, by the numbers of the fund-a-need and of the user."""
-    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == Kind.PLEDGE.value)
+    which = (journal_entries.c.sale_id == sale_id, journal_entries.c.kind == EntryKind.PLEDGE.value)
     found: dict[tuple[int, int], Decimal] = {}
     postings_of = _MOVED.where(*which, journal_postings.c.book == Book.BUYERS.value)
     for one in _moved(tx, postings_of, mergers.of_sale(tx, sale_id)):
@@ -295,9 +295,9 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
     )
     return [
         Supply(
-            takes_back=row.kind == Kind.CREDIT.value or row.taken_kind == Kind.LOT.value,
+            takes_back=row.kind == EntryKind.CREDIT.value or row.taken_kind == EntryKind.LOT.value,
             at=row.at,
-            taken_back_at=row.at if row.taken_kind == Kind.CREDIT.value else row.taken_back_at,
+            taken_back_at=row.at if row.taken_kind == EntryKind.CREDIT.value else row.taken_back_at,
             settled=decode_settled(row.settled),
         )
         for row in tx.execute(found)
@@ -306,7 +306,7 @@ def supplies(tx: Transaction, since: date) -> list[Supply]:
 
 _PARTIES = {Book.BUYERS: journal_postings.c.user_id, Book.CONSIGNORS: journal_postings.c.consignor_id}
 """The columns of those whom accounts of these books are of."""
-OF_LOTS = (Kind.LOT.value, Kind.REVERSAL.value, Kind.PLEDGE.value, Kind.CREDIT.value)
+OF_LOTS = (EntryKind.LOT.value, EntryKind.REVERSAL.value, EntryKind.PLEDGE.value, EntryKind.CREDIT.value)
 """The entries that say what lots and pledges cost; all others move money."""
 _MOVED = (
     select(journal_postings, journal_entries.c.kind, journal_entries.c.at, journal_entries.c.lot_id)
@@ -318,7 +318,7 @@ _MOVED = (
 def _moved(tx: Transaction, statement: Select[Any], who: Mapping[int, int]) -> list[StoredPosting]:
     return [
         StoredPosting(
-            entry_id=row.entry_id, lot_id=row.lot_id, kind=Kind(row.kind), at=row.at, posting=_posting(row, who)
+            entry_id=row.entry_id, lot_id=row.lot_id, kind=EntryKind(row.kind), at=row.at, posting=_posting(row, who)
         )
         for row in tx.execute(statement)
     ]

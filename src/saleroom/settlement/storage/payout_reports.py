@@ -17,7 +17,7 @@ from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+class BankReport(Struct, frozen=True, kw_only=True):
     """What a bank has said of a payout. `message` is empty for a booking of a statement."""
 
     payout_id: int
@@ -34,7 +34,7 @@ class Statement(Struct, frozen=True, kw_only=True):
         return self.doubt is not None and self.checked_at is None
 
 
-def add(tx: Transaction, one: Statement, known_by: str, by_id: int) -> None:
+def add(tx: Transaction, one: BankReport, known_by: str, by_id: int) -> None:
     """Store what a bank has said of a payout, whose sale is locked, and of which it is not known."""
     row = {
         "payout_id": one.payout_id, "message": one.message, "said_at": one.said_at, "status": one.said.status,
@@ -53,9 +53,9 @@ def known(tx: Transaction, digests: Collection[str]) -> set[str]:
     return {str(one) for one in tx.execute(found).scalars()}
 
 
-def of_payouts(tx: Transaction, numbers: Collection[int]) -> dict[int, list[Statement]]:
+def of_payouts(tx: Transaction, numbers: Collection[int]) -> dict[int, list[BankReport]]:
     """Return what banks have said of payouts, by the number of each, the oldest first."""
-    found: dict[int, list[Statement]] = {number: [] for number in numbers}
+    found: dict[int, list[BankReport]] = {number: [] for number in numbers}
     if numbers:
         which = select(payout_reports).where(bulk.among(tx, payout_reports.c.payout_id, numbers))
         for row in tx.execute(which.order_by(payout_reports.c.id)):
@@ -73,7 +73,7 @@ def in_doubt(tx: Transaction) -> set[tuple[int, int]]:
     return {(row.sale_id, row.consignor_id) for row in tx.execute(rows)}
 
 
-def bookings_in_doubt(tx: Transaction) -> list[tuple[str, str, Statement]]:
+def bookings_in_doubt(tx: Transaction) -> list[tuple[str, str, BankReport]]:
     """Return the bookings that a person has to look at, each with the gid of its file and what banks know its payout by."""
     rows = (
         select(payout_reports, payouts.c.end_to_end, payment_files.c.gid)
@@ -126,8 +126,8 @@ def _seal(tx: Transaction, numbers: Collection[int]) -> None:
         tx.execute(update(payout_reports).where(payout_reports.c.id == row.id).values(seal=seal_of_row(row)))
 
 
-def _statement(row: Row[Any]) -> Statement:
-    return Statement(
+def _statement(row: Row[Any]) -> BankReport:
+    return BankReport(
         payout_id=row.payout_id,
         message=row.message,
         said_at=row.said_at,

@@ -60,7 +60,7 @@ class Payout(Struct, frozen=True, kw_only=True):
     back_entry_id: int | None
 
 
-class Place(Struct, frozen=True):
+class FilePlace(Struct, frozen=True):
     """The next place among the files of a year, and the digest of the file before it."""
 
     year: int
@@ -76,19 +76,19 @@ class Due(Struct, frozen=True, kw_only=True):
     owed: Decimal
 
 
-def take_place(tx: Transaction, year: int) -> Place:
+def take_place(tx: Transaction, year: int) -> FilePlace:
     """Return the next place among the files of a year, which is locked until the transaction ends: a rollback gives it back."""
     own = (postgresql if tx.dialect == "postgresql" else sqlite).insert(payment_series)
     taken = own.values(year=year, last=1, digest=FIRST).on_conflict_do_update(
         index_elements=["year"], set_={"last": payment_series.c.last + 1}
     )
     row = tx.execute(taken.returning(payment_series.c.last, payment_series.c.digest)).one()
-    return Place(year, row.last, row.digest)
+    return FilePlace(year, row.last, row.digest)
 
 
 def add(
     tx: Transaction,
-    place: Place,
+    place: FilePlace,
     message: str,
     made_at: datetime,
     content: str,

@@ -61,7 +61,7 @@ class BankPages:
             if "reason" in values:
                 await write(banking.set_aside, token, gid, values["reason"], key)
             else:
-                given = (values["sale"], values["buyer"], self._services.letterhead, self._services.places)
+                given = (values["sale"], values["buyer"], self._services.letterhead)
                 await write(banking.take, token, gid, *given, key)
         except Unauthenticated:
             return self._site.to_log_in(request, back=BANK.path)

@@ -226,9 +226,8 @@ class DeskPages:
             viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
             if buyer:
                 try:
-                    services = self._services
-                    money = (services.places, services.letterhead.currency)
-                    found = await self._write(request, desk.shown, gid, _who(buyer), *money)
+                    currency = self._services.letterhead.currency
+                    found = await self._write(request, desk.shown, gid, _who(buyer), currency)
                 except UnknownParticipant as nobody:
                     refused, unknown = nobody, True
         except Unauthenticated:

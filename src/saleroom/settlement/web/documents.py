@@ -19,7 +19,7 @@ from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
 from saleroom.settlement.domain.document_views import DocumentView
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.domain.retention import kept_until
 from saleroom.settlement.service import issuing, online_showing, showing
@@ -128,7 +128,7 @@ class DocumentPages:
         try:
             viewer, found = await self._site.read(request, showing.view_of_own, gid)
             context = {**self._shown(request, found, MINE), **self._said(request, refused), "online": None}
-            if cards is not None and found.document_kind == Kind.INVOICE:
+            if cards is not None and found.document_kind == DocumentKind.INVOICE:
                 request.scope[FORMS_TO] = cards.origin
                 _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
         except Unauthenticated:

@@ -25,7 +25,7 @@ from saleroom.settlement.domain.cards import NAME_MAX, RateCardView, ScaleView
 from saleroom.settlement.domain.errors import UnknownRateCard
 from saleroom.settlement.domain.rates import RateCard
 from saleroom.settlement.service import rates
-from saleroom.settlement.service.rates import Chosen, Trial
+from saleroom.settlement.service.rates import CardTarget, Trial
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import tried_values
 from saleroom.settlement.web.words import COUNTRIES, GOODS, ITEMS, PAYERS, SCHEMES
@@ -207,20 +207,20 @@ def _tiers(language: Language, text: str) -> list[dict[str, str]] | Fault:
     return tiers
 
 
-def _chosen(sent: Sent) -> Chosen:
+def _chosen(sent: Sent) -> CardTarget:
     """Return what the form chooses a card for. Raises UnknownConsignor, UnknownSale or UnknownLot."""
     if code := sent.get("consignor", "").strip():
         found = parse_code(code)
         if isinstance(found, Fault):
             raise UnknownConsignor
-        return Chosen(consignor=found)
+        return CardTarget(consignor=found)
     gid, text = sent.get("sale", ""), sent.get("lot", "").strip()
     if GID.fullmatch(gid) is None:
         raise UnknownSale
     label = parse_label(text) if text else None
     if isinstance(label, Fault):
         raise UnknownLot
-    return Chosen(sale=gid, lot=label)
+    return CardTarget(sale=gid, lot=label)
 
 
 def _written(language: Language, card: RateCardView) -> dict[str, str]:

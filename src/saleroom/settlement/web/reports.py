@@ -16,7 +16,7 @@ from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api import reports as files
 from saleroom.settlement.api.documents import parse_day
 from saleroom.settlement.domain.report_sheets import Sheet
-from saleroom.settlement.domain.reporting import Place, Side, State
+from saleroom.settlement.domain.reporting import Side, State, TaxPlace
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import page_gid
@@ -32,10 +32,10 @@ STATES: Mapping[State, str] = {
     State.OPEN: N_("open"),
 }
 SIDES: Mapping[Side, str] = {Side.BUYER: N_("buyers"), Side.CONSIGNOR: N_("consignors")}
-PLACES: Mapping[Place, str] = {
-    Place.ON_TOP: N_("on top"),
-    Place.INSIDE: N_("inside, by the margin"),
-    Place.NOWHERE: N_("none"),
+PLACES: Mapping[TaxPlace, str] = {
+    TaxPlace.ON_TOP: N_("on top"),
+    TaxPlace.INSIDE: N_("inside, by the margin"),
+    TaxPlace.NOWHERE: N_("none"),
 }
 _FILE = re.compile(rf"(?:report\.xlsx|(?:{'|'.join(Sheet)})\.csv)")
 _TAX_FILE = re.compile(r"tax\.(csv|xlsx)")

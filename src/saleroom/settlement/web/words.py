@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.offers import OfferState
 from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.payouts import PayoutState
-from saleroom.settlement.domain.rates import Item, Payer
+from saleroom.settlement.domain.rates import Bearer, Item
 from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.settlement.domain.underbidding import LeftOut
 from saleroom.site.language import N_
@@ -185,11 +185,11 @@ WORDS = Words(
     },
 )
 
-DOCUMENTS: Mapping[Kind, str] = {
-    Kind.INVOICE: N_("Invoice"),
-    Kind.STATEMENT: N_("Statement"),
-    Kind.CREDIT_NOTE: N_("Credit note"),
-    Kind.RECEIPT: N_("Receipt for a payment"),
+DOCUMENTS: Mapping[DocumentKind, str] = {
+    DocumentKind.INVOICE: N_("Invoice"),
+    DocumentKind.STATEMENT: N_("Statement"),
+    DocumentKind.CREDIT_NOTE: N_("Credit note"),
+    DocumentKind.RECEIPT: N_("Receipt for a payment"),
 }
 LACKS: Mapping[str, str] = {
     "kind": N_("only an invoice and its credit note have one"),
@@ -303,4 +303,4 @@ GOODS: Mapping[Goods, str] = {
     Goods.COLLECTORS: N_("collectors' items"),
     Goods.ANTIQUES: N_("antiques"),
 }
-PAYERS: Mapping[Payer, str] = {Payer.BUYER: N_("the buyer"), Payer.CONSIGNOR: N_("the consignor")}
+PAYERS: Mapping[Bearer, str] = {Bearer.BUYER: N_("the buyer"), Bearer.CONSIGNOR: N_("the consignor")}
