@@ -18,7 +18,7 @@ Enter = Callable[..., BrowserVisitor]
 
 
 class Evening:
-    """A live sale of three lots with the paddles 12 and 20, and whoever runs it."""
+    """A live sale of three lots with the paddles 12 and 20, and its clerk."""
 
     def __init__(self, house: House, enter: Enter, **terms: Any) -> None:
         self.house = house

@@ -126,7 +126,7 @@ def bid(front: Front, gid: str, token: str, amount: int) -> str:
 
 
 def test_bids_on_a_lot_meet_in_one_process_and_lots_are_spread(front: Front) -> None:
-    """All bids and looks at one lot go to one process, whoever sends them; if it ends, the other one takes the next bid."""
+    """All bids and looks at one lot go to one process, from all senders; if it ends, the other one takes the next bid."""
     ada, ben, cyd = (front.houses[0].user(name) for name in ("ada", "ben", "cyd"))
     gid = ada.auction()
     took = {bid(front, gid, (ben, cyd)[turn % 2].token, 10 + turn) for turn in range(BIDS)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from functools import wraps
 from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
@@ -237,6 +238,30 @@ class Site:
             raise Unauthenticated
         query = request.url.query if request.method in ("GET", "HEAD") else ""
         return go_to(self.login_address(back or request.url.path + (f"?{query}" if query else "")))
+
+
+class _OfSite(Protocol):
+    """The pages of an area, which know the site."""
+
+    _site: Site
+
+
+H = TypeVar("H", bound=_OfSite)
+
+
+def for_users(
+    handler: Callable[Concatenate[H, Request, P], Awaitable[Response]],
+) -> Callable[Concatenate[H, Request, P], Coroutine[Any, Any, Response]]:
+    """Send a reader who is not logged in to the form to log in, which leads back to the page of this handler."""
+
+    @wraps(handler)
+    async def answer(pages: H, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
+        try:
+            return await handler(pages, request, *args, **kwargs)
+        except Unauthenticated:
+            return pages._site.to_log_in(request)  # noqa: SLF001  # the pages of an area keep the site to themselves
+
+    return answer
 
 
 class Address:

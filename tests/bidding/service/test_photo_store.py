@@ -310,7 +310,7 @@ def _huge(data: bytes) -> bytes:
 async def test_only_what_was_put_is_served(
     database: Database, stored: BucketOfPhotos, damage: Callable[[bytes], bytes] | None
 ) -> None:
-    """Whoever can write to the bucket brings nothing onto the house's pages, and no file of any size into its memory."""
+    """Somebody who can write to the bucket brings nothing onto the house's pages, and no file of any size into its memory."""
     taking_in, ada = stored.join(database), await person(database, "ada")
     photo = await taking_in.keep(ada.token, MADE)
     file = stored.folder / key_of(photo.id, 400)

@@ -80,7 +80,7 @@ async def test_another_console_goes_on_in_the_middle_of_a_lot(open_database: Ope
 
 
 async def test_numbers_change_while_labels_are_read(open_database: OpenDatabase) -> None:
-    """Whoever reads sees all old numbers or all new ones; a call by an old number is refused; in a running sale they stay."""
+    """A reader sees all old numbers or all new ones; a call by an old number is refused; in a running sale they stay."""
     writing, reading = open_database(), open_database()
     on = await evening(writing, 5)
     staff, stop = await auctioneer(writing), asyncio.Event()

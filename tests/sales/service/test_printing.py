@@ -99,7 +99,7 @@ async def test_a_closing_house_prints_no_more(night: Evening) -> None:
 
 
 async def test_nothing_stays_on_the_disk(night: Evening, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The folder of a paper goes with it, also if whoever asked is gone."""
+    """The folder of a paper goes with it, also if the one who asked is gone."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     printer = Printer(night.database, "House", "EUR")
     asked = asyncio.create_task(printer.make(None, night.sale.gid, CATALOGUE, "https://a"))

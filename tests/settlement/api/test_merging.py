@@ -237,7 +237,7 @@ def test_a_changed_merger_is_found(settling: Settling) -> None:
 
 
 def test_mergers_and_payments_at_once(settling: Settling) -> None:
-    """One of two mergers of a guest is done; each payment meanwhile counts once, whoever the guest is by then."""
+    """One of two mergers of a guest is done; each payment meanwhile counts once, under either name of the guest."""
     guest = Guest(settling)
     settling.sell(12)
     accounts = [guest.account() for _ in range(2)]

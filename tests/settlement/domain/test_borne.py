@@ -74,7 +74,7 @@ def test_a_fee_is_borne_once_in_whatever_order_sales_are_looked_at(
 
 
 def test_a_fee_of_another_consignor_is_not_the_same() -> None:
-    """Whoever brings the lot to another sale has borne nothing yet; the house's own lot bears nothing at all."""
+    """A consignor who brings the lot to another sale has borne nothing yet; the house's own lot bears nothing at all."""
     card = RateCard(entry=Decimal(5))
     mine, theirs = settled(card), settled(card, consignor=8)
     assert () == left_out(fees(mine), None, [theirs], 9)

@@ -44,7 +44,7 @@ def test_the_last_mark_before_the_hammer_holds(name: str) -> None:
 
 
 def test_two_who_were_merged_are_a_member_if_one_of_them_is() -> None:
-    """Whoever was merged into the buyer counts, and nobody else; a consignor has their own mark."""
+    """Somebody who was merged into the buyer counts, and nobody else; a consignor has their own mark."""
     members = Members(buyers={1: [mark(NOON)], 3: [mark(NOON)]}, consignors={2: [mark(NOON)]}, merged={1: 2})
     assert [False, True, True] == [members.has_bought(number, NOON) for number in (1, 2, 3)]
     assert [False, True, False] == [members.has_sold(number, NOON) for number in (1, 2, None)]

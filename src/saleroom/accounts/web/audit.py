@@ -17,7 +17,7 @@ from saleroom.accounts.web.acts import ACTS_SAID, act, changes
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site
+from saleroom.site.site import Section, Site, for_users
 
 AUDIT = Section("/admin/audit", N_("Audit log"), Right.READ_AUDIT)
 PAGE = 50
@@ -31,6 +31,7 @@ class AuditPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/audit?user=&act=&before=: the latest acts of staff first."""
         asked = request.query_params
@@ -40,10 +41,7 @@ class AuditPages:
         which = EntryFilter(user or None, chosen if chosen in [*Act] else None)
         number = asked.get("before", "")
         before = int(number) if number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX else None
-        try:
-            viewer, found = await self._site.read(request, audit_log.entries, which, PAGE, before)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, audit_log.entries, which, PAGE, before)
         language = self._site.language(request)
         kept = {"user": user, "act": which.act or ""}
         context = {

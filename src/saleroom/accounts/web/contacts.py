@@ -9,8 +9,8 @@ from saleroom.accounts.domain.contacts import CONTACT_MAX, parse_contact
 from saleroom.accounts.service import contacts
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.site.site import Site, fields, local
+from saleroom.kernel.errors import Fault, Invalid, Refusal
+from saleroom.site.site import Site, fields, for_users, local
 from saleroom.storage.database import Transaction
 
 
@@ -25,6 +25,7 @@ class ContactPages:
         """GET /mine/contact?next=/path: the form, which leads on to the next page."""
         return await self._page(request, request.query_params.get("next"))
 
+    @for_users
     async def save(self, request: Request) -> Response:
         """POST /mine/contact: keep the contact, or take it away."""
         sent = await fields(request)
@@ -32,10 +33,7 @@ class ContactPages:
         if isinstance(contact, Fault):
             refused = Invalid({"contact": [contact]})
             return await self._page(request, sent.get("next"), sent=sent.get("contact", ""), refused=refused)
-        try:
-            await self._services.tokens.write(contacts.change, session_token(request) or "", contact)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        await self._services.tokens.write(contacts.change, session_token(request) or "", contact)
         return await self._page(request, sent.get("next"), saved=True)
 
     async def _page(

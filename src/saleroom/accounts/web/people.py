@@ -13,9 +13,8 @@ from saleroom.accounts.service import people
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.people import PeopleFilter
 from saleroom.accounts.web.words import ROLES
-from saleroom.kernel.errors import Unauthenticated
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site
+from saleroom.site.site import Section, Site, for_users
 
 PEOPLE = Section("/admin/people", N_("People"), Right.READ_PEOPLE)
 QUERY_MAX = 32
@@ -28,16 +27,14 @@ class PeoplePages:
         self._site = site
         self._services = services
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/people?q=&role=&after=: the people by name."""
         asked = request.query_params
         text, role = asked.get("q", "").strip().lower()[:QUERY_MAX], asked.get("role", "")
         barred = Sanction(asked["barred"]) if asked.get("barred") in BARS else None
         which = PeopleFilter(text=text or None, role=Role(role) if role in [*Role] else None, barred=barred)
-        try:
-            viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
         kept = {"q": text, "role": "" if which.role is None else which.role.value, "barred": barred or ""}
         context = {
             "found": found,

@@ -10,7 +10,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.site.rendering import here_of
-from saleroom.site.site import Site, go_to
+from saleroom.site.site import Site, for_users, go_to
 
 
 class StandingPages:
@@ -20,12 +20,10 @@ class StandingPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /mine/standing: what staff did about the reader."""
-        try:
-            viewer, found = await self._site.read(request, sanctions.own)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, sanctions.own)
         return self._site.page(request, "standing.html", viewer, {"found": found})
 
     async def read(self, request: Request) -> Response:

@@ -9,11 +9,10 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.service.health import Health, TaskHealth, Trouble, health
-from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.outbox.message import State
 from saleroom.site.language import N_, Language
-from saleroom.site.site import Section, Site
+from saleroom.site.site import Section, Site, for_users
 from saleroom.storage.processes import Process
 
 HEALTH = Section("/admin/health", N_("Health"), Right.READ_HEALTH)
@@ -67,12 +66,10 @@ class HealthPages:
     def __init__(self, site: Site) -> None:
         self._site = site
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/health: what needs a look, then the processes, the tasks, mails, the broker, the database and the disk."""
-        try:
-            viewer, found = await self._site.read(request, health)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, health)
         language = self._site.language(request)
         context = _shown(found, language)
         return self._site.page(request, "health.html", viewer, context)

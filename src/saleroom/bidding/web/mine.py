@@ -20,7 +20,7 @@ from saleroom.http.cursors import CursorKind
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.instants import maybe_instant
-from saleroom.site.site import Site, fields, go_to, is_fragment, local
+from saleroom.site.site import Site, fields, for_users, go_to, is_fragment, local
 from saleroom.storage.database import Transaction
 
 ROWS = 20
@@ -70,6 +70,7 @@ class MinePages:
             request, "parts/star.html", viewer, {"a": found.auction, "watched": watched, "here": back}
         )
 
+    @for_users
     async def _lists(
         self,
         request: Request,
@@ -79,10 +80,7 @@ class MinePages:
     ) -> Response:
         cursors, query = self._services.cursors, request.query_params
         now, over = cursors.place_in(query, of, "now"), cursors.place_in(query, of, "over")
-        try:
-            viewer, found = await self._site.read(request, use_case, now, over)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, use_case, now, over)
         context = {
             "first_now": now is None,
             "first_over": over is None,

@@ -14,8 +14,7 @@ from saleroom.bidding.service.receipts import SignedReceipt
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.problems import NotFound
-from saleroom.kernel.errors import Unauthenticated
-from saleroom.site.site import Site, Viewer, fields
+from saleroom.site.site import Site, Viewer, fields, for_users
 
 RECEIPTS_PER_PAGE = 20
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
@@ -36,12 +35,10 @@ class ReceiptPages:
         """POST /lots/{gid}/receipts: the same page, with what the check of a receipt found."""
         return await self._page(request, "".join((await fields(request)).get("receipt", "").split()))
 
+    @for_users
     async def file(self, request: Request) -> Response:
         """GET /lots/{gid}/receipts/{number}.txt: one receipt as a file. Raises UnknownAuction or NotFound."""
-        try:
-            _, auction, found = await self._found(request)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        _, auction, found = await self._found(request)
         number = request.path_params["number"]
         if _NUMBER.fullmatch(number) is None or int(number) > len(found):
             raise NotFound
@@ -50,11 +47,9 @@ class ReceiptPages:
         headers = {"Cache-Control": "private, no-store", "Content-Disposition": f'attachment; filename="{name}"'}
         return PlainTextResponse(f"{signed.text}\n", headers=headers)
 
+    @for_users
     async def _page(self, request: Request, text: str | None = None) -> Response:
-        try:
-            viewer, auction, found = await self._found(request)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, auction, found = await self._found(request)
         before = request.query_params.get("before", "")
         last = min(int(before) - 1, len(found)) if _NUMBER.fullmatch(before) else len(found)
         first = max(last - RECEIPTS_PER_PAGE, 0)

@@ -24,7 +24,7 @@ from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.mails import CHOICES
 from saleroom.notices.web.words import TITLES
 from saleroom.outbox.message import MAIL, PUSH
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -42,6 +42,7 @@ class ChoicePages:
         """GET /mine/notices: what the reader gets by mail."""
         return await self._page(request)
 
+    @for_users
     async def save(self, request: Request) -> Response:
         """POST /mine/notices: keep what was chosen."""
         sent = await fields(request)
@@ -56,10 +57,7 @@ class ChoicePages:
             quiet=(quiet,),
             language=language if language in self._services.languages else None,
         )
-        try:
-            await self._services.tokens.write(choosing.choose, session_token(request) or "", change)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        await self._services.tokens.write(choosing.choose, session_token(request) or "", change)
         return await self._page(request, saved=True)
 
     async def stop_form(self, request: Request) -> Response:

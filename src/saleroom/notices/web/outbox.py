@@ -18,7 +18,7 @@ from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.words import STATES, TITLES, UNCHOSEN_TITLES
 from saleroom.outbox.message import State
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 OUTBOX = Section("/admin/outbox", N_("Outbox"), Right.READ_OUTBOX)
@@ -34,15 +34,13 @@ class OutboxPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/outbox?state=&before=: the words, the latest posted first."""
         asked = request.query_params
         state = State(asked["state"]) if asked.get("state") in [*State] else None
         before = int(asked["before"]) if _NUMBER.fullmatch(asked.get("before", "")) else None
-        try:
-            viewer, found = await self._site.read(request, _page, state, before)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, _page, state, before)
         language = self._site.language(request)
         kept = {} if state is None else {"state": state.value}
         following = found.following

@@ -28,7 +28,7 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_words import OF_A_PADDLE
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.site.language import Language
-from saleroom.site.site import Site, fields
+from saleroom.site.site import Site, fields, for_users
 
 CONSOLE = "/sales/{gid}/console"
 AUCTIONEER = "/sales/{gid}/auctioneer"
@@ -80,12 +80,10 @@ class ConsolePages:
         except Refusal as refused:
             return refusal(self._site, request, refused)
 
+    @for_users
     async def _page(self, request: Request, template: str) -> Response:
         gid, language = sale_gid(request), self._site.language(request)
-        try:
-            viewer, (sale, found) = await self._site.read(request, desk.opened, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, (sale, found) = await self._site.read(request, desk.opened, gid)
         context = {
             "sale": sale,
             "desk": msgspec.to_builtins(found),

@@ -25,7 +25,7 @@ from saleroom.sales.web.console import NOT_KEPT, key_of, refusal
 from saleroom.site.amounts import notation
 from saleroom.site.app import Shell
 from saleroom.site.language import Language
-from saleroom.site.site import Site, fields
+from saleroom.site.site import Site, fields, for_users
 
 ENTRY = "/sales/{gid}/entry"
 SHEET = "/sales/{gid}/entry/sheet"
@@ -39,13 +39,11 @@ class EntryPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def page(self, request: Request) -> Response:
         """GET /sales/{gid}/entry: the page, which reads the sheet by itself."""
         gid, language = sale_gid(request), self._site.language(request)
-        try:
-            viewer, _ = await self._site.read(request, results.sheet, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, _ = await self._site.read(request, results.sheet, gid)
         return self._site.page(request, _TEMPLATE, viewer, shown(language), headers=NOT_KEPT)
 
     async def sheet(self, request: Request) -> Response:

@@ -20,7 +20,7 @@ from saleroom.sales.service.importer import Tell, tell_nobody
 from saleroom.sales.service.importing import Report, sale_to_read
 from saleroom.sales.services import SaleServices
 from saleroom.site.language import Language
-from saleroom.site.site import Site
+from saleroom.site.site import Site, for_users
 from saleroom.storage.database import Transaction
 
 IMPORT = "/admin/sales/{gid}/import"
@@ -64,15 +64,13 @@ class ImportPages:
             return await in_lines(lambda tell: self._outcome(whole, tell), _last)
         return await self._outcome(request)
 
+    @for_users
     async def download(self, request: Request) -> Response:
         """GET /admin/sales/{gid}/export: the sheet in the language of the reader."""
         asked, language = request.query_params.get("sheet"), self._site.language(request).tag
         which = asked if asked in DOWNLOADS else DOWNLOADS[0]
         token, gid = session_token(request), request.path_params["gid"]
-        try:
-            return await exported(self._services, token, gid, which, "de" if language == "de" else "en")
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        return await exported(self._services, token, gid, which, "de" if language == "de" else "en")
 
     async def _outcome(self, request: Request, tell: Tell = tell_nobody) -> Response:
         gid, does = request.path_params["gid"], request.query_params.get("do") == "import"
@@ -85,13 +83,11 @@ class ImportPages:
             return await self._page(request, refused=refused)
         return await self._page(request, report=report, is_done=does)
 
+    @for_users
     async def _page(
         self, request: Request, report: Report | None = None, *, is_done: bool = False, refused: Refusal | None = None
     ) -> Response:
-        try:
-            viewer, sale = await self._site.read(request, _sale, request.path_params["gid"])
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, sale = await self._site.read(request, _sale, request.path_params["gid"])
         language = self._site.language(request)
         rows = [] if report is None else sorted(report.rows, key=lambda row: _ORDER.index(row.effect))
         shown = [self._shown(language, row) for row in rows if row.effect is not Effect.UNCHANGED]

@@ -24,7 +24,7 @@ from saleroom.sales.service.labelling import LotLabel
 from saleroom.sales.service.papers import PaperOrder
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 PAPER = "/admin/sales/{gid}/paper"
@@ -82,12 +82,10 @@ class PaperPages:
             return self._site.to_log_in(request, request.url.path.removesuffix("/printed"))
         return go_to(f"/admin/sales/{gid}/paper?{'noted' if noted else 'changed'}=1#labels")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
         origin = self._site.origin(request)
-        try:
-            viewer, found = await self._site.read(request, _printable, sale_gid(request), origin)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, _printable, sale_gid(request), origin)
         language = self._site.language(request)
         context = {
             "sale": found.sale,

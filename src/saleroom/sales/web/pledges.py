@@ -8,14 +8,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.kernel.errors import Unauthenticated
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.views import pledge_view
 from saleroom.sales.service import needs
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.sales.web.editor import label_of
-from saleroom.site.site import Site
+from saleroom.site.site import Site, for_users
 
 PLEDGES = "/admin/sales/{gid}/lots/{label}/pledges"
 
@@ -27,13 +26,11 @@ class PledgePages:
         self._site = site
         self._services = services
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/sales/{gid}/lots/{label}/pledges: by giver, and each in its order."""
         gid, label = sale_gid(request), label_of(str(request.path_params["label"]))
-        try:
-            viewer, found = await self._site.read(request, needs.listed, gid, label)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, needs.listed, gid, label)
         givers: dict[tuple[str, str], Decimal] = {}
         for one, bidder, name in found:
             if one.stands:

@@ -21,7 +21,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank_words import doubts_in
 from saleroom.settlement.web.forms import once_of, page_gid
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 BANK = Section("/admin/bank", N_("Bank"), Right.SETTLE)
 Sent = dict[str, str]
@@ -71,6 +71,7 @@ class BankPages:
             return await self._page(request, refused, of=gid, sent=sent)
         return go_to(f"{BANK.path}?done=1")
 
+    @for_users
     async def _page(
         self,
         request: Request,
@@ -80,13 +81,10 @@ class BankPages:
         of: str = "",
         sent: Sent | None = None,
     ) -> Response:
-        try:
-            viewer, found_sales = await self._site.read(request, desk.sales_to_settle)
-            doubtful = await self._services.database.read(payout_booking.listed_in_doubt, session_token(request))
-            waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
-            found = await self._services.database.read(waiting, session_token(request))
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found_sales = await self._site.read(request, desk.sales_to_settle)
+        doubtful = await self._services.database.read(payout_booking.listed_in_doubt, session_token(request))
+        waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
+        found = await self._services.database.read(waiting, session_token(request))
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)
         context: dict[str, Any] = {

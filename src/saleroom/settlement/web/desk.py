@@ -31,7 +31,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import BOOKS, DISPUTES, DOCUMENTS, ITEMS, METHODS, ONLINE, REFUND_STATES, WAYS
 from saleroom.site.language import N_, Language
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 REST = "*"
 """What somebody types instead of an amount for all that is left to pay."""
@@ -45,12 +45,10 @@ class DeskPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def all(self, request: Request) -> Response:
         """GET /admin/desk: the sales to settle."""
-        try:
-            viewer, found = await self._site.read(request, desk.sales_to_settle)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, desk.sales_to_settle)
         return self._site.page(request, "desks.html", viewer, {"sales": found})
 
     async def one(self, request: Request) -> Response:
@@ -155,13 +153,11 @@ class DeskPages:
             return await self._statement(request, refused, sent)
         return go_to(f"{DESK.path}/{gid}/statements/{code}?{urlencode({'done': '1', **_outcome(body)})}")
 
+    @for_users
     async def export(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/accounts.csv: each lot with its money, as a sheet in the language of the reader."""
-        try:
-            gid, language = page_gid(request, UnknownSale), self._language(request)
-            return await sheet(self._services, session_token(request) or "", gid, language)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        gid, language = page_gid(request, UnknownSale), self._language(request)
+        return await sheet(self._services, session_token(request) or "", gid, language)
 
     def _language(self, request: Request) -> str:
         return "de" if self._site.language(request).catalogue == "de" else "en"
@@ -218,20 +214,18 @@ class DeskPages:
             raise Invalid({"method": [Fault("not_a_choice", "must be one of the ways to pay")]})
         return HandPayment(Method(sent["method"]), amount)
 
+    @for_users
     async def _desk(
         self, request: Request, buyer: str, refused: Refusal | None = None, sent: Sent | None = None
     ) -> Response:
         gid, found, unknown = page_gid(request, UnknownSale), None, False
-        try:
-            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
-            if buyer:
-                try:
-                    currency = self._services.letterhead.currency
-                    found = await self._write(request, desk.shown, gid, _who(buyer), currency)
-                except UnknownParticipant as nobody:
-                    refused, unknown = nobody, True
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
+        if buyer:
+            try:
+                currency = self._services.letterhead.currency
+                found = await self._write(request, desk.shown, gid, _who(buyer), currency)
+            except UnknownParticipant as nobody:
+                refused, unknown = nobody, True
         asked = request.query_params
         context = {
             "gid": gid,
@@ -250,24 +244,20 @@ class DeskPages:
         }
         return self._site.page(request, "desk.html", viewer, context, refused=refused, headers=_UNSEEN)
 
+    @for_users
     async def _accounts(self, request: Request) -> Response:
         gid = page_gid(request, UnknownSale)
-        try:
-            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
-            found = await self._write(request, reports.accounts, gid, self._services.places)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
+        found = await self._write(request, reports.accounts, gid, self._services.places)
         books = {one.value: self._site.language(request).gettext(said) for one, said in BOOKS.items()}
         context = {"gid": gid, "title": sale.terms.title, "found": found, "books": books}
         return self._site.page(request, "sale_accounts.html", viewer, context, headers=_UNSEEN)
 
+    @for_users
     async def _statement(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid, code = page_gid(request, UnknownSale), _code(request)
-        try:
-            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
-            found = await self._write(request, desk.statement, gid, code, self._services.places)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
+        found = await self._write(request, desk.statement, gid, code, self._services.places)
         asked = request.query_params
         done = refused is None and "done" in asked
         context = {

@@ -26,7 +26,7 @@ from saleroom.settlement.service import issuing, online_showing, showing
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 ROWS = 50
@@ -110,29 +110,25 @@ class DocumentPages:
         """GET /admin/documents/{gid}/invoice.xml."""
         return await self._file(request, as_xml, Right.SETTLE)
 
+    @for_users
     async def mine(self, request: Request) -> Response:
         """GET /mine/documents: the reader's own documents, the latest first."""
         before = self._services.cursors.place_in(request.query_params, OWN_DOCUMENTS)
-        try:
-            viewer, page = await self._site.read(request, showing.mine, ROWS, before)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, page = await self._site.read(request, showing.mine, ROWS, before)
         next_page = self._services.cursors.next_page(OWN_DOCUMENTS, page.next)
         context = {"rows": page.rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
         return self._site.page(request, "mine_documents.html", viewer, context)
 
+    @for_users
     async def own(self, request: Request, refused: Refusal | None = None) -> Response:
         """GET /mine/documents/{gid}: one of the reader's own documents, with the button to pay it by card."""
         gid = page_gid(request, UnknownDocument)
         cards, currency = self._services.cards, self._services.letterhead.currency
-        try:
-            viewer, found = await self._site.read(request, showing.view_of_own, gid)
-            context = {**self._shown(request, found, MINE), **self._said(request, refused), "online": None}
-            if cards is not None and found.document_kind == DocumentKind.INVOICE:
-                request.scope[FORMS_TO] = cards.origin
-                _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, showing.view_of_own, gid)
+        context = {**self._shown(request, found, MINE), **self._said(request, refused), "online": None}
+        if cards is not None and found.document_kind == DocumentKind.INVOICE:
+            request.scope[FORMS_TO] = cards.origin
+            _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
         context["card"] = request.query_params.get("card")
         return self._site.page(request, "mine_document.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -144,6 +140,7 @@ class DocumentPages:
         """GET /mine/documents/{gid}/invoice.xml."""
         return await self._file(request, as_xml)
 
+    @for_users
     async def _file(
         self,
         request: Request,
@@ -151,20 +148,15 @@ class DocumentPages:
         needed: Right | None = None,
     ) -> Response:
         gid = page_gid(request, UnknownDocument)
-        try:
-            if needed is not None:
-                await self._site.read(request, _holds, needed)
-            return await make(self._services, session_token(request) or "", gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        if needed is not None:
+            await self._site.read(request, _holds, needed)
+        return await make(self._services, session_token(request) or "", gid)
 
+    @for_users
     async def _of_sale(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid = page_gid(request, UnknownSale)
         before = self._services.cursors.place_in(request.query_params, SALE_DOCUMENTS)
-        try:
-            viewer, (sale, page) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, (sale, page) = await self._site.read(request, showing.of_sale, gid, ROWS, before)
         asked = {name: request.query_params[name] for name in ("buyer", "consignor") if name in request.query_params}
         language = self._site.language(request)
         context = {
@@ -179,12 +171,10 @@ class DocumentPages:
         }
         return self._site.page(request, "sale_documents.html", viewer, context, refused=refused, headers=_UNSEEN)
 
+    @for_users
     async def _one(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid = page_gid(request, UnknownDocument)
-        try:
-            viewer, found = await self._site.read(request, showing.view_for_staff, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, showing.view_for_staff, gid)
         context = {
             **self._shown(request, found.view, ADMIN),
             "sale_gid": found.sale,

@@ -23,7 +23,7 @@ from saleroom.settlement.service.members import Whom
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 YEAR_MAX = 8998
 """The last year of which the store keeps the day after each day."""
@@ -58,12 +58,10 @@ class MemberPages:
             return await self._page(request, refused, sent)
         return go_to(f"{MEMBERS.path}?done={'marked' if member else 'ended'}")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         before = self._services.cursors.place_in(request.query_params, PAGES)
-        try:
-            viewer, (found, sales) = await self._site.read(request, members.overview, LIMIT_DEFAULT, before)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, (found, sales) = await self._site.read(request, members.overview, LIMIT_DEFAULT, before)
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)
         context: dict[str, Any] = {

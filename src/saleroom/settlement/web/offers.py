@@ -28,7 +28,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import LEFT_OUT, OFFER_STATES
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 DAYS = 7
@@ -183,6 +183,7 @@ class OfferPages:
             raise Invalid(faults)
         return {"paddle": None if to_all else paddle, "price": price, "days": days}
 
+    @for_users
     async def _page(
         self,
         request: Request,
@@ -192,10 +193,7 @@ class OfferPages:
         plan: Plan | None = None,
     ) -> Response:
         gid = page_gid(request, UnknownSale)
-        try:
-            viewer, found = await self._site.read(request, offering.listed, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, offering.listed, gid)
         context = {
             "gid": gid,
             "found": found,
@@ -208,11 +206,9 @@ class OfferPages:
         }
         return self._site.page(request, "offers.html", viewer, context, refused=refused, headers=_UNSEEN)
 
+    @for_users
     async def _mine(self, request: Request, refused: Refusal | None = None) -> Response:
-        try:
-            viewer, found = await self._site.read(request, offering.mine, self._services.places)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, offering.mine, self._services.places)
         context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused)}
         return self._site.page(request, "mine_offers.html", viewer, context, refused=refused, headers=_UNSEEN)
 

@@ -18,7 +18,7 @@ from saleroom.settlement.web.documents import MINE, DocumentPages
 from saleroom.settlement.web.forms import page_gid
 from saleroom.settlement.web.words import DISPUTES, ONLINE_STATES, REFUND_STATES
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site
+from saleroom.site.site import Section, Site, for_users
 
 CARDS = Section("/admin/cards", N_("Cards online"), Right.SETTLE)
 ROWS = 50
@@ -47,14 +47,12 @@ class OnlinePages:
             return await self._documents.own(request, refused)
         return RedirectResponse(url, 303)
 
+    @for_users
     async def show(self, request: Request) -> Response:
         """GET /admin/cards: all payments by card online, with their refunds and disputes."""
         before = self._services.cursors.place_in(request.query_params, PAYMENTS)
-        try:
-            listed = partial(online_showing.listed, before=before, limit=ROWS)
-            viewer, found = await self._site.read(request, listed)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        listed = partial(online_showing.listed, before=before, limit=ROWS)
+        viewer, found = await self._site.read(request, listed)
         language = self._site.language(request)
         context = {
             "is_on": self._services.cards is not None,

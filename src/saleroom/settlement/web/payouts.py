@@ -32,7 +32,7 @@ from saleroom.settlement.web.bank_words import bank_time, booked_as, doubts_in, 
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import PAYOUT_STATES
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 PAYOUTS = Section("/admin/payouts", N_("Payouts"), Right.SETTLE)
 _CHOSEN = "pay-"
@@ -66,14 +66,12 @@ class PayoutPages:
             return await self._page(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/{msgspec.json.decode(body)['paymentFile']}")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         cursors, query = self._services.cursors, request.query_params
         before, due_before = cursors.place_in(query, FILES), cursors.place_in(query, DUE, "due")
-        try:
-            viewer, due = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
-            files = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, due = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
+        files = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
         ticked = None if sent is None else {text for name, text in sent.items() if name.startswith(_CHOSEN)}
         context = {
             "due": due.payouts.rows,
@@ -142,6 +140,7 @@ class PayoutPages:
             return await self._file(request, refused, {**sent, "do": "check"})
         return go_to(f"{PAYOUTS.path}/{gid}?done=1")
 
+    @for_users
     async def _file(
         self,
         request: Request,
@@ -150,10 +149,7 @@ class PayoutPages:
         found: ImportedReportView | None = None,
     ) -> Response:
         gid = page_gid(request, UnknownPaymentFile) if found is None else found.payment_file
-        try:
-            viewer, file = await self._site.read(request, payouts.shown, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, file = await self._site.read(request, payouts.shown, gid)
         language = self._site.language(request)
         context = {
             "found": file,
@@ -174,13 +170,11 @@ class PayoutPages:
         }
         return self._site.page(request, "payment_file.html", viewer, context, refused=refused, headers=_UNSEEN)
 
+    @for_users
     async def download(self, request: Request) -> Response:
         """GET /admin/payouts/{gid}/pain.xml: the file for the bank."""
         gid = page_gid(request, UnknownPaymentFile)
-        try:
-            return await as_xml(self._services, session_token(request) or "", gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        return await as_xml(self._services, session_token(request) or "", gid)
 
     async def account(self, request: Request) -> Response:
         """GET /admin/payouts/accounts/{code}: the bank account of a consignor."""
@@ -200,11 +194,9 @@ class PayoutPages:
             return await self._account(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/accounts/{code}?done=1")
 
+    @for_users
     async def _account(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        try:
-            viewer, found = await self._site.read(request, payout_accounts.shown, _code(request))
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, payout_accounts.shown, _code(request))
         context = {"found": found, **self._account_form(request, refused, sent)}
         return self._site.page(request, "payout_account.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -230,13 +222,11 @@ class PayoutPages:
             return await self._mine(request, refused, sent, code)
         return go_to(f"{MINE}?done={code}")
 
+    @for_users
     async def _mine(
         self, request: Request, refused: Refusal | None = None, sent: Sent | None = None, of: str = ""
     ) -> Response:
-        try:
-            viewer, found = await self._site.read(request, payout_accounts.mine)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, payout_accounts.mine)
         context = {"accounts": found.payout_accounts, "of": of, **self._account_form(request, refused, sent)}
         return self._site.page(request, "mine_payouts.html", viewer, context, refused=refused, headers=_UNSEEN)
 

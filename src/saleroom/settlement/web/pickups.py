@@ -21,7 +21,7 @@ from saleroom.settlement.service import desk, handing_out
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
 from saleroom.settlement.web.forms import Sent, once_of, page_gid
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 
 
 class PickupPages:
@@ -72,16 +72,14 @@ class PickupPages:
         asked = {"done": label, **({"buyer": sent["buyer"]} if sent.get("buyer") else {})}
         return go_to(f"{DESK.path}/{gid}/pickup?{urlencode(asked)}")
 
+    @for_users
     async def _page(
         self, request: Request, refused: Refusal | None = None, of: str = "", sent: Sent | None = None
     ) -> Response:
         gid, asked = page_gid(request, UnknownSale), request.query_params
-        try:
-            viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
-            write, token = self._services.tokens.write, session_token(request) or ""
-            found = await write(handing_out.listed, token, gid, self._services.places)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, sale = await self._site.read(request, desk.sale_to_settle, gid)
+        write, token = self._services.tokens.write, session_token(request) or ""
+        found = await write(handing_out.listed, token, gid, self._services.places)
         buyer = (sent or {}).get("buyer", asked.get("buyer", "")).strip().removeprefix("#")
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)

@@ -30,7 +30,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import tried_values
 from saleroom.settlement.web.words import COUNTRIES, GOODS, ITEMS, PAYERS, SCHEMES
 from saleroom.site.language import N_, Language
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 RATES = Section("/admin/rates", N_("Rates"), Right.SET_RATES)
 _AMOUNTS = ("entryFee", "photoFee", "unsoldFee", "insurance", "donation")
@@ -112,11 +112,9 @@ class RatePages:
             raise Invalid(faults)
         return values
 
+    @for_users
     async def _all(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
-        try:
-            viewer, found = await self._site.read(request, rates.overview)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, rates.overview)
         names = {one.card: one.card_name for one in found.cards}
         context = {
             "found": found,
@@ -128,19 +126,17 @@ class RatePages:
         }
         return self._site.page(request, "rates.html", viewer, context, refused=refused)
 
+    @for_users
     async def _one(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid, language = _gid(request), self._site.language(request)
         tried, bill = dict(request.query_params), None
-        try:
-            viewer, card = await self._site.read(request, rates.shown, gid)
-            if refused is None and "price" in tried:
-                try:
-                    trial = Trial(**({"price": None} | tried_values(language, tried, TRIAL)))
-                    _, bill = await self._site.read(request, rates.preview, gid, trial, self._services.places)
-                except Invalid as invalid:
-                    refused = invalid
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, card = await self._site.read(request, rates.shown, gid)
+        if refused is None and "price" in tried:
+            try:
+                trial = Trial(**({"price": None} | tried_values(language, tried, TRIAL)))
+                _, bill = await self._site.read(request, rates.preview, gid, trial, self._services.places)
+            except Invalid as invalid:
+                refused = invalid
         context = {
             "card": card,
             "w": _written(language, card) | (sent or {}),

@@ -21,7 +21,7 @@ from saleroom.settlement.service import reminding
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 OVERDUE = Section("/admin/overdue", N_("Overdue"), Right.SETTLE)
 
@@ -84,13 +84,11 @@ class ReminderPages:
         found = msgspec.json.decode(body)
         return go_to(f"{OVERDUE.path}?done={found['reminded']}-{found['struck']}-{found['banned']}")
 
+    @for_users
     async def _page(
         self, request: Request, refused: Refusal | None = None, of: str = "", sent: Sent | None = None
     ) -> Response:
-        try:
-            viewer, found = await self._site.read(request, reminding.listed, self._services.letterhead.calendar)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, found = await self._site.read(request, reminding.listed, self._services.letterhead.calendar)
         language, words = self._site.language(request), self._site.words
         faults = words.field_faults(language, refused)
         done = None if refused else _DONE.fullmatch(request.query_params.get("done", ""))

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api import reports as files
 from saleroom.settlement.api.documents import parse_day
@@ -22,7 +22,7 @@ from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import page_gid
 from saleroom.settlement.web.words import BOOKS, SCHEMES
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site
+from saleroom.site.site import Section, Site, for_users
 
 TAXES = Section("/admin/taxes", N_("Tax"), Right.SETTLE)
 STATES: Mapping[State, str] = {
@@ -49,43 +49,37 @@ class ReportPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def sale(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/report: how a sale went."""
         gid = page_gid(request, UnknownSale)
-        try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
-            token = session_token(request) or ""
-            found = await self._services.tokens.write(reporting.of_sale, token, gid, self._services.places)
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        viewer, _ = await self._site.read(request, desk.sales_to_settle)
+        token = session_token(request) or ""
+        found = await self._services.tokens.write(reporting.of_sale, token, gid, self._services.places)
         context = {"gid": gid, "found": found, **self._words(request)}
         return self._site.page(request, "sale_report.html", viewer, context, headers=_UNSEEN)
 
+    @for_users
     async def sale_file(self, request: Request) -> Response:
         """GET /admin/desk/{gid}/report/{file}: a sheet as CSV, or all of them as XLSX."""
         name, token = str(request.path_params["file"]), session_token(request) or ""
-        try:
-            await self._site.read(request, desk.sales_to_settle)
-            if _FILE.fullmatch(name) is None:
-                raise UnknownSale
-            sheet = None if name.endswith(files.XLSX) else Sheet(name.partition(".")[0])
-            return await files.sale_file(
-                self._services, token, page_gid(request, UnknownSale), sheet, self._language(request)
-            )
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        await self._site.read(request, desk.sales_to_settle)
+        if _FILE.fullmatch(name) is None:
+            raise UnknownSale
+        sheet = None if name.endswith(files.XLSX) else Sheet(name.partition(".")[0])
+        return await files.sale_file(
+            self._services, token, page_gid(request, UnknownSale), sheet, self._language(request)
+        )
 
+    @for_users
     async def taxes(self, request: Request) -> Response:
         """GET /admin/taxes?firstDay=&lastDay=: the tax of some days, those of the last month without any."""
         refused, found = None, None
+        viewer, _ = await self._site.read(request, desk.sales_to_settle)
         try:
-            viewer, _ = await self._site.read(request, desk.sales_to_settle)
-            try:
-                found = await files.tax_report(self._services, session_token(request) or "", *_days(request))
-            except Invalid as invalid:
-                refused = invalid
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+            found = await files.tax_report(self._services, session_token(request) or "", *_days(request))
+        except Invalid as invalid:
+            refused = invalid
         asked = request.query_params
         context = {
             "found": found,
@@ -96,16 +90,14 @@ class ReportPages:
         }
         return self._site.page(request, "taxes.html", viewer, context, refused=refused, headers=_UNSEEN)
 
+    @for_users
     async def tax_file(self, request: Request) -> Response:
         """GET /admin/taxes/{file}?firstDay=&lastDay=: the tax of some days as CSV or XLSX."""
         match, token = _TAX_FILE.fullmatch(str(request.path_params["file"])), session_token(request) or ""
-        try:
-            await self._site.read(request, desk.sales_to_settle)
-            if match is None:
-                raise UnknownSale
-            return await files.tax_file(self._services, token, *_days(request), match[1], self._language(request))
-        except Unauthenticated:
-            return self._site.to_log_in(request)
+        await self._site.read(request, desk.sales_to_settle)
+        if match is None:
+            raise UnknownSale
+        return await files.tax_file(self._services, token, *_days(request), match[1], self._language(request))
 
     def _language(self, request: Request) -> str:
         return "de" if self._site.language(request).tag == "de" else "en"

@@ -113,7 +113,7 @@ async function open(url) {
   await (shown ? shown.focus() : self.clients.openWindow(address.href));
 }
 
-// The browser has another address for its messages. Whoever is no longer logged in here gets none.
+// The browser has another address for its messages. A user who has logged out here gets none.
 async function move(event) {
   const options = event.oldSubscription?.options;
   const made = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));

@@ -74,7 +74,7 @@ function lost(isLost) {
   by("lost").hidden = !isLost;
 }
 
-// Whoever is not logged in, or may not see the sale, keeps nothing of it here but lines that were not sent.
+// A reader who is not logged in, or may not see the sale, keeps nothing of it here but lines that were not sent.
 function forget(status, message) {
   queue.stop();
   localStorage.removeItem(known);
