@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -200,6 +201,18 @@ def test_no_class_is_named_by_a_participle() -> None:
         if one.kind is ast.ClassDef and PARTICIPLE.fullmatch(one.name) and one.name not in NOUNS
     ]
     assert "" == "\n".join(found)
+
+
+def test_no_two_classes_of_an_area_have_one_name() -> None:
+    """Within a folder of `src/saleroom` a name means one thing, so that no file has to rename what it imports."""
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for file in tracked(".py"):
+        if name(file).startswith("src/saleroom/"):
+            area = file.relative_to(ROOT / "src/saleroom").parts[0]
+            for one in definitions(file):
+                if one.kind is ast.ClassDef and not one.name.startswith("_"):
+                    found[area, one.name].append(f"{name(file)}:{one.line} {one.name}")
+    assert "" == "\n".join(place for places in found.values() if len(places) > 1 for place in places)
 
 
 def test_each_test_says_what_holds() -> None:

@@ -29,7 +29,7 @@ from saleroom.bidding.storage.tables import archived, bidder_names, signing_keys
 from saleroom.notices.domain.choices import QuietHours
 from saleroom.notices.domain.webhooks import Scope
 from saleroom.notices.service import choosing, subscribing, webhooks
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox import places
 from saleroom.outbox import store as outbox
 from saleroom.outbox.message import MAIL, PUSH, Message
@@ -111,7 +111,7 @@ async def furnish_it(url: str) -> str:
         await database.write(lambda tx: tx.execute(insert(signing_keys), OLD_KEYS))
         await database.write(outbox.post, Message(kind="test", key="\x7f", facts={"lot": HOSTILE}, receiver=3))
         await database.write(places.begin, "test", 7)
-        await database.write(choosing.choose, cyd.token, Change(mail={"won": False}, quiet=(QUIET,)))
+        await database.write(choosing.choose, cyd.token, ChoiceChange(mail={"won": False}, quiet=(QUIET,)))
         await database.write(subscribing.subscribe, cyd.token, Browser("cyd").subscription("https://push.example"))
         hook = ("https://example.org/hook", ("notice.won", "bid.placed"), Scope.OWN)
         await database.write(webhooks.make, cyd.token, lambda: b"key", *hook)

@@ -29,7 +29,7 @@ from saleroom.bidding.storage.tables import events
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.notices.domain.choices import QuietHours
 from saleroom.notices.service import choosing
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox import store as outbox
 from saleroom.outbox.message import WEBHOOK, Message, State
 from saleroom.storage.database import Database, Transaction
@@ -64,7 +64,7 @@ async def furnished(database: Database, clock: FakeClock) -> tuple[Person, str]:
     await database.write(drafts.save, bob.token, "draft", DraftForm({"name": "Clock"}, [("0", "5")], [photo.id]))
     await database.write(second_factors.begin, bob.account.id, b"sealed", clock.now)
     await database.write(second_factors.replace_recovery_codes, bob.account.id, ["digest"])
-    await database.write(choosing.choose, bob.token, Change(mail={"won": False}, quiet=(HOURS,)))
+    await database.write(choosing.choose, bob.token, ChoiceChange(mail={"won": False}, quiet=(HOURS,)))
     await database.write(outbox.post, Message(kind="test", key="1", facts={}, receiver=bob.account.id))
     facts = {"price": "300.000", "winner": bob.account.username}
     await database.write(outbox.post, Message(kind="sold", key="2", facts=facts, receiver=ada.account.id))

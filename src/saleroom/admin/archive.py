@@ -51,7 +51,7 @@ PAUSE_SECONDS = 0.02
 FAULTS_CODE = 1
 
 
-class Lot(Struct, frozen=True):
+class LotToArchive(Struct, frozen=True):
     """A lot that is over, and has events to archive or to remove."""
 
     id: int
@@ -69,7 +69,7 @@ class LotStays(Exception):
     """A lot stays in the tables; the message says why."""
 
 
-class Summary(Struct):
+class ArchiveSummary(Struct):
     """What a run has done: counts, and why lots were left."""
 
     lots: int = 0
@@ -120,8 +120,8 @@ def folder_of(settings: Settings) -> Path:
 
 async def _archive(
     database: Database, folder: Path, limit: datetime | timedelta, keep_newest: int, *, has_broker: bool, dry_run: bool
-) -> Summary:
-    found, after, sales_asked = Summary(), 0, dict[int, str | None]()
+) -> ArchiveSummary:
+    found, after, sales_asked = ArchiveSummary(), 0, dict[int, str | None]()
     before, total = await database.read(_prepared, limit)
     seen = 0
     with Progress() as progress:
@@ -145,7 +145,7 @@ async def _archive(
     return found
 
 
-def _refuse(lot: Lot, of_sale: str | None, *, has_broker: bool) -> None:
+def _refuse(lot: LotToArchive, of_sale: str | None, *, has_broker: bool) -> None:
     """Raise LotStays if a lot has to stay: for its sale, as `of_sale` says, unless its files are written; or for the broker."""
     if of_sale and not lot.is_written:
         raise LotStays(of_sale)
@@ -153,7 +153,7 @@ def _refuse(lot: Lot, of_sale: str | None, *, has_broker: bool) -> None:
         raise LotStays("the MQTT broker has still to get their events, or to let go of their states")
 
 
-async def _one(database: Database, folder: Path, lot: Lot) -> None:
+async def _one(database: Database, folder: Path, lot: LotToArchive) -> None:
     """Write the files of a lot, note it, and remove its rows. Raises LotStays, Breakage, ArchiveMissing, OSError."""
     if not lot.is_written:
         digest = await database.read(_write, folder, lot)
@@ -180,7 +180,7 @@ def _prepared(tx: Transaction, limit: datetime | timedelta) -> tuple[datetime, i
 
 
 @ranked(Rank.COSTLY)
-def _lots(tx: Transaction, after: int, before: datetime, keep_newest: int) -> list[Lot]:
+def _lots(tx: Transaction, after: int, before: datetime, keep_newest: int) -> list[LotToArchive]:
     """Return a page of the lots that are over since before an instant, and have events besides the last one."""
     c, last, other = auction_rows.c, events.alias("last"), events.alias("other")
     of_lot = other.c.auction_id == c.id
@@ -203,7 +203,7 @@ def _lots(tx: Transaction, after: int, before: datetime, keep_newest: int) -> li
         .limit(PAGE)
     )
     return [
-        Lot(r.id, r.gid, r.seed, r.position, r.head, r.sale_id, r.written is not None, bool(r.owes))
+        LotToArchive(r.id, r.gid, r.seed, r.position, r.head, r.sale_id, r.written is not None, bool(r.owes))
         for r in tx.execute(found)
     ]
 
@@ -225,7 +225,7 @@ def _open_sale(tx: Transaction, sale_id: int) -> str | None:
 
 
 @ranked(Rank.COSTLY)
-def _write(tx: Transaction, folder: Path, lot: Lot) -> str:
+def _write(tx: Transaction, folder: Path, lot: LotToArchive) -> str:
     """Write both files of a lot, read them back, and return the digest to note. Raises Breakage, ArchiveMissing, OSError."""
     files = Files.of(folder, lot.gid)
     files.ledger.parent.mkdir(mode=0o700, exist_ok=True)
@@ -239,7 +239,7 @@ def _write(tx: Transaction, folder: Path, lot: Lot) -> str:
     return archive.digest(files)
 
 
-def _check(tx: Transaction, files: Files, lot: Lot) -> None:
+def _check(tx: Transaction, files: Files, lot: LotToArchive) -> None:
     """Read the files back: the ledger verifies, and all rows are as the table has them. Raises Breakage, ArchiveMissing."""
     _check_ledger(files, lot)
     restored = archive.restored(tx, archive.read(files, lot.gid), lot.id)
@@ -248,14 +248,14 @@ def _check(tx: Transaction, files: Files, lot: Lot) -> None:
             raise ArchiveMissing(f"event {number} cannot be read back as it was")
 
 
-def _check_ledger(files: Files, lot: Lot) -> None:
+def _check_ledger(files: Files, lot: LotToArchive) -> None:
     with files.ledger.open("rb") as file:
         ledger = reading.read(file)
     if (ledger.gid, ledger.head, ledger.opened) != (lot.gid, lot.head, True):
         raise reading.Breakage(len(ledger.hashes), "the ledger in the file is not that of the lot")
 
 
-def _check_again(tx: Transaction, folder: Path, lot: Lot) -> None:
+def _check_again(tx: Transaction, folder: Path, lot: LotToArchive) -> None:
     """Refuse to remove rows if the files of an interrupted run are not what was noted. Raises Breakage, ArchiveMissing."""
     files = Files.of(folder, lot.gid)
     fault = archive.fault(tx, lot.id)
@@ -264,7 +264,7 @@ def _check_again(tx: Transaction, folder: Path, lot: Lot) -> None:
     _check_ledger(files, lot)
 
 
-def _rows(tx: Transaction, lot: Lot) -> Iterator[ArchivedRow]:
+def _rows(tx: Transaction, lot: LotToArchive) -> Iterator[ArchivedRow]:
     """Yield the rows of a lot's events in order, a page of them in memory."""
     names = [column for column in events.columns if column.name != archive.OF_DATABASE]
     asked = select(*names).where(events.c.auction_id == lot.id).order_by(events.c.position).limit(CHUNK)
@@ -275,7 +275,7 @@ def _rows(tx: Transaction, lot: Lot) -> Iterator[ArchivedRow]:
         after = page[-1]["position"]
 
 
-def _note(tx: Transaction, lot: Lot, digest: str) -> None:
+def _note(tx: Transaction, lot: LotToArchive, digest: str) -> None:
     """Note that a lot is archived. Raises LotStays if it is another than was written."""
     found = auctions.lock(tx, [lot.gid]).get(lot.gid)
     is_as_written = found and found.over and found.position == lot.position and found.chain.head == lot.head
@@ -287,7 +287,7 @@ def _note(tx: Transaction, lot: Lot, digest: str) -> None:
         tx.execute(insert(archived), row)
 
 
-def _remove(tx: Transaction, lot: Lot) -> bool:
+def _remove(tx: Transaction, lot: LotToArchive) -> bool:
     """Remove the next events of a lot that is archived, and return whether more may follow. Raises LotStays."""
     auctions.lock(tx, [lot.gid])
     if not archive.is_archived(tx, lot.id):

@@ -63,7 +63,7 @@ class To(StrEnum):
     ROWS = "rows"
 
 
-class Summary(Struct):
+class MoveSummary(Struct):
     """What a run has done: how many files it moved and objects it deleted, and why files stay where they are."""
 
     moved: int = 0
@@ -100,10 +100,10 @@ class _Mover:
         self._database, self._objects, self._to = database, objects, to
         self._holder = secrets.token_urlsafe(12)
         self._lease = Lease(LEASE_NAME, self._holder, LEASE_SECONDS)
-        self._found = Summary()
+        self._found = MoveSummary()
         self._progress = Progress()
 
-    async def move(self) -> Summary:
+    async def move(self) -> MoveSummary:
         await self._database.read(freeze_newest)
         with self._progress:
             await self._begin()

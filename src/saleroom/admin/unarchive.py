@@ -31,7 +31,7 @@ from saleroom.storage.turns import Rank
 from saleroom.tools.progress import Progress
 
 
-class Lot(Struct, frozen=True):
+class ArchivedLot(Struct, frozen=True):
     """An archived lot; its files have `events` events."""
 
     id: int
@@ -39,7 +39,7 @@ class Lot(Struct, frozen=True):
     events: int
 
 
-class Summary(Struct):
+class UnarchiveSummary(Struct):
     """What a run has done: counts, and in words which lots stay archived."""
 
     lots: int = 0
@@ -65,8 +65,10 @@ def unarchive_lots(
     return FAULTS_CODE if found.faults else 0
 
 
-async def _unarchive(database: Database, gids: Collection[str] | None, *, has_broker: bool, dry_run: bool) -> Summary:
-    found = Summary()
+async def _unarchive(
+    database: Database, gids: Collection[str] | None, *, has_broker: bool, dry_run: bool
+) -> UnarchiveSummary:
+    found = UnarchiveSummary()
     lots = await database.read(_lots, gids)
     with Progress() as progress:
         for done, lot in enumerate(lots):
@@ -82,7 +84,7 @@ async def _unarchive(database: Database, gids: Collection[str] | None, *, has_br
     return found
 
 
-async def _one(database: Database, lot: Lot, *, has_broker: bool) -> None:
+async def _one(database: Database, lot: ArchivedLot, *, has_broker: bool) -> None:
     """Put the events of a lot back, some of them in each transaction. Raises DatabaseUnavailable."""
     rows = await database.read(_in_files, lot)
     more = True
@@ -92,14 +94,14 @@ async def _one(database: Database, lot: Lot, *, has_broker: bool) -> None:
 
 
 @ranked(Rank.COSTLY)
-def _lots(tx: Transaction, gids: Collection[str] | None) -> list[Lot]:
+def _lots(tx: Transaction, gids: Collection[str] | None) -> list[ArchivedLot]:
     """Return the archived lots, or those with these gids. Raises Refusal for a gid of no archived lot."""
     freeze_newest(tx)
     c = auction_rows.c
     asked = select(c.id, c.gid, archived.c.events).join_from(archived, auction_rows).order_by(c.id)
     if gids is not None:
         asked = asked.where(bulk.among(tx, c.gid, sorted(gids)))
-    lots = [Lot(row.id, row.gid, row.events) for row in tx.execute(asked)]
+    lots = [ArchivedLot(row.id, row.gid, row.events) for row in tx.execute(asked)]
     unknown = sorted(set(gids or ()) - {lot.gid for lot in lots})
     if unknown:
         raise Refusal(f"no archived lot has the gid {unknown[0]}: nothing was brought back")
@@ -107,18 +109,18 @@ def _lots(tx: Transaction, gids: Collection[str] | None) -> list[Lot]:
 
 
 @ranked(Rank.COSTLY)
-def _faults(tx: Transaction, lot: Lot) -> list[str]:
+def _faults(tx: Transaction, lot: ArchivedLot) -> list[str]:
     transfer.freeze(tx)
     return ledger_check.faults_of_lot(tx, lot.id)
 
 
 @ranked(Rank.COSTLY)
-def _in_files(tx: Transaction, lot: Lot) -> Sequence[ArchivedRow]:
+def _in_files(tx: Transaction, lot: ArchivedLot) -> Sequence[ArchivedRow]:
     """Return the rows of a lot in its files, with pseudonyms in place of names."""
     return list(archive.in_files(tx, lot.gid))
 
 
-def _put_back(tx: Transaction, lot: Lot, rows: Sequence[ArchivedRow], *, has_broker: bool) -> bool:
+def _put_back(tx: Transaction, lot: ArchivedLot, rows: Sequence[ArchivedRow], *, has_broker: bool) -> bool:
     """Put the last of the missing events back, and return whether more are missing.
 
     The lot is locked before names are put into its events. So an erasure comes before this, and the name is not known any

@@ -16,7 +16,7 @@ from saleroom.bidding.service.closing import settle_due
 from saleroom.notices.domain.choices import QuietHours, parse_time
 from saleroom.notices.domain.pushes import SUBSCRIPTIONS_MAX
 from saleroom.notices.service import choosing, subscribing
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
 from saleroom.notices.web.mails import Mails
@@ -266,7 +266,7 @@ async def test_choices_and_quiet_hours_count(courier: Courier, clock: FakeClock)
     """A kind that is not wanted on browsers is not shown there; after quiet hours all that is still so is one message."""
     ada, ben = [await courier.known(name) for name in ("ada", "ben")]
     zone = QuietHours(parse_time("12:00"), parse_time("14:00"), "UTC")  # type: ignore[arg-type]  # both are right
-    change = Change(push={"sold": False}, mail={"not_sold": False}, quiet=(zone,))
+    change = ChoiceChange(push={"sold": False}, mail={"not_sold": False}, quiet=(zone,))
     await courier.database.write(choosing.choose, ada.token, change)
     ends = T0 + timedelta(minutes=5)
     gids = [await sells(courier.database, ada, name=name, ends_at=ends) for name in ("Clock", "Chair", "Vase")]

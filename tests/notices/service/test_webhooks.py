@@ -18,7 +18,7 @@ from saleroom.kernel.errors import MissingRight
 from saleroom.notices.domain.errors import TooManyWebhooks, UnknownWebhook
 from saleroom.notices.domain.webhooks import Off, Scope
 from saleroom.notices.service import hooking, webhooks
-from saleroom.notices.service.webhooks import Change
+from saleroom.notices.service.webhooks import WebhookChange
 from saleroom.outbox import store
 from saleroom.outbox.message import WEBHOOK, Message, State
 from saleroom.outbox.tables import outbox
@@ -120,7 +120,7 @@ async def test_a_server_that_is_gone_ends_its_webhook(hooks: Hooks, postman: Pos
     await bid(hooks.database, ben.bids(gid, "300"))
     await hooks.rounds()
     assert 1 == len(hooks.receiver.posts)
-    await hooks.database.write(webhooks.change, ada.token, made.webhook.id, Change(on=True))
+    await hooks.database.write(webhooks.change, ada.token, made.webhook.id, WebhookChange(on=True))
     await bid(hooks.database, cyd.bids(gid, "400"))
     await hooks.rounds()
     assert ["400.000"] == [body["data"]["amount"] for body in hooks.receiver.bodies[1:]]
@@ -273,7 +273,7 @@ async def test_webhooks_are_ones_own(hooks: Hooks) -> None:
         with pytest.raises(UnknownWebhook):
             await hooks.database.write(use_case, ben.token, number)
     with pytest.raises(UnknownWebhook):
-        await hooks.database.write(webhooks.change, ben.token, number, Change(on=False))
+        await hooks.database.write(webhooks.change, ben.token, number, WebhookChange(on=False))
     with pytest.raises(UnknownWebhook):
         await hooks.database.read(webhooks.deliveries, ben.token, number, 10)
     assert [] == await hooks.database.read(webhooks.own, ben.token)

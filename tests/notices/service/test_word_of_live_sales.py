@@ -9,7 +9,7 @@ from saleroom.accounts.storage import accounts
 from saleroom.bidding.service import watching
 from saleroom.notices.domain.webhooks import Scope
 from saleroom.notices.service import choosing, webhooks
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.notices.service.hooking import Hooker
 from saleroom.outbox import store
 from saleroom.outbox.message import WEBHOOK, State
@@ -60,11 +60,11 @@ async def consigned(postman: Postman, name: str, count: int, **terms: Any) -> tu
 async def test_a_lot_is_announced_three_lots_before_and_on_the_block(postman: Postman, clock: FakeClock) -> None:
     """Its bidders and those who watch it hear once that it comes near; by mail of the block only who chose that."""
     on, kay = await consigned(postman, "kay", 6)
-    await on.database.write(choosing.choose, kay.token, Change(mail={"not_sold": False}))
+    await on.database.write(choosing.choose, kay.token, ChoiceChange(mail={"not_sold": False}))
     ada, ben, cyd = [await postman.known(one) for one in ("ada", "ben", "cyd")]
     await bid(on.database, ada.bids(on.lots[4], "up to 300"))
     await on.database.write(watching.watch, ben.token, on.lots[4])
-    await on.database.write(choosing.choose, ben.token, Change(mail={"called": True, "near": False}))
+    await on.database.write(choosing.choose, ben.token, ChoiceChange(mail={"called": True, "near": False}))
     await on.database.write(watching.watch, cyd.token, on.lots[5])
     await told(postman)
     await do(on, Act.CALL)

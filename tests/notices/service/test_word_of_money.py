@@ -12,7 +12,7 @@ import pytest
 from saleroom.notices.domain.choices import QuietHours, parse_time
 from saleroom.notices.domain.kinds import KINDS, OF_LOTS
 from saleroom.notices.service import choosing
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox.message import CHANNELS, State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
@@ -128,7 +128,7 @@ async def test_each_kind_about_money_is_told(told: NotifiedPerson) -> None:
 
 async def test_people_choose_by_kind_and_channel(told: NotifiedPerson) -> None:
     """Who wants no invoice on browsers gets none there; the quiet hours hold; webhooks are for the kinds that they name."""
-    await told.database.write(choosing.choose, told.person.token, Change(push={"invoice": False}))
+    await told.database.write(choosing.choose, told.person.token, ChoiceChange(push={"invoice": False}))
     await told.hooks.made(told.person, "notice.statement", path="/statements")
     await told.issue()
     await told.issue(DocumentKind.STATEMENT)
@@ -140,7 +140,7 @@ async def test_people_choose_by_kind_and_channel(told: NotifiedPerson) -> None:
 async def test_quiet_hours_hold(told: NotifiedPerson, clock: FakeClock) -> None:
     """A message about money waits for their end; a program never sleeps."""
     quiet = QuietHours(parse_time("11:00"), parse_time("14:00"), "UTC")  # type: ignore[arg-type]  # these are times
-    await told.database.write(choosing.choose, told.person.token, Change(quiet=(quiet,)))
+    await told.database.write(choosing.choose, told.person.token, ChoiceChange(quiet=(quiet,)))
     await told.issue()
     await told.rounds()
     assert (0, 1) == (len(told.pushed), len(told.posted))

@@ -12,7 +12,7 @@ from saleroom.bidding.service import auctions, moderation, questions, watching
 from saleroom.bidding.service.closing import settle_due
 from saleroom.notices.domain.choices import QuietHours, parse_time
 from saleroom.notices.service import choosing, unsubscribing
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox import store
 from saleroom.outbox.message import Message, State
 from saleroom.outbox.tables import outbox
@@ -310,7 +310,7 @@ async def test_only_verified_addresses_get_word(postman: Postman, clock: FakeClo
 async def test_a_user_gets_only_what_they_want(postman: Postman, clock: FakeClock) -> None:
     """What a user has switched off, and everything after the link of a mail, is dropped."""
     ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
-    await postman.database.write(choosing.choose, ben.token, Change(mail={"outbid": False}))
+    await postman.database.write(choosing.choose, ben.token, ChoiceChange(mail={"outbid": False}))
     await postman.database.write(unsubscribing.stop, cyd.account.id, "mail")
     gid = await sells(postman.database, ada)
     await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
@@ -331,7 +331,7 @@ async def test_quiet_hours_put_words_off(postman: Postman, clock: FakeClock) -> 
     ada, ben, cyd = [await postman.known(name) for name in ("ada", "ben", "cyd")]
     begins, ends = parse_time("12:30"), parse_time("14:00")
     quiet = QuietHours(begins, ends, "Europe/Berlin")  # type: ignore[arg-type]  # they are no faults
-    await postman.database.write(choosing.choose, ben.token, Change(quiet=(quiet,)))
+    await postman.database.write(choosing.choose, ben.token, ChoiceChange(quiet=(quiet,)))
     gid = await sells(postman.database, ada)
     await bid(postman.database, ben.bids(gid, "100"), cyd.bids(gid, "200"))
     await postman.rounds()

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from saleroom.notices.domain.choices import MAIL
 from saleroom.notices.service import choosing, unsubscribing
-from saleroom.notices.service.choosing import Change
+from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox.message import State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
@@ -123,7 +123,7 @@ async def test_they_are_in_the_language_of_the_reader(postman: Postman) -> None:
 async def test_people_choose_them_by_kind(postman: Postman) -> None:
     """Who wants no mail of a kind gets none; who stops the mails about lots still hears of money."""
     of = await issuing(postman)
-    await postman.database.write(choosing.choose, of.person.token, Change(mail={"paid": False}))
+    await postman.database.write(choosing.choose, of.person.token, ChoiceChange(mail={"paid": False}))
     await postman.database.write(unsubscribing.stop, of.person.account.id, MAIL)
     await of.issue(receipt("5"))
     await of.issue(draft(line(TaxScheme.MARGIN)))

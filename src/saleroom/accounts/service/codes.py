@@ -13,7 +13,7 @@ from saleroom.accounts.domain.errors import CodeRequired, WrongCode
 from saleroom.accounts.domain.rights import Role, is_staff
 from saleroom.accounts.service.sealing import Sealing
 from saleroom.accounts.storage import second_factors
-from saleroom.accounts.storage.second_factors import OneTimeCodes
+from saleroom.accounts.storage.second_factors import StoredOneTimeCodes
 from saleroom.kernel.errors import Refusal, TooManyRequests
 from saleroom.storage.database import Switch, Transaction
 
@@ -44,7 +44,7 @@ def refusal_of(tx: Transaction, sealing: Sealing | None, user_id: int, code: str
     return _app_code_refusal(tx, sealing, codes, sent) if rules.is_app_code(sent) else WrongCode()
 
 
-def _app_code_refusal(tx: Transaction, sealing: Sealing | None, codes: OneTimeCodes, sent: str) -> Refusal | None:
+def _app_code_refusal(tx: Transaction, sealing: Sealing | None, codes: StoredOneTimeCodes, sent: str) -> Refusal | None:
     now = tx.now()
     if codes.failed_at is not None:
         left = (codes.failed_at + rules.delay(codes.failures) - now).total_seconds()
@@ -85,7 +85,7 @@ def seal_again(tx: Transaction, before: Sealing, after: Sealing) -> None:
             second_factors.put_secret(tx, codes.user_id, seal_secret(after, codes.user_id, secret))
 
 
-def secret_of(sealing: Sealing | None, codes: OneTimeCodes) -> bytes | None:
+def secret_of(sealing: Sealing | None, codes: StoredOneTimeCodes) -> bytes | None:
     """Return the secret of a row; None if the house cannot open it. Raises DatabaseUnavailable."""
     secret = None if sealing is None else sealing.open(codes.secret, f"one-time codes of {codes.user_id}")
     if secret is None:

@@ -12,7 +12,7 @@ from saleroom.accounts.storage.tables import one_time_codes, recovery_codes
 from saleroom.storage.database import Transaction
 
 
-class OneTimeCodes(Struct, frozen=True):
+class StoredOneTimeCodes(Struct, frozen=True):
     """The one-time codes of a user; they are off until `confirmed_at`. `secret` is sealed.
 
     `failures` counts the wrong codes since the last right one, the last of them at `failed_at`.
@@ -27,16 +27,16 @@ class OneTimeCodes(Struct, frozen=True):
     failed_at: datetime | None
 
 
-def find(tx: Transaction, user_id: int) -> OneTimeCodes | None:
+def find(tx: Transaction, user_id: int) -> StoredOneTimeCodes | None:
     """Return a user's one-time codes, confirmed or not. Anyone who changes them locks the user first."""
     row = tx.execute(select(one_time_codes).where(one_time_codes.c.user_id == user_id)).first()
-    return None if row is None else OneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
+    return None if row is None else StoredOneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
 
 
-def every(tx: Transaction) -> list[OneTimeCodes]:
+def every(tx: Transaction) -> list[StoredOneTimeCodes]:
     """Return the one-time codes of all users, confirmed or not, and lock them."""
     rows = tx.execute(select(one_time_codes).order_by(one_time_codes.c.user_id).with_for_update())
-    return [OneTimeCodes(**row._mapping) for row in rows]  # noqa: SLF001  # it is public by its documentation
+    return [StoredOneTimeCodes(**row._mapping) for row in rows]  # noqa: SLF001  # it is public by its documentation
 
 
 def put_secret(tx: Transaction, user_id: int, secret: bytes) -> None:

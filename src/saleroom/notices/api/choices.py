@@ -18,7 +18,7 @@ from saleroom.kernel.instants import instant
 from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.service import choosing
-from saleroom.notices.service.choosing import Change, Chosen
+from saleroom.notices.service.choosing import ChoiceChange, Chosen
 from saleroom.notices.services import NoticeServices
 from saleroom.outbox.message import MAIL, PUSH
 
@@ -168,7 +168,7 @@ async def change(call: Call[NoticeServices]) -> Response:
     language = values.get("language")
     if language is not None and language not in call.services.languages:
         raise Invalid({"language": [LANGUAGE]})
-    wanted = Change(
+    wanted = ChoiceChange(
         mail=values.get("mail", {}),
         push=values.get("push", {}),
         language=language,

@@ -20,7 +20,7 @@ from saleroom.notices.api.choices import PRIVATE
 from saleroom.notices.domain.errors import TooManyWebhooks, UnknownWebhook, WebhookOff
 from saleroom.notices.domain.webhooks import CHOICES, EVERYTHING, URL_MAX, Off, Scope, Webhook, parse_kinds, parse_url
 from saleroom.notices.service import webhooks
-from saleroom.notices.service.webhooks import Change, WithSecret
+from saleroom.notices.service.webhooks import WebhookChange, WithSecret
 from saleroom.notices.services import NoticeServices
 from saleroom.outbox.kinds import Sign
 from saleroom.outbox.message import State, Word
@@ -136,7 +136,7 @@ async def change(call: Call[NoticeServices]) -> Response:
     """PATCH /me/webhooks/{id}."""
     sent, services = call.values, call.services
     url = _checked(services, sent["url"]) if "url" in sent else None
-    wanted = Change(url=url, kinds=sent.get("kinds"), on=sent.get("on"))
+    wanted = WebhookChange(url=url, kinds=sent.get("kinds"), on=sent.get("on"))
     found = await services.tokens.write(webhooks.change, call.token, int(call.identifier), wanted)
     return json_response(WebhookView(**_members(found)), 200, PRIVATE)
 

@@ -24,7 +24,7 @@ class Chosen(Struct, frozen=True):
     is_private: bool = False
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class ChoiceChange(Struct, frozen=True, kw_only=True):
     """A change of choices; what it does not name stays. `quiet` is a tuple of one, so that None can take the hours away."""
 
     mail: Mapping[str, bool] = {}
@@ -40,7 +40,7 @@ def chosen(tx: Transaction, token: str) -> Chosen:
     return Chosen(found, choices.of_user(tx, holder.id), is_private=Right.ACCOUNT not in holder.rights)
 
 
-def choose(tx: Transaction, token: str, change: Change) -> Chosen:
+def choose(tx: Transaction, token: str, change: ChoiceChange) -> Chosen:
     """Change what the holder of `token` chose, and return it. Raises Unauthenticated or MissingRight."""
     user_id = authenticate(tx, token, Right.ACCOUNT).id
     accounts.lock_user(tx, user_id)

@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 _CHANCE = SystemRandom()
 
 
-class Letter(Struct, frozen=True):
+class WebhookLetter(Struct, frozen=True):
     """One word to a webhook as it is posted, but for the time and the signature."""
 
     word: Word
@@ -47,7 +47,7 @@ class Queue(Struct, frozen=True):
 
     hook: Webhook
     salts: tuple[str, ...]
-    letters: tuple[Letter, ...]
+    letters: tuple[WebhookLetter, ...]
 
 
 class DueDeliveries(Struct, frozen=True):
@@ -114,7 +114,7 @@ class Deliverer:
         if before is not None:
             await self._database.write(step, before, None, 0.0)
 
-    async def _post(self, queue: Queue, letter: Letter, at: datetime) -> PostResult:
+    async def _post(self, queue: Queue, letter: WebhookLetter, at: datetime) -> PostResult:
         key, timestamp = self._key(), int(at.timestamp())
         secrets = [secret(key, salt) for salt in queue.salts]
         headers = {
@@ -187,11 +187,11 @@ def _data(
     return None if context is None else {**context["data"], "url": f"{origin}{context['path']}"}
 
 
-def _letters(tx: Transaction, words: Sequence[Word], sign: Sign, origin: str) -> tuple[list[Letter], list[Word]]:
+def _letters(tx: Transaction, words: Sequence[Word], sign: Sign, origin: str) -> tuple[list[WebhookLetter], list[Word]]:
     """Return words as they are posted, and those that are posted no more."""
     numbers = {number for word in words if (number := number_of(word.facts, "event")) is not None}
     events = webhooks.payloads(tx, numbers)
-    letters: list[Letter] = []
+    letters: list[WebhookLetter] = []
     gone: list[Word] = []
     for word in words:
         body: dict[str, Any] | None
@@ -208,7 +208,7 @@ def _letters(tx: Transaction, words: Sequence[Word], sign: Sign, origin: str) ->
             continue
         if word.about is not None:
             body["data"]["url"] = f"{origin}/lots/{word.about}"
-        letters.append(Letter(word, f"msg_{sign(f'webhook word {word.id}')}", msgspec.json.encode(body)))
+        letters.append(WebhookLetter(word, f"msg_{sign(f'webhook word {word.id}')}", msgspec.json.encode(body)))
     return letters, gone
 
 

@@ -39,7 +39,7 @@ Key = Callable[[], bytes]
 """What the secrets of webhooks follow from. Raises DatabaseUnavailable while the secret of the house is not known."""
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class WebhookChange(Struct, frozen=True, kw_only=True):
     """A change of a webhook; what is None stays."""
 
     url: str | None = None
@@ -99,7 +99,7 @@ def make(
     return _with_secret(made, key)
 
 
-def change(tx: Transaction, token: str, number: int, change: Change) -> Webhook:
+def change(tx: Transaction, token: str, number: int, change: WebhookChange) -> Webhook:
     """Change a webhook of the token's user, and return it. Raises Unauthenticated, MissingRight or UnknownWebhook."""
     holder, found = _own(tx, token, number)
     values: dict[str, object] = {}

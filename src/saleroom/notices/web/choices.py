@@ -19,7 +19,7 @@ from saleroom.notices.domain.errors import UnknownSubscription
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.domain.pushes import NumberedSubscription
 from saleroom.notices.service import choosing, subscribing, unsubscribing
-from saleroom.notices.service.choosing import Change, Chosen
+from saleroom.notices.service.choosing import ChoiceChange, Chosen
 from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.mails import CHOICES
 from saleroom.notices.web.words import TITLES
@@ -51,7 +51,7 @@ class ChoicePages:
         if faults:
             return await self._page(request, sent=sent, refused=Invalid(faults))
         language = sent.get("language")
-        change = Change(
+        change = ChoiceChange(
             mail={kind: sent.get(f"mail_{kind}") == "on" for kind in KINDS if kind not in MUST_BE_MAILED},
             push={kind: sent.get(f"push_{kind}") == "on" for kind in KINDS if "push" in sent},
             quiet=(quiet,),

@@ -14,7 +14,7 @@ from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.notices.domain.errors import UnknownWebhook
 from saleroom.notices.domain.webhooks import EVERYTHING, NOTICE, PUBLIC, URL_MAX, Scope, Webhook, parse_kinds, parse_url
 from saleroom.notices.service import webhooks
-from saleroom.notices.service.webhooks import Change, Deliveries
+from saleroom.notices.service.webhooks import Deliveries, WebhookChange
 from saleroom.notices.service.webhooks_off import host_of
 from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.words import EVENTS, OFF_WORDS, STATES, TITLES
@@ -67,7 +67,7 @@ class WebhookPages:
                 rotated = await services.tokens.write(webhooks.rotate, token, number, services.webhook_key, form=True)
                 secret = rotated.secret
             elif do in ("on", "off"):
-                await services.tokens.write(webhooks.change, token, number, Change(on=do == "on"))
+                await services.tokens.write(webhooks.change, token, number, WebhookChange(on=do == "on"))
             elif do == "delete":
                 await services.tokens.write(webhooks.delete, token, number)
                 place = PATH
