@@ -256,7 +256,7 @@ def _judged(tx: Transaction, cashiers: Cashiers) -> list[str]:
         "credit notes": (cashiers.noted, kept[DocumentKind.CREDIT_NOTE] & cashiers.noted),
     }
     found += [f"{name}: {len(a ^ b)} were not acknowledged or are gone" for name, (a, b) in pairs.items() if a != b]
-    made = [one.gid for one in payouts.newest(tx, None, 100_000)]
+    made = [one.gid for one in payouts.newest(tx, 100_000)]
     if sorted(made) != sorted(cashiers.files):
         found.append(f"payment files: {len({*made} ^ {*cashiers.files})} were not acknowledged or are gone")
     taken = tx.execute(select(func.count()).select_from(bank_payments)).scalar_one()

@@ -213,7 +213,7 @@ def _receipts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) ->
 
 def _payouts(tx: Transaction, sale: SettledSale, moved: list[StoredPosting]) -> Iterator[str]:
     """What is in transit is under way; what has arrived or is on its way was paid, and nothing of it twice."""
-    files = payouts.newest(tx, None, 100_000)
+    files = payouts.newest(tx, 100_000)
     rows = [
         one
         for some in payouts.of_files(tx, [file.id for file in files]).values()

@@ -139,7 +139,7 @@ def is_waiting(tx: Any) -> bool:
     from saleroom.settlement.domain.online import RETRY
     from saleroom.settlement.storage import online
 
-    return online.is_due(tx) or any(one.look_at == tx.now() + RETRY for one in online.newest(tx, before=None, limit=50))
+    return online.is_due(tx) or any(one.look_at == tx.now() + RETRY for one in online.newest(tx, 50))
 
 
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ async def _pay_out(sale: SettledSale) -> None:
 async def _pay_by_file(sale: SettledSale) -> None:
     """Make a payment file of what is due, or of more than that; or say what has become of the payouts of one."""
     database, chance, token = sale.on.database, sale.chance, sale.token
-    due = await database.read(payouts.due, token, None, 100)
+    due = await database.read(payouts.due, token, 100, None)
     mine = [one for one in due.payouts.rows if one.sale == sale.gid]
     if not mine or chance.random() < 0.2:
         await _follow_file(sale)
@@ -113,7 +113,7 @@ def _due_of(sale: SettledSale, owed: Decimal) -> Decimal:
 async def _follow_file(sale: SettledSale) -> None:
     """Note what has become of payouts, by hand or by a statement of the bank, which may come twice."""
     database, chance, token = sale.on.database, sale.chance, sale.token
-    files, _ = await database.read(payouts.listed, token, None, 100)
+    files, _ = await database.read(payouts.listed, token, 100, None)
     found = [(file, one) for file in files for one in file.payouts if one.sale == sale.gid]
     if not found:
         return

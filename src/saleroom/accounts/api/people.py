@@ -112,7 +112,7 @@ async def list_people(call: Call[AccountServices]) -> Response:
         role=None if role is None else Role(role),
         barred=None if barred is None else Sanction(barred),
     )
-    found = await call.services.database.read(people.listed, call.token, which, call.place, call.limit)
+    found = await call.services.database.read(people.listed, call.token, which, call.limit, call.place)
     cursor = call.services.cursors.next_page(USERS, found.next)
     return page_response(call.request, PeopleView([person_view(one) for one in found.rows], cursor), cursor)
 

@@ -19,7 +19,7 @@ PAGE = 50
 
 
 def listed(
-    tx: Transaction, token: str | None, which: PeopleFilter, after: str | None = None, limit: int = PAGE
+    tx: Transaction, token: str | None, which: PeopleFilter, limit: int = PAGE, after: str | None = None
 ) -> Page[Account, str]:
     """Return the people that `which` asks for, by name, after the name `after`. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ_PEOPLE)

@@ -34,7 +34,7 @@ class PeoplePages:
         text, role = asked.get("q", "").strip().lower()[:QUERY_MAX], asked.get("role", "")
         barred = Sanction(asked["barred"]) if asked.get("barred") in BARS else None
         which = PeopleFilter(text=text or None, role=Role(role) if role in [*Role] else None, barred=barred)
-        viewer, found = await self._site.read(request, people.listed, which, asked.get("after") or None)
+        viewer, found = await self._site.read(request, people.listed, which, after=asked.get("after") or None)
         kept = {"q": text, "role": "" if which.role is None else which.role.value, "barred": barred or ""}
         context = {
             "found": found,

@@ -57,8 +57,7 @@ async def show(call: Call[SettlementServices]) -> Response:
 
 async def list_all(call: Call[SettlementServices]) -> Response:
     """GET /online-payments."""
-    listed = partial(online_showing.listed, before=call.place, limit=call.limit)
-    page = await call.services.database.read(listed, call.token)
+    page = await call.services.database.read(online_showing.listed, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(PAYMENTS, page.next)
     return page_response(call.request, OnlinePaymentPage(online_payments=page.rows, next=cursor), cursor)
 

@@ -158,7 +158,7 @@ MARK = Form(
 
 async def show_due(call: Call[SettlementServices]) -> Response:
     """GET /payouts/due."""
-    due = await call.services.database.read(payouts.due, call.token, call.place, call.limit)
+    due = await call.services.database.read(payouts.due, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(DUE, due.payouts.next)
     view = DuePayoutsView(due_payouts=due.payouts.rows, due_total=due.total, next=cursor)
     return page_response(call.request, view, cursor)
@@ -179,7 +179,7 @@ async def made(services: SettlementServices, token: str, chosen: list[Chosen], k
 async def list_files(call: Call[SettlementServices]) -> Response:
     """GET /payment-files."""
     limit = min(call.query.get("limit", PAGE), PAGE)
-    page = await call.services.database.read(payouts.listed, call.token, call.place, limit)
+    page = await call.services.database.read(payouts.listed, call.token, limit, call.place)
     cursor = call.services.cursors.next_page(FILES, page.next)
     return page_response(call.request, PaymentFilePage(page.rows, cursor), cursor)
 

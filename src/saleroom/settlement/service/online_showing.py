@@ -27,10 +27,10 @@ def refuse(tx: Transaction, token: str, right: Right) -> None:
     authenticate(tx, token, right)
 
 
-def listed(tx: Transaction, token: str | None, *, before: int | None, limit: int) -> Page[OnlinePaymentView, int]:
+def listed(tx: Transaction, token: str | None, limit: int, before: int | None) -> Page[OnlinePaymentView, int]:
     """Return a page of payments, the newest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    page = page_of(online.newest(tx, before=before, limit=limit + 1), limit, lambda one: one.id)
+    page = page_of(online.newest(tx, limit + 1, before), limit, lambda one: one.id)
     return page.with_rows(views(tx, page.rows))
 
 

@@ -80,7 +80,7 @@ class DuePage(Struct, frozen=True):
     total: str
 
 
-def due(tx: Transaction, token: str | None, before: int | None, limit: int) -> DuePage:
+def due(tx: Transaction, token: str | None, limit: int, before: int | None) -> DuePage:
     """Return what the house owes consignors, as far as it is posted: a page of up to `limit` sales, the latest first.
 
     The next page begins before the number of a sale. Raises Unauthenticated or MissingRight.
@@ -209,10 +209,10 @@ def _text(tx: Transaction, sale: Sale, consignor_id: int, payer: PayingHouse) ->
     return ", ".join([*numbers[-3:], sale.terms.title, payer.name])
 
 
-def listed(tx: Transaction, token: str | None, before: int | None, limit: int) -> Page[PaymentFileView, int]:
+def listed(tx: Transaction, token: str | None, limit: int, before: int | None) -> Page[PaymentFileView, int]:
     """Return a page of payment files, the newest first. Raises Unauthenticated or MissingRight."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    page = page_of(payouts.newest(tx, before, limit + 1), limit, lambda one: one.id)
+    page = page_of(payouts.newest(tx, limit + 1, before), limit, lambda one: one.id)
     of_files = payouts.of_files(tx, [one.id for one in page.rows])
     said = payout_reports.of_payouts(tx, [row.id for rows in of_files.values() for row in rows])
     return page.with_rows([_view(one, of_files[one.id], said) for one in page.rows])

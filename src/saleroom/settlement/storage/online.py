@@ -103,7 +103,7 @@ def of_buyer(tx: Transaction, sale_id: int, user_id: int) -> list[OnlinePayment]
     return _payments(tx, _ROWS.where(*which).order_by(online_payments.c.id.desc()))
 
 
-def newest(tx: Transaction, *, before: int | None, limit: int) -> list[OnlinePayment]:
+def newest(tx: Transaction, limit: int, before: int | None = None) -> list[OnlinePayment]:
     """Return payments, the newest first, before this number."""
     found = _ROWS if before is None else _ROWS.where(online_payments.c.id < before)
     return _payments(tx, found.order_by(online_payments.c.id.desc()).limit(limit))

@@ -155,7 +155,7 @@ def with_message(tx: Transaction, message: str) -> PaymentFile | None:
     return None if row is None else _file(row)
 
 
-def newest(tx: Transaction, before: int | None, limit: int) -> list[PaymentFile]:
+def newest(tx: Transaction, limit: int, before: int | None = None) -> list[PaymentFile]:
     """Return payment files, the newest first, from the one before this number on."""
     found = select(payment_files)
     found = found if before is None else found.where(payment_files.c.id < before)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -51,8 +49,7 @@ class OnlinePages:
     async def show(self, request: Request) -> Response:
         """GET /admin/cards: all payments by card online, with their refunds and disputes."""
         before = self._services.cursors.place_in(request.query_params, PAYMENTS)
-        listed = partial(online_showing.listed, before=before, limit=ROWS)
-        viewer, found = await self._site.read(request, listed)
+        viewer, found = await self._site.read(request, online_showing.listed, ROWS, before)
         language = self._site.language(request)
         context = {
             "is_on": self._services.cards is not None,

@@ -70,8 +70,8 @@ class PayoutPages:
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         cursors, query = self._services.cursors, request.query_params
         before, due_before = cursors.place_in(query, FILES), cursors.place_in(query, DUE, "due")
-        viewer, due = await self._site.read(request, payouts.due, due_before, LIMIT_DEFAULT)
-        files = await self._services.database.read(payouts.listed, session_token(request), before, PAGE)
+        viewer, due = await self._site.read(request, payouts.due, LIMIT_DEFAULT, due_before)
+        files = await self._services.database.read(payouts.listed, session_token(request), PAGE, before)
         ticked = None if sent is None else {text for name, text in sent.items() if name.startswith(_CHOSEN)}
         context = {
             "due": due.payouts.rows,
