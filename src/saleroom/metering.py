@@ -98,11 +98,11 @@ def process_figures(outcomes: Outcomes, connections: Connections) -> Sequence[Fi
 
 def _places(database: Database) -> Sequence[Figure]:
     """Return the use of the database's places: connections of the pool, or the readers and the writer of SQLite."""
-    places, taken, waiting = database.use()
-    ranks = tuple(Sample((rank.name.lower(),), number) for rank, number in waiting.items())
+    found = database.occupancy()
+    ranks = tuple(Sample((rank.name.lower(),), number) for rank, number in found.waiting.items())
     return (
-        gauge("saleroom_database_places", "Transactions that the database takes at a time.", places),
-        gauge("saleroom_database_places_taken", "Transactions under way.", taken),
+        gauge("saleroom_database_places", "Transactions that the database takes at a time.", found.places),
+        gauge("saleroom_database_places_taken", "Transactions under way.", found.taken),
         Figure(
             "saleroom_database_waiting", "Transactions that wait for a place, by rank.", Kind.GAUGE, ranks, ("rank",)
         ),

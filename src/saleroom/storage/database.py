@@ -24,7 +24,7 @@ from saleroom.storage.faults import DatabaseUnavailable, TryAgain
 from saleroom.storage.litestream import Litestream
 from saleroom.storage.postgresql import WORK_SECONDS_MAX, Postgresql, await_standbys, timeline
 from saleroom.storage.sqlite import READERS, Sqlite
-from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Rank, Turns, within_limits
+from saleroom.storage.turns import ASKER, READ_SECONDS_MAX, Occupancy, Rank, Turns, within_limits
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -320,14 +320,10 @@ class Database:
         """Return whether Litestream copied what was written last, or is not asked to."""
         return self._litestream is None or not self._litestream.is_away
 
-    def use(self) -> tuple[int, int, dict[Rank, int]]:
-        """Return the number of places for transactions, how many are taken, and how many transactions wait, by rank."""
-        places, taken, waiting = self._writing.use()
-        if self._reading is not self._writing:
-            more, also_taken, also_waiting = self._reading.use()
-            places, taken = places + more, taken + also_taken
-            waiting = {rank: number + also_waiting[rank] for rank, number in waiting.items()}
-        return places, taken, waiting
+    def occupancy(self) -> Occupancy:
+        """Return how full the places for transactions are, those that read and those that write."""
+        found = self._writing.occupancy()
+        return found if self._reading is self._writing else found.plus(self._reading.occupancy())
 
     async def check(self) -> None:
         """Raise DatabaseUnavailable if the database cannot be reached, or not safely with these settings."""

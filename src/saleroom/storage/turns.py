@@ -95,6 +95,19 @@ class _Waiter(Struct, frozen=True):
         return not self.future.done()
 
 
+class Occupancy(Struct, frozen=True):
+    """How full places are: their number, how many are taken, and how many transactions wait for one, by rank."""
+
+    places: int
+    taken: int
+    waiting: dict[Rank, int]
+
+    def plus(self, other: Occupancy) -> Occupancy:
+        """Return how full these places and others are together."""
+        waiting = {rank: number + other.waiting[rank] for rank, number in self.waiting.items()}
+        return Occupancy(self.places + other.places, self.taken + other.taken, waiting)
+
+
 class _Line:
     """The queue of one rank. Keys take turns, so that a storm from one key holds up no other."""
 
@@ -159,9 +172,10 @@ class Turns:
         """How many turns in a row other ranks have had while this rank waited."""
         self._looks = False
 
-    def use(self) -> tuple[int, int, dict[Rank, int]]:
-        """Return the number of places, how many are taken, and how many transactions wait, by rank."""
-        return self._most[Rank.HOUSE], self._taken[Rank.HOUSE], {rank: len(line) for rank, line in self._lines.items()}
+    def occupancy(self) -> Occupancy:
+        """Return how full the places are."""
+        waiting = {rank: len(line) for rank, line in self._lines.items()}
+        return Occupancy(self._most[Rank.HOUSE], self._taken[Rank.HOUSE], waiting)
 
     async def take(self, rank: Rank, asker: Asker | None) -> Place:
         """Return a place once it is free; give it back to `leave`. Raises Busy or HangUp."""

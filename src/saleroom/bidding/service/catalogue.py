@@ -66,6 +66,13 @@ class Neighbour(Struct, frozen=True):
     name: str
 
 
+class Beside(Struct, frozen=True):
+    """The lots before and after another one in a list; None at its ends."""
+
+    before: Neighbour | None
+    after: Neighbour | None
+
+
 class InSale(Struct, frozen=True, kw_only=True):
     """What the catalogue of a sale says of a lot: its number, its estimate, and the lots before and after it.
 
@@ -78,7 +85,7 @@ class InSale(Struct, frozen=True, kw_only=True):
     estimate_from: Decimal | None
     estimate_to: Decimal | None
     is_live: bool
-    beside: list[Neighbour | None]
+    beside: Beside
 
 
 IN_SALE: SharedPart[Callable[[Transaction, Auction], InSale | None]] = SharedPart()
@@ -105,9 +112,9 @@ def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Inter
     return Interest(amounts, watches.among(tx, user_id, gids), names, user_id)
 
 
-def neighbours(tx: Transaction, gid: str) -> list[Neighbour | None]:
-    """Return the lot before this one in its list by end, and the one after it. Raises UnknownAuction."""
-    return [None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))]
+def neighbours(tx: Transaction, gid: str) -> Beside:
+    """Return the lots beside this one in its list by end. Raises UnknownAuction."""
+    return Beside(*(None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))))
 
 
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None) -> Catalogue:

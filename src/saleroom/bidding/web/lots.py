@@ -275,7 +275,7 @@ class LotPages:
                 beside = await self._services.database.read(catalogue.neighbours, found.auction.gid)
             else:
                 beside = place.beside
-            context |= {"previous": beside[0], "following": beside[1], "in_sale": place}
+            context |= {"previous": beside.before, "following": beside.after, "in_sale": place}
             return renderer.page(request, language, "lot.html", context, status=reply.status, headers=headers)
         context |= {"forgery_token": lambda: forgery_token(request)}
         html = renderer.fragment(language, reply.part, context)

@@ -10,7 +10,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import Photo
-from saleroom.bidding.service.catalogue import InSale, Neighbour
+from saleroom.bidding.service.catalogue import Beside, InSale, Neighbour
 from saleroom.bidding.service.photos import covers
 from saleroom.kernel.folding import fold
 from saleroom.kernel.page import page_of
@@ -134,7 +134,9 @@ def place_of(tx: Transaction, auction: Auction) -> InSale | None:
         estimate_from=lot.entry.estimate_from,
         estimate_to=lot.entry.estimate_to,
         is_live=not sale.is_timed and not sale.over,
-        beside=[Neighbour(one.gid, names[one.gid]) if one is not None and one.gid in names else None for one in beside],
+        beside=Beside(
+            *(Neighbour(one.gid, names[one.gid]) if one is not None and one.gid in names else None for one in beside)
+        ),
     )
 
 
