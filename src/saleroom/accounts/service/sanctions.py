@@ -94,8 +94,9 @@ def strike(tx: Transaction, user_id: int, subject: str, reason: str, most: int, 
     count = len(rows.struck(tx, user_id))
     if not most or count < most or user.bar is not None or user.role is not Role.MEMBER:
         return False
-    rows.bar(tx, user_id, Sanction.BAN, reason, by_id, now, None, STRIKES)
-    note(tx, by, Act.USER_BANNED, user_id, _facts(None), _facts(Bar(Sanction.BAN, reason)), reason)
+    ban = Bar(Sanction.BAN, reason)
+    rows.bar(tx, user_id, ban, by_id, now, STRIKES)
+    note(tx, by, Act.USER_BANNED, user_id, _facts(None), _facts(ban), reason)
     account_mails.tell(tx, user_id, "sanction", {"sanction": Sanction.BAN.value, "reason": reason, "until": None})
     return True
 
@@ -134,7 +135,7 @@ def take_over_strikes(tx: Transaction, source: int, target: int, by: Account) ->
         or not rows.is_barred_for(tx, source, STRIKES)
     ):
         return
-    rows.bar(tx, target, was.kind, was.reason, by.id, tx.now(), was.until, STRIKES)
+    rows.bar(tx, target, was, by.id, tx.now(), STRIKES)
     note(tx, by, Act.USER_BANNED, target, _facts(None), _facts(was), was.reason)
     account_mails.tell(tx, target, "sanction", {"sanction": was.kind.value, "reason": was.reason, "until": None})
 
@@ -208,8 +209,9 @@ def _impose(tx: Transaction, who: _Parties, kind: Sanction, reason: str, until: 
         rows.warn(tx, who.on.id, reason, by_id, who.now)
         user = structs.replace(who.on, warning=reason)
     else:
-        rows.bar(tx, who.on.id, kind, reason, by_id, who.now, until)
-        user = structs.replace(who.on, bar=Bar(kind, reason, until))
+        new = Bar(kind, reason, until)
+        rows.bar(tx, who.on.id, new, by_id, who.now)
+        user = structs.replace(who.on, bar=new)
     note(tx, who.by, _ACTS[kind], user.id, _facts(who.on.bar), _facts(user.bar), reason)
     end = None if until is None else instant(until)
     account_mails.tell(tx, user.id, "sanction", {"sanction": kind.value, "reason": reason, "until": end})

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Row, func, insert, select, update
 
-from saleroom.accounts.domain.sanctions import BARS, Sanction
+from saleroom.accounts.domain.sanctions import BARS, Bar, Sanction
 from saleroom.accounts.storage.tables import sanctions, users
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -33,7 +33,7 @@ class Record(Struct, frozen=True, kw_only=True):
 def warn(tx: Transaction, user_id: int, reason: str, by_id: int | None, now: datetime) -> int:
     """Store a warning, which the user sees until they have read it; return its number."""
     tx.execute(update(users).where(users.c.id == user_id).values(warning=reason))
-    return _add(tx, user_id, Sanction.WARNING, reason, by_id, now, None)
+    return _add(tx, user_id=user_id, kind=Sanction.WARNING.value, reason=reason, by_id=by_id, at=now)
 
 
 def read_warnings(tx: Transaction, user_id: int, now: datetime) -> None:
@@ -44,26 +44,19 @@ def read_warnings(tx: Transaction, user_id: int, now: datetime) -> None:
     tx.execute(mine.values(ended_at=now, ended_by_id=user_id))
 
 
-def bar(
-    tx: Transaction,
-    user_id: int,
-    kind: Sanction,
-    reason: str,
-    by_id: int | None,
-    now: datetime,
-    until: datetime | None,
-    subject: str | None = None,
-) -> int:
+def bar(tx: Transaction, user_id: int, new: Bar, by_id: int | None, now: datetime, subject: str | None = None) -> int:
     """Suspend or ban a user, in place of what is in force; return the number of the sanction."""
     _end(tx, user_id, by_id, now, None)
-    values = {"barred": kind.value, "barred_until": until, "barred_reason": reason}
+    values = {"barred": new.kind.value, "barred_until": new.until, "barred_reason": new.reason}
     tx.execute(update(users).where(users.c.id == user_id).values(values))
-    return _add(tx, user_id, kind, reason, by_id, now, until, subject)
+    row = {"kind": new.kind.value, "reason": new.reason, "until": new.until, "subject": subject}
+    return _add(tx, user_id=user_id, by_id=by_id, at=now, **row)
 
 
 def strike(tx: Transaction, user_id: int, reason: str, subject: str, by_id: int | None, now: datetime) -> None:
     """Store a strike, for the `subject` that was not paid."""
-    _add(tx, user_id, Sanction.STRIKE, reason, by_id, now, None, subject)
+    kind = Sanction.STRIKE.value
+    _add(tx, user_id=user_id, kind=kind, reason=reason, by_id=by_id, at=now, subject=subject)
 
 
 def give_strikes(tx: Transaction, source: int, target: int) -> int:
@@ -137,20 +130,7 @@ def _end(tx: Transaction, user_id: int, by_id: int | None, now: datetime, reason
     tx.execute(mine.values(ended_at=now, ended_by_id=by_id, ended_reason=reason))
 
 
-def _add(
-    tx: Transaction,
-    user_id: int,
-    kind: Sanction,
-    reason: str,
-    by_id: int | None,
-    now: datetime,
-    until: datetime | None,
-    subject: str | None = None,
-) -> int:
-    row = {
-        "user_id": user_id, "kind": kind.value, "reason": reason, "by_id": by_id, "at": now, "until": until,
-        "subject": subject,
-    }  # fmt: skip
+def _add(tx: Transaction, **row: Any) -> int:
     number: int = tx.execute(insert(sanctions).returning(sanctions.c.id), row).scalar_one()
     return number
 
