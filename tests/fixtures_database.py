@@ -27,6 +27,7 @@ from saleroom import opening
 from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from saleroom.storage.migrations import migrate
+from tests.lent_databases import LentDatabase
 from tests.needs import missing
 from tests.orphans import removed_with_this_process
 from tests.patience import SECONDS_MAX
@@ -95,7 +96,8 @@ def database_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: P
         shutil.copy(request.getfixturevalue("sqlite_template"), file)
         yield f"sqlite:///{file}"
         return
-    yield from _postgresql_database(*request.getfixturevalue("postgresql_template"))
+    with request.getfixturevalue("postgresql_databases").lent() as url:
+        yield url
 
 
 @pytest.fixture
@@ -236,6 +238,53 @@ def postgresql_template(postgresql_orders: Orders) -> Iterator[Template]:
     postgresql_orders.give(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+class Databases:
+    """The databases of a template that tests get one after the other."""
+
+    def __init__(self, orders: Orders, template: str) -> None:
+        self._orders, self._template = orders, template
+        self._back: list[LentDatabase] = []
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """Yield the URL of a database that equals a new one."""
+        database = self._renewed() or self._new()
+        try:
+            yield database.url
+        finally:
+            self._back.append(database)
+
+    def close(self) -> None:
+        """Drop those that are back."""
+        while self._back:
+            self._drop(self._back.pop())
+
+    def _renewed(self) -> LentDatabase | None:
+        # Only now, when the last test has ended whatever worked on it.
+        while self._back:
+            database = self._back.pop()
+            if database.renewed():
+                return database
+            self._drop(database)
+        return None
+
+    def _new(self) -> LentDatabase:
+        name = _new_database(self._orders.give, self._template)
+        return LentDatabase(name, on_server(self._orders.server, name))
+
+    def _drop(self, database: LentDatabase) -> None:
+        database.close()
+        self._orders.give(f"DROP DATABASE IF EXISTS {database.name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def postgresql_databases(postgresql_template: Template) -> Iterator[Databases]:
+    """The databases on PostgreSQL that have tables, each for one test at a time."""
+    databases = Databases(*postgresql_template)
+    yield databases
+    databases.close()
+
+
 def _postgresql_database(server: Orders | str, template: str) -> Iterator[str]:
     """Yield the URL of a new database. A server given by its URL may be killed and started again within the test."""
     address = server if isinstance(server, str) else server.server
@@ -246,12 +295,18 @@ def _postgresql_database(server: Orders | str, template: str) -> Iterator[str]:
         else:
             server.give(order)
 
+    name = _new_database(give, template)
+    yield on_server(address, name)
+    give(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _new_database(give: Callable[[str], None], template: str) -> str:
+    """Make a database and return its name."""
     name = f"saleroom_test_{os.getpid()}_{next(_numbers)}"
     # Copying files is nine times as fast as logging them if nothing waits for the disk, as on the embedded server.
     strategy = "" if os.environ.get("SALEROOM_TEST_POSTGRESQL") else "STRATEGY FILE_COPY"
     give(f"CREATE DATABASE {name} TEMPLATE {template} {strategy}")
-    yield on_server(address, name)
-    give(f"DROP DATABASE {name} WITH (FORCE)")
+    return name
 
 
 def on_server(server: str, name: str) -> str:
