@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.people import broken_rules, is_missing
 from tests.fixtures_house import PASSWORD, House, ServeHouse
@@ -65,6 +65,25 @@ def viewer(shared_viewer: Page) -> Iterator[Page]:
     yield shared_viewer
     section.click()
     expect(shared_viewer.locator(".opblock")).to_have_count(0)
+
+
+@pytest.fixture
+def operation(viewer: Page) -> Iterator[Locator]:
+    """The operation that registers a user, to be tried out. To open another one takes seconds, but not to open it again."""
+    operation = viewer.locator(".opblock-post").filter(has=viewer.locator("[data-path='/users']"))
+    operation.locator(".opblock-summary-control").click()
+    operation.get_by_role("button", name="Try it out").click()
+    operation.get_by_label("Request body").wait_for()
+    yield operation
+    operation.get_by_role("button", name="Cancel").click()
+    operation.locator(".opblock-summary-control").click()
+
+
+@pytest.fixture(scope="module")
+def stranger(chromium: Browser, sqlite_house: House) -> Iterator[Page]:
+    """A stranger's page, for tests that only look: a new browser costs more than another page in an old one."""
+    with opening(chromium, sqlite_house) as another:
+        yield another()
 
 
 @pytest.fixture(scope="module")
@@ -171,25 +190,8 @@ def test_the_viewer_shows_every_operation(shared_viewer: Page, sqlite_house: Hou
     assert {} == operations
 
 
-def test_a_request_from_the_viewer_passes_the_forgery_filter(viewer: Page, sqlite_house: House) -> None:
-    """A request from the viewer reaches the API with X-Requested-With."""
-    operation = viewer.locator(".opblock-post").filter(has_text="/users").first
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    operation.get_by_label("Request body").fill('{"username": "from.the.viewer", "password": "' + PASSWORD + '"}')
-    with viewer.expect_response(f"{sqlite_house.base}/users") as answered:
-        operation.get_by_role("button", name="Execute").click()
-    assert 201 == answered.value.status
-    assert "saleroom docs" == answered.value.request.headers["x-requested-with"]
-    operation.locator(".opblock-summary-control").click()
-
-
-def test_the_viewer_is_accessible_and_fits_a_phone(viewer: Page) -> None:
-    """axe finds no fault where an operation can be tried out; at 360 pixels nothing is wider than the screen."""
-    operation = viewer.locator(".opblock-post").nth(2)
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    operation.get_by_label("Request body").wait_for()
+def test_the_viewer_is_accessible_and_fits_a_phone(viewer: Page, operation: Locator) -> None:
+    """axe finds no fault where an operation can be tried out; with all closed, nothing is wider than 360 pixels."""
     assert {} == broken_rules(viewer)
     operation.locator(".opblock-summary-control").click()
     usual = viewer.viewport_size
@@ -197,12 +199,35 @@ def test_the_viewer_is_accessible_and_fits_a_phone(viewer: Page) -> None:
     viewer.set_viewport_size({"width": 360, "height": 740})
     assert 360 == viewer.evaluate("document.documentElement.scrollWidth")
     viewer.set_viewport_size(usual)
+    operation.locator(".opblock-summary-control").click()
+
+
+def test_a_request_from_the_viewer_passes_the_forgery_filter(
+    viewer: Page, operation: Locator, sqlite_house: House
+) -> None:
+    """A request from the viewer reaches the API with X-Requested-With."""
+    operation.get_by_label("Request body").fill('{"username": "from.the.viewer", "password": "' + PASSWORD + '"}')
+    with viewer.expect_response(f"{sqlite_house.base}/users") as answered:
+        operation.get_by_role("button", name="Execute").click()
+    assert 201 == answered.value.status
+    assert "saleroom docs" == answered.value.request.headers["x-requested-with"]
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/nope"])
-def test_axe_finds_nothing(open_page: OpenPage, lots: dict[str, str], path: str) -> None:
-    """axe finds no fault, in light and in dark."""
-    assert {} == broken_rules(open_page(path.format(**lots)))
+def test_axe_finds_nothing_and_a_phone_needs_no_sideways_scrolling(
+    stranger: Page, lots: dict[str, str], path: str
+) -> None:
+    """axe finds no fault, in light and in dark. At 360 pixels nothing is wider than the screen.
+
+    Not even with the longest name and the highest price.
+    """
+    stranger.goto(path.format(**lots))
+    assert {} == broken_rules(stranger)
+    usual = stranger.viewport_size
+    assert usual is not None
+    stranger.set_viewport_size({"width": 360, "height": 740})
+    assert 360 == stranger.evaluate("document.documentElement.scrollWidth")
+    stranger.set_viewport_size(usual)
 
 
 def test_axe_finds_nothing_in_a_refused_form_and_a_logged_in_header(open_page: OpenPage) -> None:
@@ -220,27 +245,18 @@ def test_axe_finds_nothing_in_a_refused_form_and_a_logged_in_header(open_page: O
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_phone_needs_no_sideways_scrolling(open_page: OpenPage, lots: dict[str, str], path: str) -> None:
-    """At 360 pixels nothing is wider than the screen, even with the longest name and the highest price."""
-    page = open_page(path.format(**lots), viewport={"width": 360, "height": 740})
-    assert 360 == page.evaluate("document.documentElement.scrollWidth")
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_the_keyboard_reaches_everything_and_shows_where_it_is(
-    open_page: OpenPage, lots: dict[str, str], path: str
-) -> None:
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(stranger: Page, lots: dict[str, str], path: str) -> None:
     """Tab reaches each link, field and button in order, and each shows that it has the focus. The skip link is first."""
-    page = open_page(path.format(**lots))
-    expected = page.evaluate(
+    stranger.goto(path.format(**lots))
+    expected = stranger.evaluate(
         "[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex=\"0\"]')]"
         ".filter(e => e.type !== 'hidden' && e.checkVisibility()).map(e => e.outerHTML)"
     )
     reached = []
     for _ in expected:
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.outerHTML"))
-        assert page.evaluate(SHOWS_FOCUS), reached[-1]
+        stranger.keyboard.press("Tab")
+        reached.append(stranger.evaluate("document.activeElement.outerHTML"))
+        assert stranger.evaluate(SHOWS_FOCUS), reached[-1]
     assert expected == reached
     assert "Skip to the content" in reached[0]
 
