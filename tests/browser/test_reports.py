@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
+from saleroom.sales.web import hall
 from tests.browser.people import BrowserVisitor, fits_a_phone, go_offline
 from tests.fixtures_house import House
 from tests.settlement.api.test_bank import Banking
@@ -42,8 +44,11 @@ def test_the_pages_fit_a_phone(enter: Callable[..., BrowserVisitor], sqlite_hous
         fits_a_phone(page, path)
 
 
-def test_the_total_says_when_the_net_is_cut(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
-    """Old figures are said to be old, until the house answers again."""
+def test_the_total_says_when_the_net_is_cut(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old figures are said to be old, until the house answers again. The page asks often, so that they are old soon."""
+    monkeypatch.setattr(hall, "REFRESH_SECONDS", 1)
     banking = Banking(sqlite_house, 1)
     page = enter(banking.cashier).page
     page.goto(f"/sales/{banking.gid}/total")
