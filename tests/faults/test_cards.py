@@ -146,9 +146,8 @@ async def run(folder: Path, url: str, workers: str) -> list[str]:
         assert 1 == len(stripe.sessions), "the page that was made before the death is the one that is shown after it"
         for paddle, invoice in others:
             pages[paddle] = await buyers.begins(paddle, invoice)
-        for (paddle, page), point in zip(pages.items(), [*POINTS, *POINTS, *[None] * 20], strict=False):
-            acts = [buyers.pays_twice_and_gets_it_back(paddle, page)]
-            await asyncio.gather(*acts, *([] if point is None else [house.dies_at(point)]))
+        for (paddle, page), point in zip(pages.items(), POINTS, strict=False):
+            await asyncio.gather(buyers.pays_twice_and_gets_it_back(paddle, page), house.dies_at(point))
         found = [*await database.write(lambda tx: [*faults_of(tx, sale)])]
         paid = sum(one["amount_total"] for one in stripe.sessions.values() if one["payment_status"] == "paid")
         back = sum(one["amount"] for one in stripe.refunds.values() if one["status"] == "succeeded")
