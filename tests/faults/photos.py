@@ -12,10 +12,11 @@ import io
 import json
 import random
 import secrets
-import sys
+import subprocess
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import aiohttp
@@ -39,6 +40,7 @@ from tests.faults.judging import tracebacks
 from tests.faults.kills import KillTrial, People, work_through_kills
 from tests.faults.places import TrialDatabase
 from tests.faults.trial import ON_SQLITE, ON_TWO
+from tests.forking import Program
 from tests.object_store import ObjectStore
 from tests.process import environment
 
@@ -48,8 +50,9 @@ SENDERS = 3
 ACTS_BETWEEN = 3
 ERASED = 0.4
 """How many people are erased again, with their photos."""
-MOVER_SECONDS_MAX = 20.0
+MOVER_SECONDS_MAX = 5.0
 """A move is killed within so many seconds, if it has not ended."""
+MOVER_RESTS_SECONDS_MAX = 1.0
 STORE_AWAY_SECONDS_MAX = 1.0
 MOVES = {"saleroom.admin.photo_moves:LINGER_SECONDS": 0, "saleroom.admin.photo_moves:LEASE_SECONDS": 3}
 BUCKET = "trial"
@@ -158,6 +161,7 @@ class Troubles:
         """Move to the store and to the rows in turn, until it is calm."""
         while not self.calm.is_set():
             await self._move("store" if self.moves % 2 == 0 else "rows", random.uniform(0, MOVER_SECONDS_MAX))
+            await asyncio.sleep(random.uniform(0, MOVER_RESTS_SECONDS_MAX))
 
     async def move_all(self, to: str) -> None:
         """Move all to one place, to the end."""
@@ -173,21 +177,23 @@ class Troubles:
             await asyncio.to_thread(self.store.start)
 
     async def _move(self, to: str, killed_after: float | None) -> None:
-        command = [sys.executable, str(mortal.__file__), "photos", "move", "--to", to]
+        command = [str(mortal.__file__), "photos", "move", "--to", to]
         tested = {"test_armed": str(self.folder / "never"), "test_constants": json.dumps(MOVES)}
         given = environment(**self.settings, **tested)
-        process = await asyncio.create_subprocess_exec(*command, env=given, stderr=asyncio.subprocess.PIPE)
-        self.moves += 1
-        try:
-            async with asyncio.timeout(killed_after):
-                _, errors = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            await process.communicate()
-            self.killed += 1
-            return
-        if process.returncode and (killed_after is None or b"Traceback" in errors):
-            self.faults.append(f"a move to the {to} ended with {process.returncode}: {errors.decode()[-500:]}")
+        with TemporaryFile() as output, TemporaryFile("w+") as errors:
+            process = Program(command, self.folder, given, output, errors)
+            self.moves += 1
+            try:
+                code = await asyncio.to_thread(process.wait, killed_after)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                self.killed += 1
+                return
+            errors.seek(0)
+            said = errors.read()
+        if code and (killed_after is None or "Traceback" in said):
+            self.faults.append(f"a move to the {to} ended with {code}: {said[-500:]}")
 
 
 async def run(trial: PhotoTrial, folder: Path, where: str, place: TrialDatabase) -> PhotoOutcome:
