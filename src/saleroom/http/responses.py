@@ -58,10 +58,12 @@ def json_response(
     return JsonResponse(body if isinstance(body, bytes) else encode(body), status, headers)
 
 
-def page_response(request: Request, body: Struct | dict[str, Any], cursor: str | None) -> Response:
-    """Return a page of a list, with `Link: rel="next"` if there is a next page."""
+def page_response(request: Request, body: Struct | dict[str, Any] | bytes, cursor: str | None) -> Response:
+    """Return a page of a list, with `Link: rel="next"` if there is a next page; bytes are JSON already."""
     headers = {"Cache-Control": "no-cache", "Vary": "Authorization"}
     if cursor is not None:
-        query = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
-        headers["Link"] = f'<{request.url.path}?{urlencode([*query, ("cursor", cursor)])}>; rel="next"'
+        query = [("cursor", cursor)]
+        if request.scope["query_string"]:
+            query[:0] = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
+        headers["Link"] = f'<{request.scope["path"]}?{urlencode(query)}>; rel="next"'
     return json_response(body, headers=headers)

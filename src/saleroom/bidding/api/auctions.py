@@ -11,7 +11,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired, OnlyStaffSells, SellerNotApproved
 from saleroom.bidding.api.fields import AUCTION, ETAG
-from saleroom.bidding.api.lists import AUCTIONS
+from saleroom.bidding.api.lists import AUCTIONS, JsonPage
 from saleroom.bidding.api.preconditions import precondition
 from saleroom.bidding.api.terms import AMEND, CLOSE, CREATE
 from saleroom.bidding.domain.auction import Status
@@ -35,14 +35,15 @@ from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.http.cursors import BAD_CURSOR
+from saleroom.http.cursors import BAD_CURSOR, Cursors
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
 from saleroom.http.paging import paging
 from saleroom.http.requests import header
-from saleroom.http.responses import json_response, page_response
+from saleroom.http.responses import encode, json_response, page_response
 from saleroom.kernel.errors import Invalid
 from saleroom.kernel.page import Page
+from saleroom.storage.database import Transaction
 
 QUERY_MAX = 200
 AUTHOR_REFUSALS = (UnknownAuction, NotAuthor, LotOfSale, AuctionOver)
@@ -112,13 +113,12 @@ async def list_auctions(call: Call[BiddingServices]) -> Response:
         status=query.get("status"), author=query.get("author"), text=query.get("q"), category=query.get("category")
     )
     sort = Sort(query.get("sort", Sort.ENDING))
-    wanted = (call.viewer, which, sort, call.limit, call.place)
+    services = call.services
+    wanted = (services.cursors, call.viewer, which, sort, call.limit, call.place)
     if which.is_costly or call.place is not None:
         # This may take long, so it does not share a transaction that others wait for.
-        return await _page(
-            call, call.services.database.read(reading.searched, lambda tx: reading.auction_list(tx, *wanted))
-        )
-    return await _page(call, call.services.shared_reads.ask(reading.auction_list, *wanted))
+        return await _answer(call, services.database.read(reading.searched, lambda tx: auction_page(tx, *wanted)))
+    return await _answer(call, services.shared_reads.ask(auction_page, *wanted))
 
 
 async def show(call: Call[BiddingServices]) -> Response:
@@ -127,7 +127,7 @@ async def show(call: Call[BiddingServices]) -> Response:
     if shown.hidden:
         raise TakenDown
     headers = {"ETag": shown.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
-    known = header(call.request.scope, b"if-none-match")
+    known = header(call.scope, b"if-none-match")
     if known is not None and any(tag.strip().removeprefix("W/") in (shown.tag, "*") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
     return json_response(shown.json, headers=headers)
@@ -158,16 +158,38 @@ async def close(call: Call[BiddingServices]) -> Response:
 
 async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/auctions."""
-    return await _page(call, call.services.database.read(reading.my_auctions, call.token, call.limit, call.place))
+    services = call.services
+    return await _answer(call, services.database.read(_own, services.cursors, call.token, call.limit, call.place))
 
 
-async def _page(call: Call[BiddingServices], read: Awaitable[Page[bytes, ListPlace]]) -> Response:
+def auction_page(
+    tx: Transaction,
+    cursors: Cursors,
+    token: str | None,
+    which: Filter,
+    sort: Sort,
+    limit: int,
+    after: ListPlace | None,
+) -> JsonPage:
+    """Return a page of auctions as JSON. Raises as `reading.auction_list`, or DatabaseUnavailable as `Cursors.write`."""
+    return _as_json(cursors, reading.auction_list(tx, token, which, sort, limit, after))
+
+
+def _own(tx: Transaction, cursors: Cursors, token: str, limit: int, after: ListPlace | None) -> JsonPage:
+    return _as_json(cursors, reading.my_auctions(tx, token, limit, after))
+
+
+def _as_json(cursors: Cursors, page: Page[bytes, ListPlace]) -> JsonPage:
+    cursor = cursors.next_page(AUCTIONS, page.next)
+    return JsonPage(encode({"auctions": [Raw(one) for one in page.rows], "next": cursor}), cursor)
+
+
+async def _answer(call: Call[BiddingServices], read: Awaitable[JsonPage]) -> Response:
     try:
         page = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    cursor = call.services.cursors.next_page(AUCTIONS, page.next)
-    return page_response(call.request, {"auctions": [Raw(one) for one in page.rows], "next": cursor}, cursor)
+    return page_response(call.request, page.json, page.cursor)
 
 
 class _Gid(msgspec.Struct):

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch, MailRequired
 from saleroom.bidding.api.fields import AUCTION, money_field
-from saleroom.bidding.api.lists import BID_ON, BIDS
+from saleroom.bidding.api.lists import BID_ON, BIDS, JsonPage
 from saleroom.bidding.api.preconditions import SEEN_VERSION, precondition
 from saleroom.bidding.domain.bidding import BidRequest
 from saleroom.bidding.domain.errors import (
@@ -36,11 +36,13 @@ from saleroom.bidding.service import bidding, reading
 from saleroom.bidding.service.bidding import BidCommand
 from saleroom.bidding.service.reading import MyBid
 from saleroom.bidding.services import BiddingServices
+from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Access, Call, Endpoint
 from saleroom.http.forms import Form
 from saleroom.http.paging import paging
-from saleroom.http.responses import json_response, page_response
+from saleroom.http.responses import encode, json_response, page_response
 from saleroom.kernel.errors import Fault
+from saleroom.storage.database import Transaction
 
 
 class BidPage(Struct, frozen=True):
@@ -108,10 +110,18 @@ async def buy(call: Call[BiddingServices]) -> Response:
 async def list_bids(call: Call[BiddingServices]) -> Response:
     """GET /auctions/{gid}/bids."""
     page = await call.services.shared_reads.ask(
-        reading.shown_history, call.identifier, call.viewer, call.limit, call.place
+        bid_page, call.services.cursors, call.identifier, call.viewer, call.limit, call.place
     )
-    cursor = call.services.cursors.next_page(BIDS, page.next)
-    return page_response(call.request, BidPage(page.rows, cursor), cursor)
+    return page_response(call.request, page.json, page.cursor)
+
+
+def bid_page(
+    tx: Transaction, cursors: Cursors, gid: str, token: str | None, limit: int, before: int | None
+) -> JsonPage:
+    """Return a page of bids as JSON. Raises as `reading.shown_history`, or DatabaseUnavailable as `Cursors.write`."""
+    page = reading.shown_history(tx, gid, token, limit, before)
+    cursor = cursors.next_page(BIDS, page.next)
+    return JsonPage(encode(BidPage(page.rows, cursor)), cursor)
 
 
 async def list_own(call: Call[BiddingServices]) -> Response:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from saleroom.bidding.storage.listing import NUMBER_MAX, ListPlace
 from saleroom.bidding.storage.mine import RankPlace
 from saleroom.http.cursors import CursorKind
+
+
+class JsonPage(Struct, frozen=True):
+    """A page of a list as JSON, and the cursor of the next one; None on the last.
+
+    The read makes both: all who ask for the same at the same time share them (`storage/batching.py`).
+    """
+
+    json: bytes
+    cursor: str | None
+
 
 _Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 
