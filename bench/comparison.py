@@ -46,7 +46,10 @@ class Row(Struct, frozen=True, kw_only=True):
     def measures(self) -> tuple[Measure, ...]:
         """The figures that are compared."""
         if self.counted:
-            return (Measure("", "instructions of the house for each accepted bid"),)
+            return (
+                Measure("", "instructions of the house for each accepted bid"),
+                Measure(instructions.CALLS, "reads and writes of the house for each accepted bid"),
+            )
         database = (Measure("database_cpu_us", "µs of PostgreSQL's processor time for each accepted bid"),)
         return (
             Measure("server_cpu_us", "µs of the house's processor time for each accepted bid"),

@@ -4,6 +4,7 @@ import math
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -148,6 +149,20 @@ def test_a_process_under_callgrind_is_counted(tmp_path: Path) -> None:
         process.stdin.close()
     few, many = counted
     assert 5 < many / few < 15
+
+
+def test_the_reads_and_writes_of_a_process_are_counted() -> None:
+    """A process that reads each line and writes it again does two calls for each."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        counts = []
+        for _ in range(3):
+            process.stdin.write(b"line\n")
+            process.stdin.flush()
+            assert b"line\n" == process.stdout.readline()
+            counts.append(instructions.reads_and_writes(process.pid))
+        process.stdin.close()
+    assert [2, 2] == [after - before for before, after in pairwise(counts)]
 
 
 def test_which_revision_is_older(tmp_path: Path) -> None:
