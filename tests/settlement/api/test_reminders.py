@@ -1,5 +1,6 @@
 """Overdue invoices over HTTP: reminders by the calendar, strikes and bans, and what a late payment ends."""
 
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -148,6 +149,30 @@ def test_eight_at_once_send_one_reminder(shown: House, clock: FakeClock) -> None
         answers = [*pool.map(lambda _: unpaid.remind(unpaid.settling.cashier).status_code, range(8))]
     assert [200, *[409] * 7] == sorted(answers)
     assert 1 == len(unpaid.listed()["overdueInvoices"][0]["remindedOn"])
+
+
+def test_no_step_is_about_an_invoice_that_does_not_fit(shown: House, clock: FakeClock) -> None:
+    """A lot is undone, and its buyer owes for another one: only that is asked for, less what was paid, in the mail too."""
+    unpaid = Unpaid(shown, clock)
+    settling = unpaid.settling
+    settling.sale.act("undo")
+    settling.sale.act("undo")
+    settling.sale.act("pass")
+    settling.sell(unpaid.paddle, "100")
+    order = {"documentKind": "invoice", "paddle": unpaid.paddle, "dueOn": clock.now.date().isoformat()}
+    second = settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=order)["document"]
+    assert settling.pay(unpaid.paddle, ("card", "8.75")).is_success
+    clock.advance(days=4)
+    assert [unpaid.invoice] == [one["document"] for one in settling.desk(unpaid.paddle)["lotsToCredit"]]
+    found = unpaid.listed()
+    assert [(second, "140.000")] == [(one["document"], one["stillOpen"]) for one in found["overdueInvoices"]]
+    assert "140.000" == found["openTotal"] == settling.desk(unpaid.paddle)["owed"]
+    assert (409, "lot_changed") == refusal(unpaid.remind(settling.cashier))
+    assert {"reminded": 1, "struck": 0, "banned": 0} == settling.cashier.json("POST", "/reminders")
+    mails = mailed(shown, "1. Erinnerung")
+    assert 1 == mails.count("1. Erinnerung")
+    [path] = [line for line in re.findall(r'href="(/mails/[0-9]+)"><bdi>([^<]*)', mails) if "1. Erinnerung" in line[1]]
+    assert "140,00" in shown.plain.get(path[0]).text
 
 
 @pytest.mark.databases("sqlite")

@@ -7,21 +7,19 @@ the journal has an entry for that.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from saleroom.accounts.domain.accounts import Account as Staff
-from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.crediting import charges
 from saleroom.settlement.domain.desk_views import LotToCreditView, lot_to_credit
 from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
-from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, Result, of_credit
+from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, of_credit
 from saleroom.settlement.service import documents
+from saleroom.settlement.service.fitting import changed_lots, party, party_of
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
 from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import documents as rows
@@ -70,31 +68,16 @@ def to_credit(tx: Transaction, sale: Sale, book: SaleBook, account: Account) -> 
     pair = [(sale.id, account.party)] if account.party is not None else []
     issued = rows.of_parties(tx, *((pair, []) if kind is DocumentKind.INVOICE else ([], pair)))
     own = {one.id: one for one in issued if one.document.kind is kind}
-    came_to = {
-        lot_id: one.settled.bill.due if kind is DocumentKind.INVOICE else one.settled.bill.proceeds
-        for lot_id, one in book.posted.items()
-        if _party_of(one.settled.result, kind) == account.party
-    }
-    placed = rows.placed(tx, kind, [*came_to], [*own])
-    credited = rows.credited_of(tx, own)
-    stated = {number: _stated(one, credited[number]) for number, one in own.items()}
+    theirs = [lot_id for lot_id, one in book.posted.items() if party_of(one.settled.result, kind) == account.party]
+    changed = changed_lots(tx, kind, own.values(), book.posted)
+    placed = rows.placed(tx, kind, theirs, [*own])
     stale = [
         (one.lot, number)
         for one in book.offered
-        if (number := placed.get(one.lot.id)) is not None
-        and (number not in own or stated[number].get(one.lot.gid, ZERO) != came_to.get(one.lot.id))
+        if (number := placed.get(one.lot.id)) is not None and (number not in own or (number, one.lot.id) in changed)
     ]
     found = rows.by_ids(tx, {number for _, number in stale})
     return [lot_to_credit(lot.label, found[number].gid, found[number].document.number) for lot, number in stale]
-
-
-def _stated(found: StoredDocument, gone: Collection[int]) -> Mapping[str, Decimal]:
-    """Return what a document states of each lot by its gid, without the lines at the places `gone`."""
-    totals: defaultdict[str, Decimal] = defaultdict(lambda: ZERO)
-    for place, line in enumerate(found.document.lines):
-        if place not in gone:
-            totals[line.lot] += line.total
-    return totals
 
 
 def _forget(
@@ -111,19 +94,10 @@ def _given_up(was: Standing | None, found: StoredDocument, lines: Sequence[int],
     is_invoice = found.document.kind is DocumentKind.INVOICE
     if was is None:
         raise LotChanged
-    if _party_of(was.whole.result, found.document.kind) != _party(found):
+    if party_of(was.whole.result, found.document.kind) != party(found):
         raise LotChanged
     bill = was.whole.bill
     written = [found.document.lines[place] for place in lines]
     back = charges(written, [lines.index(place) for place in new], bill.buyer if is_invoice else bill.consignor)
     part = structs.replace(bill, buyer=back if is_invoice else (), consignor=() if is_invoice else back)
     return structs.replace(was.whole, bill=part)
-
-
-def _party_of(result: Result, kind: DocumentKind) -> int | None:
-    """Return for whom a document of a kind about a lot is."""
-    return result.buyer if kind is DocumentKind.INVOICE else result.consignor
-
-
-def _party(found: StoredDocument) -> int | None:
-    return found.owner.user_id if found.document.kind is DocumentKind.INVOICE else found.owner.consignor_id

@@ -64,12 +64,17 @@ def payments_on(tx: Transaction, sale_id: int, account: Account, language: str) 
     ]
 
 
-def progress_of(tx: Transaction, accounts: Collection[Key]) -> dict[Key, dict[int, Progress]]:
-    """Return how far the invoices or statements of accounts are paid, by the number of each, the oldest first."""
+def progress_of(
+    tx: Transaction, accounts: Collection[Key], but: Collection[int] = ()
+) -> dict[Key, dict[int, Progress]]:
+    """Return how far the invoices or statements of accounts are paid, by the number of each, the oldest first.
+
+    Nothing is paid of the documents with the numbers `but`, which are left out.
+    """
     totals: dict[Key, dict[int, Decimal]] = {key: {} for key in accounts}
     for one in _all(tx, accounts):
         key = _key(one)
-        if key is None:
+        if key is None or one.id in but:
             continue
         if one.document.kind in CREDITABLE:
             totals[key][one.id] = one.document.total

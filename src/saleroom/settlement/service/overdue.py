@@ -16,6 +16,7 @@ from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
+from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, reminders
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
@@ -45,22 +46,46 @@ def overdue(tx: Transaction, pairs: Collection[Pair] | None, calendar: Calendar)
     """Return the open invoices whose day has passed of buyers of sales who owe something, the earliest day first.
 
     None stands for all buyers. Nobody owes the price of a lot any more that is open again or was given to another paddle,
-    though its invoice is not credited yet.
+    though its invoice is not credited yet: an invoice that does not fit is left out, and what was paid is for the others.
     """
     owed = reminders.debtors(tx, None if pairs is None else {sale_id for sale_id, _ in pairs})
     owing = [pair for pair in owed if pairs is None or pair in pairs]
     today = calendar.day(tx.now())
-    found = [one for one in open_invoices(tx, owing, calendar) if days_overdue(one.due, today)]
+    issued = documents.of_parties(tx, owing, [])
+    to_credit = invoices_to_credit(tx, issued)
+    found = [one for one in _open(tx, owing, issued, calendar, to_credit) if days_overdue(one.due, today)]
     return sorted(found, key=lambda one: (one.due, one.issued.id))
 
 
+def owed_of(tx: Transaction, one: StoredDocument) -> Decimal:
+    """Return what a buyer still owes of an invoice, as `overdue` sums it: nothing of one that does not fit any more."""
+    user_id = one.owner.user_id
+    if user_id is None:
+        return ZERO
+    account = (one.owner.sale_id, Account(Book.BUYERS, user_id))
+    to_credit = invoices_to_credit(tx, documents.of_parties(tx, [(one.owner.sale_id, user_id)], []))
+    found = progress_of(tx, [account], to_credit)[account].get(one.id)
+    return ZERO if found is None else found.open
+
+
 def open_invoices(tx: Transaction, pairs: Collection[Pair], calendar: Calendar) -> list[Overdue]:
-    """Return the open invoices of buyers of sales."""
-    issued = [one for one in documents.of_parties(tx, [*pairs], []) if one.document.kind is DocumentKind.INVOICE]
-    known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs])
-    done = reminders.done(tx, [one.id for one in issued])
+    """Return the open invoices of buyers of sales, also those that do not fit any more."""
+    return _open(tx, pairs, documents.of_parties(tx, [*pairs], []), calendar, ())
+
+
+def _open(
+    tx: Transaction,
+    pairs: Collection[Pair],
+    issued: Collection[StoredDocument],
+    calendar: Calendar,
+    but: Collection[int],
+) -> list[Overdue]:
+    """Return those that are open of the documents issued to buyers of sales, without those of the numbers `but`."""
+    invoices = [one for one in issued if one.document.kind is DocumentKind.INVOICE and one.id not in but]
+    known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs], but)
+    done = reminders.done(tx, [one.id for one in invoices])
     found = []
-    for one in issued:
+    for one in invoices:
         user_id = one.owner.user_id
         assert user_id is not None, "an invoice is for a user"
         left = known[one.owner.sale_id, Account(Book.BUYERS, user_id)][one.id].open

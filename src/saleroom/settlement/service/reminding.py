@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word, number_of
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents import DocumentKind
-from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
+from saleroom.settlement.domain.errors import LotChanged, NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
 from saleroom.settlement.domain.reminder_views import (
     OverdueInvoicesView,
     OverdueInvoiceView,
@@ -34,7 +33,8 @@ from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.buyers import buyer_of
 from saleroom.settlement.service.desk import begin
-from saleroom.settlement.service.overdue import Overdue, Pair, lift_if_paid, overdue
+from saleroom.settlement.service.fitting import invoices_to_credit
+from saleroom.settlement.service.overdue import Overdue, Pair, lift_if_paid, overdue, owed_of
 from saleroom.settlement.storage import documents, reminders
 from saleroom.storage.database import Transaction
 
@@ -95,7 +95,7 @@ def remind(
     """Do the next step about an invoice that is overdue, and return the JSON of what was done.
 
     A strike needs the right to sanction people. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownDocument,
-    NotOverdue or ReminderNotDue.
+    LotChanged, NotOverdue or ReminderNotDue.
     """
     sale_gid = _sale_of(tx, token, gid)
     staff, sale, _ = begin(tx, token, sale_gid, places)
@@ -104,6 +104,8 @@ def remind(
         found = documents.find(tx, gid)
         pair = (sale.id, found.owner.user_id or 0) if found is not None else (sale.id, 0)
         one = next((one for one in overdue(tx, [pair], calendar) if one.issued.gid == gid), None)
+        if found is not None and invoices_to_credit(tx, [found]):
+            raise LotChanged
         if one is None or found is None or found.document.kind is not DocumentKind.INVOICE:
             raise NotOverdue
         if one.step is None or not one.is_due(calendar.day(tx.now())):
@@ -205,17 +207,18 @@ def _done(made: Collection[StepResult]) -> RemindedView:
 
 
 def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
-    """Return what a reminder says; None if the invoice was paid meanwhile."""
+    """Return what a reminder says; None if the invoice was paid meanwhile, or does not fit any more."""
     found, level = money_mails.document_of(tx, word), number_of(word.facts, "level")
     if found is None or level is None:
         return None
-    said = money_mails.said_of(tx, found)
-    if Decimal(said["open"]) <= ZERO:
+    left = owed_of(tx, found)
+    if left <= ZERO:
         return None
+    said, still_open = money_mails.said_of(tx, found), f"{left:.3f}"
     on, strike = found.issued_at.date().isoformat(), word.facts.get("strike") is True
     kind = StepKind.STRIKE if strike else StepKind.REMINDER
-    data = {**said["data"], "stepNumber": level, "stepKind": kind.value}
-    return {**said, "level": level, "strike": strike, "issued_on": on, "data": data}
+    data = {**said["data"], "stillOpen": still_open, "stepNumber": level, "stepKind": kind.value}
+    return {**said, "open": still_open, "level": level, "strike": strike, "issued_on": on, "data": data}
 
 
 MAILS: tuple[MailKind, ...] = (money_mails.kind("overdue", _said),)

@@ -159,6 +159,14 @@ def placed(
     }
 
 
+def lots_of(tx: Transaction, kind: DocumentKind, document_ids: Collection[int]) -> list[tuple[int, int, str]]:
+    """Return the lots on documents of a kind: the number of the document, and the number and the gid of the lot."""
+    c = document_lots.c
+    found = select(c.document_id, c.lot_id, lots.c.gid).join_from(document_lots, lots, lots.c.id == c.lot_id)
+    which = found.where(c.kind == kind.value, bulk.among(tx, c.document_id, document_ids))
+    return [(row.document_id, row.lot_id, row.gid) for row in tx.execute(which)]
+
+
 def by_ids(tx: Transaction, document_ids: Collection[int]) -> dict[int, StoredDocument]:
     """Return documents by their numbers."""
     which = ROWS.where(bulk.among(tx, documents.c.id, document_ids))
