@@ -62,6 +62,7 @@ def test_a_payment_issues_a_receipt(settling: Settling) -> None:
     receipt = settling.cashier.json("GET", f"/documents/{paid['paymentReceipt']}")
     assert paid == again
     assert ("receipt", [], "14.880") == tuple(receipt[it] for it in ("documentKind", "documentLines", "paid"))
+    assert ("14.880", "0.000") == tuple(receipt[it] for it in ("total", "amountDue"))
     assert [("Karte", "5.000"), ("Bar", "9.880")] == [
         (one["paidBy"], one["paymentAmount"]) for one in receipt["payments"]
     ]
@@ -69,6 +70,7 @@ def test_a_payment_issues_a_receipt(settling: Settling) -> None:
         "POST", f"/sales/{settling.gid}/statements/{settling.code}/payouts", json={"method": "cash", "amount": "2"}
     )
     payout = settling.cashier.json("GET", f"/documents/{out['paymentReceipt']}")
+    assert ("-2.000", "0.000") == (payout["total"], payout["amountDue"])
     assert ("-2.000", settling.code, "Erben") == (payout["paid"], payout["account"], payout["party"]["partyName"])
     first, second = (int(one["documentNumber"][-5:]) for one in (receipt, payout))
     assert 1 == second - first

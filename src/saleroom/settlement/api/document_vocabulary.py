@@ -33,7 +33,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "lotGid": ({"pattern": GID_PATTERN}, "The lot that the line is about; null without one."),
     "lotLabel": ({}, "The number of that lot in the catalogue."),
     "net": (_SIGNED, "Without the tax on top."),
-    "paid": (_SIGNED, "What was paid before it was issued."),
+    "paid": (_SIGNED, "What was paid before it was issued, or what a receipt is for."),
     "paidBy": ({}, "How it was paid."),
     "paidOn": (_DAY, "When it was paid."),
     "party": ({}, "Whom it is for."),
@@ -53,6 +53,9 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "tax": (_SIGNED, "The tax on top of all lines."),
     "taxCategory": ({"enum": list(Category)}, "The category of the tax (UNTDID 5305), as electronic invoices name it."),
     "taxTotals": ({}, "The lines of each tax category and percentage together."),
-    "total": (_SIGNED, "The sum of the lines with their tax."),
+    "total": (
+        _SIGNED,
+        "The sum of the lines with their tax; of a receipt, which has none, what was paid: negative if the house paid.",
+    ),
     "vatId": ({}, "Their VAT number; empty if nobody has said."),
 }

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.documents import Document, DocumentKind, Line, Party, Payment, tax_totals
+from saleroom.settlement.domain.documents import Document, Line, Party, Payment, tax_totals
 from saleroom.settlement.domain.einvoice import lacks
 from saleroom.settlement.domain.paying import Progress
 
@@ -107,7 +107,7 @@ def row_view(gid: str, document: Document, paid: Progress | None) -> DocumentRow
         issued_on=document.issued_on.isoformat(),
         sale_title=document.sale,
         party_name=document.party.name,
-        total=_text(document.paid if document.kind is DocumentKind.RECEIPT else document.total),
+        total=_text(document.total),
         settled=None if paid is None else _text(paid.paid),
         still_open=None if paid is None else _text(paid.open),
     )

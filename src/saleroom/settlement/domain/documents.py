@@ -177,8 +177,8 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> Decimal:
-        """The sum of the lines with tax."""
-        return self.net + self.tax
+        """The sum of the lines with tax; of a receipt, which has no lines, what was paid: negative if the house paid."""
+        return self.paid if self.kind is DocumentKind.RECEIPT else self.net + self.tax
 
     @property
     def paid(self) -> Decimal:
