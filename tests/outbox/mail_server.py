@@ -6,8 +6,9 @@ import asyncio
 import email
 import ssl
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
@@ -36,6 +37,11 @@ class Post:
         self.answers: list[str] = []
         self.to: dict[str, str] = {}
         self.sender_answer = TAKEN
+        self.by_connection: int | None = None
+        """How many mails each connection takes before it ends; None for any number."""
+        self.ends_after_refusal = False
+        """Whether it cuts the connection off once it has refused a receiver, at the next command."""
+        self._begun: Counter[Session] = Counter()
 
     @property
     def subjects(self) -> list[str]:
@@ -48,6 +54,9 @@ class Post:
         """Answer MAIL FROM."""
         envelope.mail_from = address
         envelope.mail_options.extend(options)
+        self._begun[session] += 1
+        if self.by_connection is not None and self._begun[session] > self.by_connection:
+            return "421 4.7.0 Too many mails by this connection"
         return self.sender_answer
 
     async def handle_RCPT(  # noqa: N802  # aiosmtpd's name
@@ -58,6 +67,12 @@ class Post:
         if answer == TAKEN:
             envelope.rcpt_tos.append(address)
         return answer
+
+    async def handle_RSET(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  # aiosmtpd's name
+        """Answer RSET, which follows a refusal."""
+        if self.ends_after_refusal:
+            cast("Any", server.transport).abort()
+        return TAKEN
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  # aiosmtpd's name
         """Take a mail, or do as `answers` say."""
@@ -72,6 +87,25 @@ class Post:
         if answer == "drop":
             cast("Any", server.transport).abort()
         return answer
+
+
+@asynccontextmanager
+async def scripted_server(answers: Mapping[str, str]) -> AsyncIterator[int]:
+    """Serve on a port, which is yielded, and answer each command by its first word: what `answers` say, otherwise 250.
+
+    The greeting is that of the word `""`. `{line}` in an answer is the line of the client.
+    """
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer), suppress(ConnectionError):
+            writer.write(f"{answers.get('', '220 here')}\r\n".encode())
+            while line := (await reader.readline()).decode().strip():
+                command, _, _ = line.partition(" ")
+                writer.write(f"{answers.get(command.upper(), TAKEN).format(line=line)}\r\n".encode())
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from base64 import b64encode
 from email.message import EmailMessage
 from pathlib import Path
 from urllib.parse import quote
@@ -11,7 +12,7 @@ import pytest
 
 from saleroom.outbox import smtp
 from saleroom.outbox.smtp import LastingFault, MailFault, PassingFault, ServerFault, SmtpServer
-from tests.outbox.mail_server import PASSWORD, USER, Post, certificate, mail_server
+from tests.outbox.mail_server import PASSWORD, USER, Post, certificate, mail_server, scripted_server
 
 SENDER, RECEIVER = "bids@house.example", "ada@example.org"
 
@@ -171,3 +172,61 @@ async def test_letters_beyond_ascii_need_a_server_that_takes_them(post: Post) ->
         await send(f"smtp://127.0.0.1:{port}", "jürgen@example.org")
     assert ["jürgen@example.org"] == post.receivers
     assert "jürgen@example.org" == post.mails[0]["To"]
+
+
+async def test_a_sender_with_letters_beyond_ascii_loses_no_mail() -> None:
+    """A server that does not take the sender of the settings is a fault of the settings: mails wait until they are right."""
+    async with scripted_server({}) as port, SmtpServer("127.0.0.1", port, "none").connected() as connection:
+        with pytest.raises(ServerFault, match="takes no sender with letters beyond ASCII: change mail_sender"):
+            await connection.send(a_mail(), "gebote@häuser.example", RECEIVER)
+
+
+async def test_a_server_that_ends_before_it_says_what_it_takes_loses_no_mail() -> None:
+    """A connection that is lost at EHLO says nothing about the receiver."""
+    async with scripted_server({"EHLO": "421 going down"}) as port:
+        assert isinstance(await fault(f"smtp://127.0.0.1:{port}", "jürgen@example.org"), ServerFault)
+
+
+@pytest.mark.parametrize("methods", ["PLAIN", "LOGIN"])
+async def test_no_reason_shows_the_password(methods: str) -> None:
+    """A server that repeats what it does not understand repeats the password, too, in the form in which it was sent."""
+    odd = {
+        "EHLO": f"250-here\r\n250 AUTH {methods}",
+        "AUTH": "334 VXNlcm5hbWU6" if methods == "LOGIN" else "535 {line}",
+    }
+    said = {b64encode(one.encode()).decode(): "500 {line}" for one in (USER, PASSWORD)}
+    async with scripted_server(odd | {one.upper(): answer for one, answer in said.items()}) as port:
+        with pytest.raises(ServerFault) as failed:
+            async with SmtpServer("127.0.0.1", port, "none", USER, PASSWORD).connected():
+                pass
+    assert "refuses user or password: 5" in str(failed.value)
+    assert "(the password)" in str(failed.value)
+    assert not any(one in str(failed.value) for one in (PASSWORD, b64encode(PASSWORD.encode()).decode()))
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ({"": "HTTP/1.1 400 Bad Request"}, "does not speak SMTP as it should: correct smtp_url"),
+        ({"": "220-x\r\n" * 100_000}, "does not speak SMTP as it should: correct smtp_url"),
+        ({"RCPT": "550 no\x1b[2J"}, "the mail server refuses the mail: 550 no\\u001b[2J"),
+    ],
+)
+async def test_reasons_are_fit_for_the_log(answers: dict[str, str], reason: str) -> None:
+    """What is no SMTP is named as such, and what could steer a terminal is escaped."""
+    async with scripted_server(answers) as port:
+        assert str(await fault(f"smtp://127.0.0.1:{port}")).endswith(reason)
+
+
+async def test_a_long_answer_is_cut() -> None:
+    """A server that says much does not fill the log."""
+    async with scripted_server({"RCPT": f"550-{'x' * 4000}\r\n550 y"}) as port:
+        found = str(await fault(f"smtp://127.0.0.1:{port}"))
+    assert smtp.REASON_CHARACTERS_MAX + 1 == len(found)
+
+
+async def test_a_login_that_is_not_offered_is_named() -> None:
+    """The settings have an account for a server that has no logins."""
+    async with scripted_server({}) as port:
+        found = await fault(f"smtp://{USER}:x@127.0.0.1:{port}")
+    assert str(found).endswith("takes no login: leave user and password out of smtp_url")

@@ -6,6 +6,7 @@ import asyncio
 import re
 import socket
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,11 +16,14 @@ from email.policy import SMTP as LINES
 import aiosmtplib
 
 from saleroom.kernel.server_urls import server_url
+from saleroom.kernel.terminal import plain
 
 SHOW = "show"
 """In place of the URL of a mail server: mails are shown on a page. For houses to look at."""
 CONNECT_SECONDS_MAX = 15.0
 ANSWER_SECONDS_MAX = 30.0
+REASON_CHARACTERS_MAX = 300
+"""Servers say as much as they like, which reasons quote."""
 _FORM = "write smtp+starttls://user:password@host:587, and in a password / ? # @ : as %2F %3F %23 %40 %3A"
 _ADDRESS = re.compile(r"[^\s<>()\"',;:]+@[^\s<>()\"',;:]+")
 _PORTS = {"smtp+starttls": 587, "smtps": 465, "smtp": 25}
@@ -28,23 +32,27 @@ _PORTS = {"smtp+starttls": 587, "smtps": 465, "smtp": 25}
 class MailFault(Exception):
     """A mail was not sent; the message says why in words for the operator, without any secret."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(plain(reason.replace("\n", " "), REASON_CHARACTERS_MAX))
+
 
 class ServerFault(MailFault):
     """The server cannot be used at all for now: it is away, or refuses the account or the sender. Mails wait."""
 
 
-class PassingFault(MailFault):
-    """This mail was not taken now. It is tried again, and may have arrived all the same.
-
-    `usable` says whether the connection can take another mail.
-    """
+class MailRefusal(MailFault):
+    """The server refuses one mail. `usable` says whether the connection can take another one."""
 
     def __init__(self, reason: str, *, usable: bool) -> None:
         self.usable = usable
         super().__init__(reason)
 
 
-class LastingFault(MailFault):
+class PassingFault(MailRefusal):
+    """This mail was not taken now. It is tried again, and may have arrived all the same."""
+
+
+class LastingFault(MailRefusal):
     """This mail or its receiver is refused for good."""
 
 
@@ -101,13 +109,22 @@ class SmtpServer:
                     await client.login(self.user, self.password)
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
             client.close()
-            raise ServerFault(self._in_words(error)) from None
+            raise ServerFault(self._without_secrets(self._in_words(error))) from None
         try:
             yield Connection(self, client)
         finally:
             with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
                 await client.quit(timeout=2)
             client.close()
+
+    def _without_secrets(self, reason: str) -> str:
+        """Return a reason without the password, which a server may repeat as it was sent."""
+        if self.password is None:
+            return reason
+        sent = (f"\0{self.user}\0{self.password}", self.password)
+        for secret in (*(b64encode(one.encode()).decode() for one in sent), self.password):
+            reason = reason.replace(secret, "(the password)")
+        return reason
 
     def _in_words(self, error: BaseException) -> str:
         """Return why the server could not be reached or refused the account, with the remedy."""
@@ -119,8 +136,10 @@ class SmtpServer:
                 isinstance(error, aiosmtplib.SMTPAuthenticationError),
                 f"{where} refuses user or password: {_said(error)}",
             ),
+            (_is_no_smtp(error), f"{where} {_said(error)}: correct smtp_url"),
             (isinstance(error, aiosmtplib.SMTPResponseException), f"{where} refuses this house: {_said(error)}"),
             (isinstance(cause, ssl.SSLCertVerificationError), f"the certificate of {where} is not valid: {cause}"),
+            ("AUTH extension" in str(error), f"{where} takes no login: leave user and password out of smtp_url"),
             (isinstance(cause, ssl.SSLError) or "STARTTLS" in str(error), f"{where} {no_tls}"),
             (isinstance(cause, socket.gaierror), f"no host has the name {self.host}: correct smtp_url"),
             (isinstance(cause, ConnectionRefusedError), f"nothing listens at {where}: start it, or correct smtp_url"),
@@ -145,7 +164,9 @@ class Connection:
             raise ServerFault(f"{self._server.url} has ended the connection")
         wide = not (receiver.isascii() and sender.isascii())
         if wide and not await self._takes_wide():
-            raise LastingFault("the mail server takes no address with letters beyond ASCII (SMTPUTF8)")
+            if not sender.isascii():
+                raise ServerFault(f"{self._server.url} takes no sender with letters beyond ASCII: change mail_sender")
+            raise LastingFault("the mail server takes no address with letters beyond ASCII (SMTPUTF8)", usable=True)
         policy = LINES.clone(utf8=wide)
         options = ["SMTPUTF8"] if wide else []
         try:
@@ -160,17 +181,24 @@ class Connection:
             # Servers repeat the receiver's address, which nobody reads in the outbox or the log.
             reason = f"the mail server refuses the mail: {_ADDRESS.sub('(an address)', _said(error))}"
             if 500 <= error.code < 600:
-                raise LastingFault(reason) from None
+                raise LastingFault(reason, usable=client.is_connected) from None
             raise PassingFault(reason, usable=client.is_connected) from None
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
             client.close()
             raise PassingFault(self._refused(error, "refuses the mail"), usable=False) from None
 
     async def _takes_wide(self) -> bool:
-        """Return whether the server takes addresses with letters beyond ASCII, which it says in its answer to EHLO."""
-        with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+        """Return whether the server takes addresses with letters beyond ASCII, which it says in its answer to EHLO.
+
+        Raises ServerFault.
+        """
+        try:
             if self._client.is_ehlo_or_helo_needed:
                 await self._client.ehlo(timeout=ANSWER_SECONDS_MAX)
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+            if isinstance(error, aiosmtplib.SMTPHeloError) and 500 <= error.code < 600:
+                return False  # it does not know the command
+            raise ServerFault(self._refused(error, "does not say what it takes")) from None
         return self._client.supports_extension("smtputf8")
 
     def _refused(self, error: BaseException, what: str) -> str:
@@ -208,7 +236,14 @@ def where_mails_go(url: str | None, origin: str) -> str:
 
 def _said(error: BaseException) -> str:
     """Return what the server said."""
+    if _is_no_smtp(error):
+        return "does not speak SMTP as it should"
     return f"{error.code} {error.message}" if isinstance(error, aiosmtplib.SMTPResponseException) else str(error)
+
+
+def _is_no_smtp(error: BaseException) -> bool:
+    """Return whether an answer could not be read; the library gives it a code of its own."""
+    return isinstance(error, aiosmtplib.SMTPResponseException) and error.code < 0
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:

@@ -116,15 +116,23 @@ class Sender:
             await asyncio.gather(*work, return_exceptions=True)
 
     async def _send_some(self, letters: deque[Letter]) -> None:
+        """Send letters over one connection after the other. Raises ServerFault if a new one takes none.
+
+        Many servers take only so many mails by a connection: one that took some and ends is no fault.
+        """
         while letters:
-            letter = letters[0]
+            letter, tried = letters[0], 0
             try:
                 async with self._server.connected() as connection:
                     usable = True
                     while letters and usable:
                         letter = letters.popleft()
                         usable = await self._send(connection, letter)
+                        tried += 1
             except ServerFault as fault:
+                if tried:
+                    letters.appendleft(letter)
+                    continue
                 await self._database.write(store.held_up, letter.words, str(fault))
                 raise
 
@@ -150,6 +158,7 @@ class Sender:
         except LastingFault as fault:
             await self._database.write(store.end_try, letter.words, State.GIVEN_UP, str(fault))
             _log.warning("a mail was refused for good", word=letter.number, reason=str(fault))
+            return fault.usable
         except (PassingFault, TimeoutError) as fault:
             reason = str(fault) or "the mail server took too long"
             state = await self._database.write(store.failed, letter.words, reason)
