@@ -6,7 +6,7 @@ import pytest
 
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
-from saleroom.sales.service.archives import PHOTOS, opened, sent_photos
+from saleroom.sales.service.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos
 
 BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
 
@@ -68,6 +68,11 @@ def test_what_an_archive_says_of_its_size_bounds_what_is_read() -> None:
     whole = packed({"1.jpg": b"x"})
     end = whole.rindex(b"PK\5\6")
     assert refusals(whole[:end] + b"PK\6\7" + bytes(16) + whole[end:])[0].startswith("too_many_files")
+    for numbers_of_disks in (b"\0\0\0\0", b"PK\5\6"):  # nobody reads them
+        large = bytearray(whole[:end] + bytes(DIRECTORY_BYTES_MAX) + whole[end:])
+        large[-18:-14] = numbers_of_disks
+        large[-10:-6] = (DIRECTORY_BYTES_MAX + 1).to_bytes(4, "little")
+        assert refusals(bytes(large))[0].startswith("too_many_files")
     lying = bytearray(packed({"1.jpg": b"x" * 5_000}))
     place = lying.rindex(b"PK\1\2") + 24
     lying[place : place + 4] = (100).to_bytes(4, "little")

@@ -112,8 +112,9 @@ def _directory_bytes(file: BinaryIO) -> int:
     file.seek(max(0, end - _COMMENT_BYTES_MAX - _END.size - _END64_BYTES))
     tail = file.read()
     file.seek(0)
-    place = tail.rfind(_END_SIGNATURE)
-    if place < 0 or len(tail) - place < _END.size:
+    # zipfile takes the last whole record. A signature behind its beginning, such as in a field that nobody reads, is none.
+    place = tail.rfind(_END_SIGNATURE, 0, max(0, len(tail) - _END.size + len(_END_SIGNATURE)))
+    if place < 0:
         return 0  # no archive: zipfile says so
     if _END64_SIGNATURE in tail[max(0, place - _END64_BYTES) : place]:
         return DIRECTORY_BYTES_MAX + 1
