@@ -96,6 +96,7 @@ BOMB = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"
     [
         (b"", "not_camt"),
         (b"hello", "not_camt"),
+        (b"PK\3\4" + statement(), "zipped"),
         (b"<Document/>", "not_camt"),
         (b"\x00" * 100, "not_camt"),
         (HEAD, "not_camt"),
@@ -107,15 +108,15 @@ BOMB = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"
         (b'<!DOCTYPE a [<!ENTITY x SYSTEM "http://127.0.0.1/">]>' + HEAD + b"&x;</Document>", "document_type"),
         ('<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE a><a/>'.encode("utf-16"), "document_type"),
         (b'<?xml version="1.0" encoding="no-such"?>' + HEAD + b"</Document>", "not_camt"),
-        (statement(credit("1e9", "x")), "not_camt"),
-        (statement(credit("-5", "x")), "not_camt"),
-        (statement(credit("9" * 30, "x")), "not_camt"),
-        (statement(credit("1.0001", "x")), "not_camt"),
-        (statement(credit("1", "x", currency="euro")), "not_camt"),
-        (statement(credit("1", "x").replace("2026-11-20", "2026-13-20")), "not_camt"),
-        (statement(credit("1", "x").replace("<Dt>2026-11-20</Dt>", "")), "not_camt"),
+        (statement(credit("1e9", "x")), "broken_entry"),
+        (statement(credit("-5", "x")), "broken_entry"),
+        (statement(credit("9" * 30, "x")), "broken_entry"),
+        (statement(credit("1.0001", "x")), "broken_entry"),
+        (statement(credit("1", "x", currency="euro")), "broken_entry"),
+        (statement(credit("1", "x").replace("2026-11-20", "2026-13-20")), "broken_entry"),
+        (statement(credit("1", "x").replace("<Dt>2026-11-20</Dt>", "")), "broken_entry"),
         *(
-            (statement(credit("1", "x").replace("2026-11-20", day)), "not_camt")
+            (statement(credit("1", "x").replace("2026-11-20", day)), "broken_entry")
             for day in (
                 "0001-01-01",
                 "1926-11-20",
@@ -138,6 +139,21 @@ def test_what_is_no_statement_is_refused(data: bytes, code: str) -> None:
     with pytest.raises(Invalid) as refused:
         camt.read(data)
     assert [code] == [fault.code for fault in refused.value.faults["statement"]]
+
+
+def test_an_entry_that_cannot_be_read_is_named() -> None:
+    """By its number among the entries of its account."""
+    with pytest.raises(Invalid) as refused:
+        camt.read(statement(credit("1", "x"), credit("5,00", "x")))
+    [found] = refused.value.faults[camt.FILE]
+    assert ("broken_entry", {"entry": 2}) == (found.code, found.facts)
+
+
+@pytest.mark.parametrize("written", ["0001.50", "1.5", "1.500000000"])
+def test_amounts_are_those_of_xml(written: str) -> None:
+    """Zeros before and behind an amount do not matter, as XML Schema has it."""
+    [one] = camt.read(statement(credit(written, "x"))).payments
+    assert Decimal("1.500") == one.amount
 
 
 def test_too_many_payments_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

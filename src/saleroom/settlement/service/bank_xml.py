@@ -18,6 +18,9 @@ from saleroom.kernel.texts import hidden_fault
 _DEPTH_MAX = 40
 _CURRENCY = re.compile("[A-Z]{3}")
 _TYPED = Fault("document_type", "must have no document type (DOCTYPE)")
+ZIP = b"PK\x03\x04"
+"""How a ZIP archive begins, in which banks put their files."""
+ZIPPED = Fault("zipped", "is a ZIP archive: unpack it, and send the XML files in it one by one")
 MALFORMED = (expat.ExpatError, ValueError, LookupError)
 """What the parser raises for what is no XML, or in an encoding that nobody knows."""
 
@@ -64,7 +67,7 @@ def _qualified(name: str) -> str:
 
 
 def root_of(data: bytes) -> tuple[ET.Element, str]:
-    """Return the root of a file, and its namespace if it is a `Document`. Raises Refused or one of MALFORMED."""
+    """Return the root of a file, and its namespace if it is a `Document`. Raises UnusableFile or one of MALFORMED."""
     parser, builder = expat.ParserCreate(namespace_separator="}"), _Builder()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_type
@@ -92,7 +95,7 @@ def _refuse_type(*_: object) -> None:
 
 
 def money_in(found: ET.Element | None) -> tuple[Decimal, str]:
-    """Return the amount and the currency of an element. Raises Refused."""
+    """Return the amount and the currency of an element. Raises UnusableFile."""
     if found is None:
         raise UnusableFile
     currency = found.get("Ccy", "")
@@ -102,8 +105,9 @@ def money_in(found: ET.Element | None) -> tuple[Decimal, str]:
 
 
 def amount_of(text: str) -> Decimal:
-    """Return an amount, however many zeros its decimals end with. Raises Refused."""
+    """Return an amount, however many zeros it begins or its decimals end with. Raises UnusableFile."""
     whole, _dot, cents = text.partition(".")
+    whole = whole.lstrip("0") or "0"
     amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
     if isinstance(amount, Fault):
         raise UnusableFile

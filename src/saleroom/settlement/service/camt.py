@@ -12,7 +12,16 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.banking import BankPayment, BankStatement, compact
 from saleroom.settlement.domain.payouts import Debit, is_end_to_end
-from saleroom.settlement.service.bank_xml import MALFORMED, UnusableFile, is_report, money_in, one_line, root_of
+from saleroom.settlement.service.bank_xml import (
+    MALFORMED,
+    ZIP,
+    ZIPPED,
+    UnusableFile,
+    is_report,
+    money_in,
+    one_line,
+    root_of,
+)
 
 FILE = "statement"
 BYTES_MAX = 4 * 1024 * 1024
@@ -32,10 +41,19 @@ _TOO_LARGE = Fault("statement_size", f"must have at most {BYTES_MAX} bytes", mos
 _TOO_MANY = Fault("too_many_payments", f"must have at most {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
 
 
+def _broken(number: int) -> Fault:
+    message = (
+        f"has an entry that cannot be read, number {number}: its amount, its currency or its day is missing or wrong"
+    )
+    return Fault("broken_entry", message, entry=number)
+
+
 def read(data: bytes) -> BankStatement:
     """Return what a file of a bank says. Raises Invalid."""
     if len(data) > BYTES_MAX:
         raise Invalid({FILE: [_TOO_LARGE]})
+    if data.startswith(ZIP):
+        raise Invalid({FILE: [ZIPPED]})
     try:
         return _statement(*root_of(data))
     except UnusableFile as refused:
@@ -53,11 +71,14 @@ def _statement(root: ET.Element, space: str) -> BankStatement:
     payments, debits, others = list[BankPayment](), list[Debit](), 0
     for statement in root.iterfind("BkToCstmrStmt/Stmt", names):
         account = compact(statement.findtext("Acct/Id/IBAN", "", names))
-        for entry in statement.iterfind("Ntry", names):
-            found = list(_payments(entry, account, names))
+        for number, entry in enumerate(statement.iterfind("Ntry", names), 1):
+            try:
+                found = list(_payments(entry, account, names))
+                debits += _debits(entry, account, names)
+            except (UnusableFile, ValueError):
+                raise UnusableFile(_broken(number)) from None
             payments += found
             others += not found
-            debits += _debits(entry, account, names)
             if len(payments) + len(debits) > PAYMENTS_MAX:
                 raise UnusableFile(_TOO_MANY)
     return BankStatement(tuple(payments), others, tuple(debits))

@@ -18,6 +18,8 @@ from saleroom.settlement.domain.status_reports import (
 )
 from saleroom.settlement.service.bank_xml import (
     MALFORMED,
+    ZIP,
+    ZIPPED,
     UnusableFile,
     amount_of,
     is_statement,
@@ -44,7 +46,6 @@ _ID_MAX = 35
 _NO_REPORT = Fault("not_pain002", "must be a payment status report as XML: pain.002, version 001.03 to 001.14")
 _STATEMENT = Fault("is_statement", "is a bank statement (CAMT), which is imported as such, and no status report")
 _INITIATION = Fault("is_payment_file", "is a payment file (pain.001), and not what the bank says about it")
-_ZIPPED = Fault("zipped", "is a ZIP archive: unpack it, and send the XML files in it one by one")
 _TOO_LARGE = Fault("report_size", f"must have at most {BYTES_MAX} bytes", most=BYTES_MAX)
 _TOO_MANY = Fault("too_many_transfers", f"must have at most {PARTS_MAX} transfers", most=PARTS_MAX)
 _SAYS_NOTHING = Fault("no_status", "must have a status of the file, of a block or of a transfer")
@@ -54,8 +55,8 @@ def read(data: bytes) -> StatusReport:
     """Return what a payment status report says. Raises Invalid."""
     if len(data) > BYTES_MAX:
         raise Invalid({FILE: [_TOO_LARGE]})
-    if data.startswith(b"PK\x03\x04"):
-        raise Invalid({FILE: [_ZIPPED]})
+    if data.startswith(ZIP):
+        raise Invalid({FILE: [ZIPPED]})
     try:
         return _report(*root_of(data))
     except UnusableFile as refused:

@@ -33,7 +33,7 @@ WORDS = Words(
                 "Price, artist's share and donations are not the house's own. Tick all lines of the lot, or correct its sale."
             ),
         ),
-        "lot_changed": (N_("The lot has come to something else since this document. Tick all of its lines."),),
+        "lot_changed": (N_("The lot has come to something else since this document. Credit all of its lines."),),
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
@@ -120,6 +120,12 @@ WORDS = Words(
         "transfer_amount": (N_("One transfer carries at most 999,999,999.99 euros."),),
         "places": (N_("There is no such transfer in the file."),),
         "not_camt": (N_("This is no bank statement in CAMT.053, or it is broken. Ask your bank for the XML file."),),
+        "broken_entry": (
+            N_(
+                "Entry %(entry)s of the statement has no amount, currency or day that can be read. Ask your bank about it."
+            ),
+            N_("An entry of the statement has no amount, currency or day that can be read. Ask your bank about it."),
+        ),
         "is_status_report": (
             N_(
                 "This is what the bank says of a payment file (pain.002), and no statement. Import it on the page of payouts."
