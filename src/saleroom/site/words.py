@@ -7,7 +7,7 @@ are here. Of several sentences for one code, the first whose facts are all known
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -68,6 +68,14 @@ class Words(Struct, frozen=True, kw_only=True):
             field: " ".join(dict.fromkeys(self.fault(language, one) for one in faults))
             for field, faults in found.items()
         }
+
+    def above(self, language: Language, refused: Refusal | None, marked: Collection[str]) -> str | None:
+        """Return what a page says above its forms about a refusal; nothing of the faults of the fields that it marks."""
+        if refused is None:
+            return None
+        if not (faults := self.field_faults(language, refused)):
+            return self.refusal(language, refused)
+        return " ".join(dict.fromkeys(said for field, said in faults.items() if field not in marked)) or None
 
     def fault(self, language: Language, found: Fault) -> str:
         """Return the sentence on a fault of a field."""

@@ -233,3 +233,17 @@ def test_the_pages_of_offers(house: House) -> None:
     bought = person.sent(shown, f"/mine/offers/{gid}", "accept")
     assert "The lot is yours." in bought.main and "accepted" in bought.main
     assert "29.750" == offering.settling.desk(offering.paddle)["owed"]
+
+
+@pytest.mark.databases("sqlite")
+def test_a_form_that_is_gone_meanwhile_says_what_is_wrong(house: House) -> None:
+    """Another tab has offered the lot, so that its form has no place on the page for the faults of this one."""
+    offering = Offering(house)
+    path = f"/admin/desk/{offering.gid}/offers"
+    manager = Visitor(house, offering.settling.manager)
+    old = manager.page(path)
+    offering.made()
+    for changes, said in (({"offerPrice": "much"}, "Enter an amount"), ({"key": None}, "open the page again")):
+        refused = manager.sent(old, f"{path}/new", **changes)
+        assert said in refused.one("p", role="alert").text
+    assert ["open"] == offering.states()

@@ -47,3 +47,14 @@ def test_a_cashier_imports_a_statement_and_decides(house: House) -> None:
     assert "Done." in visitor.sent(page, path, sale="", buyer="", reason="#12 gave it.").main
     decided = banking.cashier.json("GET", "/bank-payments?waiting=false")["bankPayments"]
     assert "#12 gave it." in [one["reason"] for one in decided]
+
+
+def test_a_payment_that_was_decided_meanwhile_says_what_is_wrong(house: House) -> None:
+    """Another tab has decided it, so that its form has no place on the page for the faults of this one."""
+    banking, mark = Banking(house, 1), secrets.token_hex(8)
+    visitor = Visitor(house, banking.cashier)
+    page = sent(visitor, visitor.page("/admin/bank"), statement(credit("3", f"gift {mark}")))
+    payment = banking.waiting(f"gift {mark}")["bankPayment"]
+    banking.cashier.json("POST", f"/bank-payments/{payment}/decision", json={"reason": "A gift."})
+    refused = visitor.sent(page, f"/admin/bank/{payment}", sale="", buyer="", reason="")
+    assert "Choose a sale and a buyer" in refused.one("p", role="alert").text

@@ -86,7 +86,7 @@ class BankPages:
         waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
         found = await self._services.database.read(waiting, session_token(request))
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
+        is_shown = any(one.bank_payment == of for one in found)
         context: dict[str, Any] = {
             "payments": found.rows,
             "sales": found_sales,
@@ -97,8 +97,8 @@ class BankPages:
             "done": refused is None and "done" in request.query_params,
             "of": of,
             "sent": sent or {},
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused),
+            "message": words.above(language, refused, ("sale", "buyer", "reason") if is_shown else ("statement",)),
             "key": secrets.token_urlsafe(24),
         }
         return self._site.page(request, "bank.html", viewer, context, refused=refused, headers=_UNSEEN)

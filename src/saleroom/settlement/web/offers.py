@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.offers import RELIST
 from saleroom.settlement.api.underbidders import PREVIEW
 from saleroom.settlement.domain.errors import UnknownOffer
+from saleroom.settlement.domain.offer_views import OffersView
 from saleroom.settlement.domain.offers import LASTS_MAX
 from saleroom.settlement.domain.underbidding import LeftOut
 from saleroom.settlement.service import after_sale, offering, underbidding
@@ -202,14 +203,14 @@ class OfferPages:
             "days": DAYS,
             "plan": plan,
             "left_out": [] if plan is None else [(lot, self._why(request, why)) for lot, why in plan.left_out],
-            **self._said(request, refused),
+            **self._said(request, refused, _marked(of, found)),
         }
         return self._site.page(request, "offers.html", viewer, context, refused=refused, headers=_UNSEEN)
 
     @for_users
     async def _mine(self, request: Request, refused: Refusal | None = None) -> Response:
         viewer, found = await self._site.read(request, offering.mine, self._services.places)
-        context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused)}
+        context = {"found": found, "accept": ACCEPT, "decline": DECLINE, **self._said(request, refused, ())}
         return self._site.page(request, "mine_offers.html", viewer, context, refused=refused, headers=_UNSEEN)
 
     def _why(self, request: Request, why: Refusal | LeftOut) -> str:
@@ -217,12 +218,11 @@ class OfferPages:
         language = self._site.language(request)
         return language.gettext(LEFT_OUT[why]) if isinstance(why, LeftOut) else self._site.words.refusal(language, why)
 
-    def _said(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
+    def _said(self, request: Request, refused: Refusal | None, marked: Collection[str]) -> dict[str, Any]:
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
         return {
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused),
+            "message": words.above(language, refused, marked),
             "done": None if refused else request.query_params.get("done"),
             "states": {str(one): language.gettext(said) for one, said in OFFER_STATES.items()},
             "key": secrets.token_urlsafe(24),
@@ -233,6 +233,14 @@ _ALL = "all"
 """What is not the label of a lot: the form for all of them."""
 _TOO_LONG = Fault("offer_too_long", f"must be from 1 to {LASTS_MAX.days} days", most=LASTS_MAX.days)
 _UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _marked(of: str, found: OffersView) -> Collection[str]:
+    """Return the fields of the form `of` a lot, or of all, which a page shows only while they can be offered."""
+    if of == _ALL:
+        return ("days",) if found.lots_to_offer and not found.is_timed else ()
+    labels = {one.label for one in found.lots_to_offer}
+    return ("paddle", "offerPrice", "days") if of in labels and not found.is_timed else ()
 
 
 def _days(sent: Sent) -> int:

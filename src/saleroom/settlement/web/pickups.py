@@ -82,19 +82,20 @@ class PickupPages:
         found = await write(handing_out.listed, token, gid, self._services.places)
         buyer = (sent or {}).get("buyer", asked.get("buyer", "")).strip().removeprefix("#")
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
+        rows = [one for one in found.pickups if buyer in ("", str(one.paddle or ""), one.username)]
+        is_shown = any(one.label == of and not one.handed_out_at for one in rows)
         context: dict[str, Any] = {
             "gid": gid,
             "title": sale.terms.title,
             "found": found,
             "buyer": buyer,
-            "rows": [one for one in found.pickups if buyer in ("", str(one.paddle or ""), one.username)],
+            "rows": rows,
             "done": None if refused else asked.get("done"),
             "may_unpaid": viewer is not None and Right.MANAGE_SALES.value in viewer.rights,
             "of": of,
             "sent": sent or {},
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused),
+            "message": words.above(language, refused, ("to", "reason") if is_shown else ()),
             "key": secrets.token_urlsafe(24),
         }
         return self._site.page(request, "pickup.html", viewer, context, refused=refused, headers=_UNSEEN)

@@ -90,7 +90,7 @@ class ReminderPages:
     ) -> Response:
         viewer, found = await self._site.read(request, reminding.listed, self._services.letterhead.calendar)
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
+        is_shown = any(one.document == of and one.has_strike for one in found.overdue_invoices)
         done = None if refused else _DONE.fullmatch(request.query_params.get("done", ""))
         context: dict[str, Any] = {
             "found": found,
@@ -99,8 +99,8 @@ class ReminderPages:
             "may_strike": viewer is not None and Right.SANCTION_PEOPLE.value in viewer.rights,
             "of": of,
             "sent": sent or {},
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused),
+            "message": words.above(language, refused, ("reason",) if is_shown else ()),
             "key": secrets.token_urlsafe(24),
         }
         return self._site.page(request, "overdue.html", viewer, context, refused=refused, headers=_UNSEEN)
