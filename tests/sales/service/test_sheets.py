@@ -146,6 +146,7 @@ def test_a_range_that_is_none_is_no_sheet(cells: str) -> None:
         (b"", "no_headings"),
         (b"Lot;Colour\n1;red", "no_headings"),
         (b'Lot;Title\n1;"open', "malformed_csv"),
+        (b"Lot,Title,Name,Title\n1,a,b,c\n", "repeated_column"),
         (b"\xff\xfeL", "not_text"),
         (b"Lot\x81;Title", "not_text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old_format"),
@@ -245,3 +246,18 @@ def test_results_have_prices_that_no_import_reads() -> None:
         == b"\xef\xbb\xbfLos;Titel;Ergebnis;Zuschlag;K\xc3\xa4ufer;Gebote\r\n1;Clock;verkauft;120,00;'=paddle;3\r\n"
     )
     assert sheets.read(data)[1].ignored == ("Ergebnis", "Zuschlag", "Käufer", "Gebote")
+
+
+@pytest.mark.parametrize(
+    ("part", "end", "tag", "many"),
+    [
+        ("sheet1.xml", "</sheetData>", "<row/>", sheets.TAGS_MAX),
+        ("sheet1.xml", "</row></sheetData>", "<c/>", sheets.TAGS_MAX),
+        ("styles.xml", "</cellXfs>", "<xf/>", sheets.STYLE_TAGS_MAX),
+    ],
+)
+def test_a_small_file_of_many_tags_is_refused(part: str, end: str, tag: str, many: int) -> None:
+    """Cells and formats without anything in them pack well, and would take minutes and gigabytes to read."""
+    data = changed(xlsx(["Lot", "Title"], ["1", "Clock"]), part, lambda text: text.replace(end, tag * many + end))
+    assert len(data) < 100_000
+    assert "sheet_too_complex" == refusal(data)

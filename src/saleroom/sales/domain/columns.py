@@ -11,6 +11,8 @@ from msgspec import Struct
 from saleroom.kernel.errors import Fault
 from saleroom.sales.domain.lots import TaxScheme
 
+REPEATED = "repeated_column"
+"""The code of the fault of a file with two columns for one value."""
 HEADING_ROWS_MAX = 10
 """How many rows, from the first, are searched for the headings: titles of a sheet may stand above them."""
 
@@ -207,7 +209,7 @@ def _read_headings(number: int, row: Sequence[object]) -> Headings | Fault:
             ignored += [heading] if heading else []
         elif column in places:
             message = f"must have one column for each value: {shown[column]!r} and {heading!r} mean the same"
-            return Fault("repeated_column", message)
+            return Fault(REPEATED, message)
         else:
             places[column], shown[column] = place, heading
     return Headings(number, places, shown, tuple(ignored))

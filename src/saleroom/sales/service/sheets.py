@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
@@ -14,9 +15,9 @@ from typing import Any
 
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.cells import Cell
-from saleroom.sales.domain.columns import HEADING_ROWS_MAX, Headings, find_headings
+from saleroom.sales.domain.columns import HEADING_ROWS_MAX, REPEATED, Headings, find_headings
 from saleroom.sales.domain.importing import ROWS_MAX, too_many
-from saleroom.sales.service.archives import opened
+from saleroom.sales.service.archives import PIECE_BYTES, opened
 
 CATALOGUE = "catalogue"
 """The field of a form with the catalogue."""
@@ -24,6 +25,11 @@ BYTES_MAX = 8 * 2**20
 """The largest file: 5,000 lots with 1,500 characters each."""
 UNPACKED_BYTES_MAX = 48 * 2**20
 PARTS_MAX = 1_000
+TAGS_MAX = 1_500_000
+"""The most tags of XML in all parts. 5,000 lots with 30 columns have 1,200,000; each takes time and memory, however short."""
+STYLE_TAGS_MAX = 100_000
+"""The most tags in the part of the formats, whose reading takes ten times as long."""
+STYLES = "xl/styles.xml"
 COLUMNS_MAX = 100
 CELL_CHARACTERS_MAX = 32_767
 """The longest text in a cell of a spreadsheet."""
@@ -59,13 +65,15 @@ def _read_csv(data: bytes) -> list[list[Cell]]:
 
 
 def _count_columns(text: str, delimiter: str) -> int:
-    """Return how many known headings there are if this is what divides cells."""
+    """Return how many known headings there are if this is what divides cells; 1 if they are there, with one twice."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         found = find_headings([row for row, _ in zip(rows, range(HEADING_ROWS_MAX), strict=False)])
     except csv.Error:
         return 0
-    return 0 if isinstance(found, Fault) else len(found.places)
+    if isinstance(found, Fault):
+        return int(found.code == REPEATED)
+    return len(found.places)
 
 
 def _records(text: str, delimiter: str) -> list[list[Cell]]:
@@ -95,8 +103,8 @@ def _decoded(data: bytes) -> str:
 
 def _read_xlsx(data: bytes) -> list[list[Cell]]:
     try:
-        with opened(io.BytesIO(data), CATALOGUE, UNPACKED_BYTES_MAX, PARTS_MAX):
-            pass
+        with opened(io.BytesIO(data), CATALOGUE, UNPACKED_BYTES_MAX, PARTS_MAX) as archive:
+            _refuse_complex(archive)
         values, formulas = (_sheet(data, values=values) for values in (True, False))
         merged = _merged(data, values)
     except Invalid:
@@ -109,6 +117,19 @@ def _read_xlsx(data: bytes) -> list[list[Cell]]:
         shown = _named(merged)
         raise _refused(Fault("merged_cells", f"has merged cells in {shown}; divide them and fill each", cells=shown))
     return [[_cell(value) for value in row] for row in values]
+
+
+def _refuse_complex(archive: zipfile.ZipFile) -> None:
+    """Raise Invalid for more tags than are parsed here, or what zipfile raises for a damaged part."""
+    tags = {name: _count_tags(archive, name) for name in archive.namelist()}
+    if sum(tags.values()) > TAGS_MAX or tags.get(STYLES, 0) > STYLE_TAGS_MAX:
+        raise _refused(_TOO_COMPLEX)
+
+
+def _count_tags(archive: zipfile.ZipFile, name: str) -> int:
+    """Return how many tags of XML a part of a file has, at most."""
+    with archive.open(name) as part:
+        return sum(piece.count(b"<") for piece in iter(lambda: part.read(PIECE_BYTES), b""))
 
 
 def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
@@ -208,4 +229,8 @@ def _refused(fault: Fault | None) -> Invalid:
     return Invalid({CATALOGUE: [fault]})
 
 
+_TOO_COMPLEX = Fault(
+    "sheet_too_complex",
+    "has too many cells or formats, perhaps empty ones; save it as CSV, or copy the lots into a new file",
+)
 _ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NULL!", "#NUM!"})

@@ -41,6 +41,11 @@ FAULTS: dict[str, tuple[str, ...]] = {
         N_("%(path)s: name each photo by its lot and its number, such as 12A-2.jpg."),
         N_("Name each photo by its lot and its number, such as 12A-2.jpg."),
     ),
+    "sheet_too_complex": (
+        N_(
+            "The file has too many cells or formats, perhaps empty ones. Save it as CSV, or copy the lots into a new file."
+        ),
+    ),
     "repeated_column": (N_("Two columns have headings that mean the same. Leave one of them out."),),
     "repeated_label": (N_("Row %(row)s has the same lot number."), N_("Another row has the same lot number.")),
     "repeated_photo": (N_("Another file is the same photo of this lot."),),
