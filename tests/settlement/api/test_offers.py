@@ -243,7 +243,6 @@ def test_a_form_that_is_gone_meanwhile_says_what_is_wrong(house: House) -> None:
     manager = Visitor(house, offering.settling.manager)
     old = manager.page(path)
     offering.made()
-    for changes, said in (({"offerPrice": "much"}, "Enter an amount"), ({"key": None}, "open the page again")):
-        refused = manager.sent(old, f"{path}/new", **changes)
-        assert said in refused.one("p", role="alert").text
+    refused = manager.sent(old, f"{path}/new", offerPrice="much")
+    assert "Enter an amount" in refused.one("p", role="alert").text
     assert ["open"] == offering.states()

@@ -37,7 +37,7 @@ def once_of(sent: Sent, form: str, gid: str, values: dict[str, Any]) -> Idempote
     """Return the operation of a form as it was shown, so that a double press is one. Raises Invalid without it."""
     key = sent.get("key", "")
     if _KEY.fullmatch(key) is None:
-        raise Invalid.one("key", "required", "is missing; open the page again")
+        raise Invalid.one("key", "malformed", "is missing; open the page again")
     return IdempotencyKey(key, digest("POST", form, gid, values))
 
 
