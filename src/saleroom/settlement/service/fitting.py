@@ -21,7 +21,9 @@ def invoices_to_credit(tx: Transaction, issued: Collection[StoredDocument]) -> s
     for one in issued:
         if one.document.kind is DocumentKind.INVOICE:
             by_sale[one.owner.sale_id].append(one)
-    changed = (changed_lots(tx, DocumentKind.INVOICE, some, journal.standing(tx, sale)) for sale, some in by_sale.items())
+    changed = (
+        changed_lots(tx, DocumentKind.INVOICE, some, journal.standing(tx, sale)) for sale, some in by_sale.items()
+    )
     return {number for some in changed for number, _ in some}
 
 
