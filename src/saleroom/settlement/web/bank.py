@@ -86,7 +86,7 @@ class BankPages:
         waiting = partial(banking.listed, waiting=True, before=None, limit=PAGE)
         found = await self._services.database.read(waiting, session_token(request))
         language, words = self._site.language(request), self._site.words
-        is_shown = any(one.bank_payment == of for one in found)
+        is_shown = any(one.bank_payment == of for one in found.rows)
         context: dict[str, Any] = {
             "payments": found.rows,
             "sales": found_sales,
