@@ -167,7 +167,7 @@ def test_no_step_is_about_an_invoice_that_does_not_fit(shown: House, clock: Fake
     found = unpaid.listed()
     assert [(second, "140.000")] == [(one["document"], one["stillOpen"]) for one in found["overdueInvoices"]]
     assert "140.000" == found["openTotal"] == settling.desk(unpaid.paddle)["owed"]
-    assert (409, "lot_changed") == refusal(unpaid.remind(settling.cashier))
+    assert (409, "not_overdue") == refusal(unpaid.remind(settling.cashier))
     assert {"reminded": 1, "struck": 0, "banned": 0} == settling.cashier.json("POST", "/reminders")
     mails = mailed(shown, "1. Erinnerung")
     assert 1 == mails.count("1. Erinnerung")

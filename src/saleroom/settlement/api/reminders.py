@@ -12,7 +12,7 @@ from saleroom.http.forms import Form
 from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import reason
 from saleroom.settlement.api.documents import DOCUMENT
-from saleroom.settlement.domain.errors import LotChanged, NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
+from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
 from saleroom.settlement.domain.reminder_views import OverdueInvoicesView, RemindedView
 from saleroom.settlement.service import reminding
 from saleroom.settlement.services import SettlementServices
@@ -82,7 +82,7 @@ ENDPOINTS: tuple[Endpoint[SettlementServices], ...] = (
         identifier=DOCUMENT,
         answer=RemindedView,
         once=True,
-        errors=(UnknownDocument, LotChanged, NotOverdue, ReminderNotDue, IdempotencyMismatch),
+        errors=(UnknownDocument, NotOverdue, ReminderNotDue, IdempotencyMismatch),
         about=f"{_RIGHT} A strike needs the right `sanction_people` too. The audit log notes it.",
     ),
     _one(

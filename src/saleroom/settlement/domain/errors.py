@@ -156,7 +156,7 @@ class NotHandedOut(Conflict):
 
 
 class NotOverdue(Conflict):
-    """The document is no invoice that is overdue: it is paid, or its day has not passed."""
+    """The document is no overdue invoice: it is paid, its day has not passed, or a lot of it was changed since: credit that."""
 
     code = "not_overdue"
 

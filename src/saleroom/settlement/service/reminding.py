@@ -22,7 +22,7 @@ from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word, number_of
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents import DocumentKind
-from saleroom.settlement.domain.errors import LotChanged, NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
+from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
 from saleroom.settlement.domain.reminder_views import (
     OverdueInvoicesView,
     OverdueInvoiceView,
@@ -33,7 +33,6 @@ from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.buyers import buyer_of
 from saleroom.settlement.service.desk import begin
-from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.service.overdue import Overdue, Pair, lift_if_paid, overdue, owed_of
 from saleroom.settlement.storage import documents, reminders
 from saleroom.storage.database import Transaction
@@ -95,7 +94,7 @@ def remind(
     """Do the next step about an invoice that is overdue, and return the JSON of what was done.
 
     A strike needs the right to sanction people. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownDocument,
-    LotChanged, NotOverdue or ReminderNotDue.
+    NotOverdue or ReminderNotDue.
     """
     sale_gid = _sale_of(tx, token, gid)
     staff, sale, _ = begin(tx, token, sale_gid, places)
@@ -104,8 +103,6 @@ def remind(
         found = documents.find(tx, gid)
         pair = (sale.id, found.owner.user_id or 0) if found is not None else (sale.id, 0)
         one = next((one for one in overdue(tx, [pair], calendar) if one.issued.gid == gid), None)
-        if found is not None and invoices_to_credit(tx, [found]):
-            raise LotChanged
         if one is None or found is None or found.document.kind is not DocumentKind.INVOICE:
             raise NotOverdue
         if one.step is None or not one.is_due(calendar.day(tx.now())):

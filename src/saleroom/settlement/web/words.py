@@ -33,7 +33,7 @@ WORDS = Words(
                 "Price, artist's share and donations are not the house's own. Tick all lines of the lot, or correct its sale."
             ),
         ),
-        "lot_changed": (N_("The lot has come to something else since this document. Credit all of its lines."),),
+        "lot_changed": (N_("The lot has come to something else since this document. Tick all of its lines."),),
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
@@ -50,7 +50,9 @@ WORDS = Words(
         ),
         "handed_out": (N_("This lot is handed out already."),),
         "not_handed_out": (N_("This lot is not handed out."),),
-        "not_overdue": (N_("This invoice is not overdue: it was paid meanwhile, or its day has not passed."),),
+        "not_overdue": (
+            N_("This invoice is not overdue: it was paid or changed meanwhile, or its day has not passed."),
+        ),
         "reminder_not_due": (N_("The next step about this invoice is not due yet, or there is none any more."),),
         "no_strike": (N_("There is no strike for this invoice."),),
         "unknown_bank_payment": (N_("There is no such payment from the bank."),),
