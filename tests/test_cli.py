@@ -124,6 +124,7 @@ def test_a_misspelt_variable_stops_every_command(run: Run, monkeypatch: pytest.M
 
 def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     """A user is added with a password from standard input, listed with the instant, and given a new password."""
+    assert 0 == run("migrate").code
     assert (0, "", "") == run("users", "list")
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
     assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\tmember\n", run("users", "list").out)
@@ -157,6 +158,7 @@ def test_roles_are_given_and_sellers_approved(run: Run) -> None:
 
 def test_the_audit_log_is_listed_and_exported(run: Run, tmp_path: Path) -> None:
     """`audit` shows what the command line did, without any password, and writes it as lines of JSON."""
+    assert 0 == run("migrate").code
     assert (0, "", "") == run("audit", "list")
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
     assert 0 == run("users", "role", "ada", "clerk", "--reason", "at the desk").code
@@ -211,11 +213,49 @@ def test_roles_are_shown(run: Run) -> None:
 )
 def test_a_refusal_is_one_line_and_exit_code_1(run: Run, args: list[str], stdin: str, said: str) -> None:
     """A refusal or failure is one line without a traceback or a password, with exit code 1."""
+    assert 0 == run("migrate").code
     done = run(*args, stdin=stdin)
     assert (1, 1) == (done.code, len(done.err.splitlines()))
     assert done.err.startswith("saleroom: ")
     assert said in done.err
     assert "open-sesame" not in done.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["users", "list"],
+        ["users", "password", "ada"],
+        ["users", "codes-off", "ada"],
+        ["users", "passkeys-off", "ada"],
+        ["users", "log-out", "--everybody"],
+        ["users", "role", "ada", "owner"],
+        ["users", "approve", "ada"],
+        ["users", "warn", "ada", "--reason", "spam"],
+        ["users", "suspend", "ada", "--reason", "spam", "--days", "1"],
+        ["users", "ban", "ada", "--reason", "spam"],
+        ["users", "lift", "ada", "--reason", "sorry"],
+        ["users", "export", "ada", "ada.zip"],
+        ["users", "erase", "ada", "--yes"],
+        ["audit", "list"],
+        ["audit", "export", "audit.ndjson"],
+        ["notices", "list"],
+        ["notices", "retry"],
+        ["keys", "list"],
+        ["keys", "renew"],
+        ["keys", "renew-secret", "--yes"],
+        ["verify", "--database"],
+        ["export", "house.ndjson"],
+        ["backup", "house.db"],
+        ["photos", "move", "--to", "rows"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_for_a_house_makes_no_database(run: Run, args: list[str], tmp_path: Path) -> None:
+    """In a folder without a database, such as the wrong one, the command says so and leaves the folder empty."""
+    done = run(*args, stdin=f"{PASSWORD}\n")
+    assert (1, "", "saleroom: there is no database saleroom.db\n") == (done.code, done.out, done.err)
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_a_user_is_added_once(run: Run) -> None:

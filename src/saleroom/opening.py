@@ -7,9 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 from alembic.util import CommandError
+from sqlalchemy import URL
 
 from saleroom.bidding.storage.archive import FOLDER
 from saleroom.bidding.storage.photo_owner import owns
@@ -17,7 +19,7 @@ from saleroom.bidding.storage.photo_store import PHOTO_STORE, PhotoStore
 from saleroom.bidding.storage.photos import GONE
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
-from saleroom.storage.database import Database, SharedPart, shown_url
+from saleroom.storage.database import Database, SharedPart, parse_url, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
@@ -71,8 +73,35 @@ async def close(database: Database) -> None:
     await database.close()
 
 
-def run(settings: Settings, work: Callable[[Database], Awaitable[R]]) -> R:
-    """Do `work` on the database outside the service. Raises Refusal if the database cannot be used."""
+def url_of(settings: Settings) -> URL:
+    """Return the URL of the database. Raises Refusal for one that cannot be used."""
+    try:
+        return parse_url(settings.database)
+    except ValueError as error:
+        raise Refusal(f"database: {error}") from error
+
+
+def sqlite_file(settings: Settings) -> Path | None:
+    """Return the file of a SQLite database, None for PostgreSQL. Raises Refusal for an unusable URL."""
+    url = url_of(settings)
+    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+
+
+def refuse_missing(settings: Settings) -> None:
+    """Raise Refusal if the database is a file of SQLite that does not exist."""
+    database = sqlite_file(settings)
+    if database is not None and not database.exists():
+        raise Refusal(f"there is no database {database}")
+
+
+def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: bool = False) -> R:
+    """Do `work` on the database outside the service. Raises Refusal if the database cannot be used.
+
+    A file of SQLite that is missing is made only if `work` is one of those that begin a house (`makes`). Otherwise
+    somebody in another folder would get an empty database, and be told that the house has no users.
+    """
+    if not makes:
+        refuse_missing(settings)
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -119,5 +148,5 @@ async def with_tables(database: Database, revision: str = "head") -> str:
 
 def migrate(settings: Settings, revision: str = "head") -> str:
     """Bring the tables to `revision` and return a line that says so. Raises Refusal, also for an unknown revision."""
-    reached = run(settings, lambda database: with_tables(database, revision))
+    reached = run(settings, lambda database: with_tables(database, revision), makes=True)
     return f"The tables are at revision {reached}."

@@ -44,7 +44,7 @@ def serve(settings: Settings) -> int:
     logs.configure(settings.log_level, settings.log_format)
     house_profile.read(settings.house_name, settings.house_folder)
     tracing_of(settings)
-    opening.run(settings, partial(_prepare, settings=settings))
+    opening.run(settings, partial(_prepare, settings=settings), makes=True)
     listener = serving.listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     embedded = _embedded(settings) if settings.mqtt == "embedded" else None

@@ -123,6 +123,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_the_outbox_is_listed_and_sent_again(capsys: pytest.CaptureFixture[str]) -> None:
     """A word that was given up is listed with the reason, and waits again after a retry, which the audit log notes."""
+    assert 0 == main(["migrate"])
     assert 1 == main(["notices", "retry", "1"])
     assert "saleroom: " in capsys.readouterr().err
     used = load({}, {}, None)

@@ -18,7 +18,6 @@ from pathlib import Path
 from msgspec import Struct, field
 from sqlalchemy import delete, exists, func, insert, select
 
-from saleroom.admin.backups import refuse_missing
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.block_events import BidderNamed
@@ -29,7 +28,7 @@ from saleroom.bidding.storage.tables import ENDS, archived, events
 from saleroom.bidding.storage.tables import auctions as auction_rows
 from saleroom.feed.feed import LOOK_BACK
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import run
+from saleroom.opening import refuse_missing, run
 from saleroom.sales.storage import lots as sale_lots
 from saleroom.sales.storage import sales
 from saleroom.settings import Settings

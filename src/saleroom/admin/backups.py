@@ -11,10 +11,9 @@ from sqlalchemy import URL
 
 from saleroom.admin import ledger_check, stored_photos
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import provided
+from saleroom.opening import provided, refuse_missing, sqlite_file, url_of
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
-from saleroom.storage.database import parse_url
 from saleroom.storage.files import beside, publish
 from saleroom.storage.migrations import migrate, newest_revision
 from saleroom.storage.transfer import Heads
@@ -113,32 +112,12 @@ def refuse_place(file: Path, *, force: bool) -> None:
         raise Refusal(f"{file} already exists; --force replaces it")
 
 
-def sqlite_file(settings: Settings) -> Path | None:
-    """Return the file of a SQLite database, None for PostgreSQL. Raises Refusal for an unusable URL."""
-    url = _url(settings)
-    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
-
-
-def refuse_missing(settings: Settings) -> None:
-    """Raise Refusal if the database is a file of SQLite that does not exist."""
-    database = sqlite_file(settings)
-    if database is not None and not database.exists():
-        raise Refusal(f"there is no database {database}")
-
-
 def _own_file(settings: Settings, command: Callable[[URL, Path], str], file: Path) -> Path:
     """Return the database's file. Raises NotSqlite with the command for PostgreSQL, Refusal."""
     database = sqlite_file(settings)
     if database is None:
-        raise NotSqlite(f"PostgreSQL has its own tool for this: {command(_url(settings), file)}")
+        raise NotSqlite(f"PostgreSQL has its own tool for this: {command(url_of(settings), file)}")
     return database
-
-
-def _url(settings: Settings) -> URL:
-    try:
-        return parse_url(settings.database)
-    except ValueError as error:
-        raise Refusal(f"database: {error}") from error
 
 
 def _dump(url: URL, file: Path) -> str:

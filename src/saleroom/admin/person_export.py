@@ -27,7 +27,7 @@ from saleroom.accounts.storage.tables import (
     sanctions,
     users,
 )
-from saleroom.admin.backups import refuse_missing, refuse_place
+from saleroom.admin.backups import refuse_place
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.storage.photo_store import with_bytes
@@ -47,7 +47,7 @@ from saleroom.bidding.storage.tables import (
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
 from saleroom.notices.storage.tables import notice_choices, push_subscriptions, quiet_hours, webhooks
-from saleroom.opening import run
+from saleroom.opening import refuse_missing, run
 from saleroom.outbox.tables import outbox
 from saleroom.sales.storage.mergers import is_theirs
 from saleroom.sales.storage.tables import consignors, mergers, participants, pledges, sales

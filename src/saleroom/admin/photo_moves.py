@@ -18,7 +18,6 @@ from enum import StrEnum
 from msgspec import Struct, field
 from sqlalchemy import ColumnElement, select, update
 
-from saleroom.admin.backups import refuse_missing
 from saleroom.admin.stored_photos import (
     AT_ONCE,
     BEFORE_ALL,
@@ -35,7 +34,7 @@ from saleroom.bidding.storage.photo_store import CONTENT_TYPE, BadObject, fetch,
 from saleroom.bidding.storage.photos import IN_STORE, place_of
 from saleroom.bidding.storage.tables import photo_files, photos
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import run
+from saleroom.opening import refuse_missing, run
 from saleroom.settings import Settings
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Database, Transaction

@@ -9,12 +9,12 @@ from typing import BinaryIO, TypeVar
 from alembic.util import CommandError
 
 from saleroom.admin import ledger_check, stored_photos
-from saleroom.admin.backups import Say, refuse_faults, refuse_missing, refuse_place, summary_line
+from saleroom.admin.backups import Say, refuse_faults, refuse_place, summary_line
 from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.areas import TABLES
 from saleroom.bidding.storage.tables import photo_files
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import run
+from saleroom.opening import refuse_missing, run
 from saleroom.settings import Settings
 from saleroom.storage import transfer
 from saleroom.storage.database import Transaction
@@ -103,7 +103,7 @@ def _import(settings: Settings, source: BinaryIO, size: int) -> tuple[Heads, Hea
         )
         return before, transfer.heads(tx, TABLES)
 
-    return run(settings, lambda database: _once(database.write, read))
+    return run(settings, lambda database: _once(database.write, read), makes=True)
 
 
 async def _once(

@@ -16,14 +16,13 @@ from sqlalchemy import delete, select
 
 from saleroom.admin import ledger_check
 from saleroom.admin.archive import CHUNK, FAULTS_CODE, PAUSE_SECONDS, folder_of
-from saleroom.admin.backups import refuse_missing
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.storage import archive, auctions
 from saleroom.bidding.storage.archive import ArchivedRow
 from saleroom.bidding.storage.tables import ENDS, archived, events
 from saleroom.bidding.storage.tables import auctions as auction_rows
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import run
+from saleroom.opening import refuse_missing, run
 from saleroom.settings import Settings
 from saleroom.storage import bulk, transfer
 from saleroom.storage.database import Database, Transaction, ranked

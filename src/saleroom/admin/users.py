@@ -52,7 +52,7 @@ def add(settings: Settings, name: str, password: str, role: str) -> str:
         _well_formed("username", parse_username(name)),
         _well_formed("password", parse_password(password)),
     )
-    account = _with_accounts(settings, lambda accounts: accounts.add(username, password, Role(role)))
+    account = _with_accounts(settings, lambda accounts: accounts.add(username, password, Role(role)), makes=True)
     return f"Added {account.username}{'' if account.role is Role.MEMBER else f' as {account.role}'}."
 
 
@@ -158,7 +158,7 @@ def owner_link(settings: Settings) -> Link:
         code = new_owner_code(tx)
         return None if code is None else _link(tx, settings, PATH, code)
 
-    made = _write(settings, link)
+    made = _write(settings, link, makes=True)
     if made is None:
         raise Refusal("the house has an owner; who has the role says saleroom users list --role owner")
     return made
@@ -191,7 +191,7 @@ def invite(settings: Settings, role: str) -> Link:
     def link(tx: Transaction) -> Link:
         return _link(tx, settings, INVITATION, invitations.invite_by_house(tx, Role(role), _sign(tx)))
 
-    return _write(settings, link)
+    return _write(settings, link, makes=True)
 
 
 def new_owner_code(tx: Transaction) -> str | None:
@@ -212,15 +212,15 @@ def _read(settings: Settings, work: Callable[[Transaction], R]) -> R:
     return run(settings, read)
 
 
-def _write(settings: Settings, work: Callable[[Transaction], R]) -> R:
+def _write(settings: Settings, work: Callable[[Transaction], R], *, makes: bool = False) -> R:
     async def write(database: Database) -> R:
         await with_tables(database)
         return await database.write(work)
 
-    return run(settings, write)
+    return run(settings, write, makes=makes)
 
 
-def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]]) -> R:
+def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]], *, makes: bool = False) -> R:
     async def with_accounts(database: Database) -> R:
         await with_tables(database)
         listed = settings.breached_passwords
@@ -230,7 +230,7 @@ def _with_accounts(settings: Settings, work: Callable[[Accounts], Awaitable[R]])
         finally:
             passwords.close()
 
-    return run(settings, with_accounts)
+    return run(settings, with_accounts, makes=makes)
 
 
 def _well_formed(what: str, value: str | Fault) -> str:
