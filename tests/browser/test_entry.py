@@ -118,7 +118,7 @@ def test_mistakes_are_named_before_anything_is_sent(evening: Evening) -> None:
         field.fill("")
     dialog = page.get_by_role("dialog")
     type_in(page, "1 1000 57")
-    expect(dialog).to_contain_text("€1,000.00 is ten times the estimate of lot 1, or more.")
+    expect(dialog).to_contain_text("€1,000.00 is ten times the estimate or starting price of lot 1, or more.")
     page.keyboard.press("Escape")
     expect(field).to_be_focused()
     expect(field).to_have_value("1 1000 57")

@@ -91,7 +91,8 @@ Explain = Callable[[Call[S], Any], Awaitable[Refusal]]
 class PathIdentifier(Struct, frozen=True, kw_only=True):
     """The parameter in an endpoint's path. An identifier that does not match `pattern` is refused as `unknown`.
 
-    `schema` and `about` stand in the OpenAPI document.
+    `parse` gives the identifier as the house keeps it, if it can be typed in more than one way, such as in small
+    letters; what it takes for a fault is unknown too. `schema` and `about` stand in the OpenAPI document.
     """
 
     name: str
@@ -99,6 +100,7 @@ class PathIdentifier(Struct, frozen=True, kw_only=True):
     unknown: type[Refusal]
     schema: Mapping[str, Any]
     about: str
+    parse: Callable[[str], str | Fault] = str
 
 
 def path_number(unknown: type[Refusal], about: str) -> PathIdentifier:
@@ -301,11 +303,11 @@ class Rows(Struct, Generic[S], frozen=True):
 
 
 def _identifier(named: PathIdentifier, scope: Scope) -> str:
-    """Return a parameter of the path. Raises its refusal."""
-    identifier: str = scope["path_params"][named.name]
-    if named.pattern.fullmatch(identifier) is None:
+    """Return a parameter of the path as the house keeps it. Raises its refusal."""
+    found = named.parse(scope["path_params"][named.name])
+    if isinstance(found, Fault) or named.pattern.fullmatch(found) is None:
         raise named.unknown
-    return identifier
+    return found
 
 
 def _query(endpoint: Endpoint[Any], scope: Scope) -> dict[str, Any]:

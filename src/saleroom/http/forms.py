@@ -6,11 +6,11 @@ A form is a table of fields; the same table reads requests and draws the OpenAPI
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -19,6 +19,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import PATTERN, POSITIVE_PATTERN, ZERO, parse_money
 from saleroom.kernel.texts import hidden_fault, shown_fault
 
+T = TypeVar("T")
 Value = Any
 Parse = Callable[[bytes], Value]
 """From the raw JSON of a member to its value, to a Fault, or to a list of Faults."""
@@ -125,6 +126,29 @@ def read_fields(fields: tuple[Field, ...], sent: Mapping[str, bytes], *, strict:
     if faults:
         raise Invalid(faults)
     return values
+
+
+def nested_faults(invalid: Invalid, where: str = "") -> list[Fault]:
+    """Return the faults of a nested object as faults of the field that contains it; `where` says which object it is."""
+    return [
+        Fault(fault.code, f"{where}{name} {fault.message}", **fault.facts)
+        for name, faults in invalid.faults.items()
+        for fault in faults
+    ]
+
+
+def read_rows(
+    fields: tuple[Field, ...], rows: Sequence[Mapping[str, bytes | Raw]], make: Callable[..., T]
+) -> list[T] | list[Fault]:
+    """Return what `make` makes of each row of a list, or the faults of all rows, each with the number of its row."""
+    found: list[T] = []
+    faults: list[Fault] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found.append(make(**read_fields(fields, {name: bytes(value) for name, value in row.items()}, strict=True)))
+        except Invalid as invalid:
+            faults += nested_faults(invalid, f"{number}: ")
+    return faults or found
 
 
 def _first(faults: list[Fault]) -> list[Fault]:

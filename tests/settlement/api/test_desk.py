@@ -120,6 +120,17 @@ def test_a_buyer_pays_in_two_ways_and_gets_change(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+def test_faults_of_payments_say_which_one(settling: Settling) -> None:
+    """Each fault of each payment has the number of the payment and the name of the member."""
+    sent = {"payments": [{"method": "card", "amount": "1"}, {"method": "gold"}, {"method": "cash", "amount": "-1"}]}
+    answer = settling.cashier.post(f"/sales/{settling.gid}/desk/{settling.bidder()}/payments", json=sent)
+    assert [
+        ("not_a_choice", "2: method"),
+        ("required", "2: amount"),
+        ("money_negative", "3: amount"),
+    ] == [(fault["code"], " ".join(fault["message"].split()[:2])) for fault in answer.json()["message"]["payments"]]
+
+
 def test_an_invoice_is_issued_with_the_payment(settling: Settling) -> None:
     """In one transaction and once by its key; what is on an invoice already is not on another; a refusal issues none."""
     paddle = settling.bidder()

@@ -88,6 +88,19 @@ def test_faults_of_terms_are_named(manager: User, terms: dict[str, Any], field: 
     assert f"Faulty {code} {field}" not in {one["cardName"] for one in manager.json("GET", "/rate-cards")["rateCards"]}
 
 
+def test_faults_inside_a_scale_say_where_they_are(manager: User) -> None:
+    """Each fault of each tier has the number of the tier and the name of the member."""
+    tiers = [{"above": "0", "percent": "101"}, {"from": "5", "percent": "1"}, 7]
+    answer = manager.post("/rate-cards", json={"name": "Nested", "premium": {"tiers": tiers, "step": 1}})
+    assert [
+        "tiers 1: percent must be at most 100",
+        "tiers 2: above is required",
+        "tiers 2: from is not known here; known are: above, percent",
+        'tiers 3: must be an object with "above" and "percent"',
+        "step is not known here; known are: cumulative, minimum, tiers",
+    ] == [fault["message"] for fault in answer.json()["message"]["premium"]]
+
+
 def test_a_preview_says_what_a_price_costs_and_brings(manager: User) -> None:
     """3,000 euros cost 25 % and 20 % by parts, a surcharge and 19 % tax; a lot that is not sold costs its consignor the fee."""
     gid = card_of(manager, "Preview")

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from saleroom.accounts.api.accounts import PRIVATE
-from saleroom.accounts.domain.accounts import USERNAME_PATTERN, Account
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN, Account, parse_username
 from saleroom.accounts.domain.audit import REASON_CHARACTERS_MAX
 from saleroom.accounts.domain.errors import LastOwner, NotAboveThem, RoleAboveOwn, UnknownUser
 from saleroom.accounts.domain.rights import Right, Role
@@ -31,6 +31,7 @@ USER = PathIdentifier(
     unknown=UnknownUser,
     schema={"type": "string", "pattern": f"^{USERNAME_PATTERN}$"},
     about="The user.",
+    parse=parse_username,
 )
 REASON = Field(
     name="reason",
@@ -119,18 +120,18 @@ async def list_people(call: Call[AccountServices]) -> Response:
 
 async def show(call: Call[AccountServices]) -> Response:
     """GET /staff/users/{username}."""
-    return _shown(await call.services.database.read(people.one, call.token, call.identifier.lower()))
+    return _shown(await call.services.database.read(people.one, call.token, call.identifier))
 
 
 async def give_role(call: Call[AccountServices]) -> Response:
     """PUT /staff/users/{username}/role."""
-    role, reason, name = Role(call.values["role"]), call.values.get("reason", ""), call.identifier.lower()
+    role, reason, name = Role(call.values["role"]), call.values.get("reason", ""), call.identifier
     return _shown(await call.services.tokens.write(roles_of_users.give_role, call.token, name, role, reason))
 
 
 async def approve(call: Call[AccountServices]) -> Response:
     """PUT /staff/users/{username}/seller."""
-    approved, reason, name = call.values["approved"], call.values.get("reason", ""), call.identifier.lower()
+    approved, reason, name = call.values["approved"], call.values.get("reason", ""), call.identifier
     write = call.services.tokens.write
     return _shown(await write(roles_of_users.approve_seller, call.token, name, approved=approved, reason=reason))
 

@@ -70,7 +70,7 @@ async def erase(call: Call[AccountServices]) -> Response:
 
 async def erase_by_staff(call: Call[AccountServices]) -> Response:
     """POST /staff/users/{username}/erasure."""
-    name, reason, forget = call.identifier.lower(), call.values.get("reason", ""), call.services.erasures.forget
+    name, reason, forget = call.identifier, call.values.get("reason", ""), call.services.erasures.forget
     await call.services.tokens.write(erasures.erase, call.token, name, reason, forget)
     return Response(status_code=204)
 

@@ -79,19 +79,19 @@ class StandingView(Struct, frozen=True):
 async def impose(call: Call[AccountServices]) -> Response:
     """POST /staff/users/{username}/sanctions."""
     sent = call.values
-    asked = (call.identifier.lower(), Sanction(sent["kind"]), sent["reason"], sent.get("until"))
+    asked = (call.identifier, Sanction(sent["kind"]), sent["reason"], sent.get("until"))
     return _shown(await call.services.tokens.write(sanctions.sanction, call.token, *asked), 201)
 
 
 async def lift(call: Call[AccountServices]) -> Response:
     """POST /staff/users/{username}/sanctions/lift."""
-    asked = (call.identifier.lower(), call.values["reason"])
+    asked = (call.identifier, call.values["reason"])
     return _shown(await call.services.tokens.write(sanctions.lift, call.token, *asked))
 
 
 async def show(call: Call[AccountServices]) -> Response:
     """GET /staff/users/{username}/sanctions."""
-    return _shown(await call.services.database.read(sanctions.standing, call.token, call.identifier.lower()))
+    return _shown(await call.services.database.read(sanctions.standing, call.token, call.identifier))
 
 
 async def own(call: Call[AccountServices]) -> Response:

@@ -16,6 +16,7 @@ from saleroom.http.forms import (
     Field,
     Form,
     money,
+    nested_faults,
     object_schema,
     positive,
     positive_whole,
@@ -48,7 +49,7 @@ def increment(raw: bytes) -> Ladder | Fault | list[Fault]:
         try:
             tiers.append(Tier(**read_fields(_TIER, members, strict=True)))
         except Invalid as invalid:
-            faults += _flat(invalid, f"tier {number}: ")
+            faults += nested_faults(invalid, f"tier {number}: ")
     return faults or ladder_faults(tiers) or Ladder(tuple(tiers))
 
 
@@ -60,7 +61,7 @@ def soft_close(raw: bytes) -> SoftClose | Fault | list[Fault]:
     try:
         return SoftClose(**read_fields(_SOFT_CLOSE, members, strict=True))
     except Invalid as invalid:
-        return _flat(invalid)
+        return nested_faults(invalid)
 
 
 def _members(raw: bytes) -> Mapping[str, bytes] | None:
@@ -69,15 +70,6 @@ def _members(raw: bytes) -> Mapping[str, bytes] | None:
         return {name: bytes(value) for name, value in _decode_object(raw).items()}
     except ValueError:
         return None
-
-
-def _flat(invalid: Invalid, where: str = "") -> list[Fault]:
-    """Return the faults of a nested object as faults of the field that contains it."""
-    return [
-        Fault(fault.code, f"{where}{name} {fault.message}", **fault.facts)
-        for name, faults in invalid.faults.items()
-        for fault in faults
-    ]
 
 
 def _seconds(name: str) -> Field:

@@ -26,14 +26,16 @@ LOT = PathIdentifier(
     pattern=re.compile(LABEL_PATTERN),
     unknown=UnknownLot,
     schema=LABEL_SCHEMA,
-    about="The number of the lot in the catalogue.",
+    about="The number of the lot in the catalogue. Small letters and leading zeros make no other number.",
+    parse=parse_label,
 )
 CONSIGNOR = PathIdentifier(
     name="code",
     pattern=CODE,
     unknown=UnknownConsignor,
     schema={"type": "string", "pattern": f"^{CODE_PATTERN}$"},
-    about="The code of the consignor.",
+    about="The code of the consignor. Small letters make no other code.",
+    parse=parse_code,
 )
 LABEL = Field(
     name="label",

@@ -112,7 +112,7 @@ RESULT = Form(
             to="is_sure",
             parse=boolean,
             schema={"type": "boolean"},
-            about="Whether the price is right, although it is ten times the estimate or more.",
+            about="Whether the price is right, although it is ten times the estimate or starting price, or more.",
         ),
         money_field("against", "against", "The maximum of a bid that stands against the result and does not count."),
         _SEEN,

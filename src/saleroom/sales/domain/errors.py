@@ -264,7 +264,7 @@ class ResultChanged(Conflict):
 
 
 class UnusualPrice(Conflict):
-    """The price is ten times the estimate or more; check it, and send it again with `isSure`, if it is right."""
+    """The price is ten times the estimate or starting price, or more; check it, then send it again with `isSure`."""
 
     code = "unusual_price"
 

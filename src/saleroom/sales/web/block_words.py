@@ -62,7 +62,9 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
         N_("Lot %(label)s has another result by now, or none. Nothing was done; look at it again."),
         N_("The lot has another result by now, or none. Nothing was done; look at it again."),
     ),
-    "unusual_price": (N_("The price is ten times the estimate or more. Check it, and confirm it if it is right."),),
+    "unusual_price": (
+        N_("The price is ten times the estimate or starting price, or more. Check it, and confirm it if it is right."),
+    ),
     "price_below_reserve": (
         N_("The price is below the reserve of lot %(label)s. Say whether it is sold conditionally or passed."),
         N_("The price is below the reserve. Say whether the lot is sold conditionally or passed."),

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from saleroom.accounts.domain.accounts import USERNAME_PATTERN
+from saleroom.accounts.domain.accounts import USERNAME_PATTERN, parse_username
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, boolean, one_of, positive, read_fields
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, boolean, one_of, positive, read_rows
 from saleroom.http.responses import json_response
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.errors import Fault
 from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, paddle_field, reason
 from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
@@ -39,12 +39,20 @@ from saleroom.settlement.services import SettlementServices
 
 PAYMENTS_MAX = 10
 _WHO = rf"(?:[1-9][0-9]{{0,4}}|{USERNAME_PATTERN})"
+
+
+def _parse_buyer(text: str) -> str | Fault:
+    """Return the paddle, or the username as it is stored, or its fault."""
+    return text if text.isdecimal() else parse_username(text)
+
+
 BUYER = PathIdentifier(
     name="buyer",
     pattern=re.compile(_WHO),
     unknown=UnknownParticipant,
     schema={"type": "string", "pattern": f"^{_WHO}$"},
     about="The paddle of the buyer, or the username of one without a paddle.",
+    parse=_parse_buyer,
 )
 _PAID = (
     msgspec.structs.replace(choice("method", "method", BY_HAND, "How the money moves."), required=True),
@@ -59,10 +67,7 @@ def _payments(raw: bytes) -> list[HandPayment] | Fault | list[Fault]:
         return Fault("not_a_list", "must be a list of objects with method and amount")
     if not 1 <= len(rows) <= PAYMENTS_MAX:
         return Fault("payments_length", f"must have 1 to {PAYMENTS_MAX} payments", most=PAYMENTS_MAX)
-    try:
-        return [HandPayment(**read_fields(_PAID, {k: bytes(v) for k, v in row.items()}, strict=True)) for row in rows]
-    except Invalid as invalid:
-        return [fault for faults in invalid.faults.values() for fault in faults]
+    return read_rows(_PAID, rows, HandPayment)
 
 
 _decode_rows = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode

@@ -11,7 +11,18 @@ import msgspec
 
 from saleroom.bidding.api.fields import money_field
 from saleroom.bidding.domain.events import Channel
-from saleroom.http.forms import MONEY_SCHEMA, Field, Form, Parse, boolean, money, object_schema, one_of, read_fields
+from saleroom.http.forms import (
+    MONEY_SCHEMA,
+    Field,
+    Form,
+    Parse,
+    boolean,
+    money,
+    nested_faults,
+    object_schema,
+    one_of,
+    read_fields,
+)
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import words_field
@@ -46,7 +57,7 @@ def scale(raw: bytes) -> Scale | Fault | list[Fault]:
     try:
         return Scale(**read_fields(_SCALE, members, strict=True))
     except Invalid as invalid:
-        return [fault for faults in invalid.faults.values() for fault in faults]
+        return nested_faults(invalid)
 
 
 def _tiers(raw: bytes) -> tuple[Tier, ...] | Fault | list[Fault]:
@@ -56,16 +67,18 @@ def _tiers(raw: bytes) -> tuple[Tier, ...] | Fault | list[Fault]:
         return Fault("not_a_list", 'must be a list of objects with "above" and "percent"')
     if len(rows) > TIERS_MAX:
         return Fault("too_many_tiers", f"must have at most {TIERS_MAX} tiers", most=TIERS_MAX)
-    tiers = []
-    for row in rows:
+    tiers: list[Tier] = []
+    faults: list[Fault] = []
+    for number, row in enumerate(rows, 1):
         members = _object(bytes(row))
         if members is None:
-            return Fault("not_an_object", 'must have tiers that are objects with "above" and "percent"')
+            faults.append(Fault("not_an_object", f'{number}: must be an object with "above" and "percent"'))
+            continue
         try:
             tiers.append(Tier(**read_fields(_TIER, members, strict=True)))
         except Invalid as invalid:
-            return [fault for faults in invalid.faults.values() for fault in faults]
-    return tiers_fault(tiers) or tuple(tiers)
+            faults += nested_faults(invalid, f"{number}: ")
+    return faults or tiers_fault(tiers) or tuple(tiers)
 
 
 def _surcharges(raw: bytes) -> dict[Channel, Decimal] | Fault | list[Fault]:
@@ -75,7 +88,7 @@ def _surcharges(raw: bytes) -> dict[Channel, Decimal] | Fault | list[Fault]:
     try:
         found = read_fields(_BY_CHANNEL, members, strict=True)
     except Invalid as invalid:
-        return [fault for faults in invalid.faults.values() for fault in faults]
+        return nested_faults(invalid)
     return {Channel(name): value for name, value in found.items()}
 
 

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, positive, positive_whole, read_fields, string
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, positive, positive_whole, read_rows, string
 from saleroom.http.paging import paging
 from saleroom.http.responses import json_response, page_response
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.sales.api.fields import CODE_FIELD, reason
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
@@ -69,10 +69,7 @@ def _payouts(raw: bytes) -> list[Chosen] | Fault | list[Fault]:
         return Fault("not_a_list", "must be a list of objects with sale, consignor and amount")
     if not 1 <= len(rows) <= PAYOUTS_MAX:
         return Fault("payouts_length", f"must have 1 to {PAYOUTS_MAX} payouts", most=PAYOUTS_MAX)
-    try:
-        return [Chosen(**read_fields(_CHOSEN, {k: bytes(v) for k, v in row.items()}, strict=True)) for row in rows]
-    except Invalid as invalid:
-        return [fault for faults in invalid.faults.values() for fault in faults]
+    return read_rows(_CHOSEN, rows, Chosen)
 
 
 _place = positive_whole(PAYOUTS_MAX)

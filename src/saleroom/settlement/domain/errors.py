@@ -36,7 +36,7 @@ class UnknownDocument(Unknown):
 
 
 class NoElectronicForm(Conflict):
-    """The document has no electronic form: `lacks` says what is missing for that."""
+    """The document has no electronic form; `lacks` of `GET /documents/{gid}` says what is missing for that."""
 
     code = "no_electronic_form"
 

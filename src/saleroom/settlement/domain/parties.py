@@ -20,7 +20,7 @@ COUNTRIES = frozenset(code for code in map(str, Locale("en").territories) if re.
 }
 """ISO 3166: the names of Babel without those of unions."""
 _COUNTRY = "must be a country by its two letters, such as DE"
-_VAT_ID = "must be a VAT number with the letters of its country, such as DE136695976"
+_VAT_ID = "must be a VAT number with the letters of its country and correct check digits, such as DE136695976"
 
 
 def parse_country(text: str) -> str | Fault:

@@ -174,7 +174,9 @@ WORDS = Words(
         "one_party": (N_("A document is for one: name a buyer or a consignor, and only one of them."),),
         "payments_length": (N_("Take up to ten payments at once."),),
         "country": (N_("Enter a country by its two letters, such as DE."),),
-        "vat_id": (N_("Enter a VAT number with the letters of its country, such as DE136695976."),),
+        "vat_id": (
+            N_("Enter a VAT number with the letters of its country and correct check digits, such as DE136695976."),
+        ),
         "no_membership": (N_("Somebody who is no member has no last day."),),
         "day": (N_("Enter a day, such as 2026-12-09."),),
         "lines": (N_("Name lines by their places, the first of which is 0."),),
