@@ -258,6 +258,21 @@ def test_a_command_for_a_house_makes_no_database(run: Run, args: list[str], tmp_
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "args", [["users", "list"], ["migrate"], ["export", "house.ndjson"], ["verify", "--database"]], ids=" ".join
+)
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_damaged_database_is_refused_in_one_line(run: Run, args: list[str], tmp_path: Path, *, is_cut: bool) -> None:
+    """A file that is no database, and one that was copied in part, are named without a traceback."""
+    assert 0 == run("migrate").code
+    file = tmp_path / "saleroom.db"
+    file.write_bytes(file.read_bytes()[:100_000] if is_cut else b"no database " * 1_000)
+    done = run(*args)
+    assert (1, 1) == (done.code, len(done.err.splitlines())), done.err
+    said = "database disk image is malformed" if is_cut else "file is not a database"
+    assert f"cannot use the database sqlite:///saleroom.db: {said}; put a backup in its place" in done.err
+
+
 def test_a_user_is_added_once(run: Run) -> None:
     """A name that is taken is refused."""
     codes = [run("users", "add", "ada", stdin=f"{PASSWORD}\n").code for _ in range(2)]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from alembic.util import CommandError
 from sqlalchemy import URL
+from sqlalchemy.exc import DatabaseError
 
 from saleroom.bidding.storage.archive import FOLDER
 from saleroom.bidding.storage.photo_owner import owns
@@ -24,6 +25,7 @@ from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
 from saleroom.storage.objects import Objects
+from saleroom.storage.sqlite import is_damaged
 
 R = TypeVar("R")
 TRIES = 60
@@ -110,6 +112,12 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
             return await work(opened)
         except DatabaseUnavailable as error:
             raise Refusal(f"cannot use the database {shown_url(opened.url)}: {error}") from error
+        except DatabaseError as error:
+            if not is_damaged(error):
+                raise
+            raise Refusal(
+                f"cannot use the database {shown_url(opened.url)}: {error.orig}; put a backup in its place"
+            ) from error
         finally:
             await close(opened)
 

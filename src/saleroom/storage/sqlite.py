@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from saleroom.storage.faults import DatabaseUnavailable
 
@@ -183,6 +183,11 @@ def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def is_damaged(error: DatabaseError) -> bool:
+    """Return whether an error says that the file is damaged, or is not one of SQLite."""
+    return _code(error.orig) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def _code(error: BaseException | None) -> int:
