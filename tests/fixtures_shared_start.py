@@ -1,7 +1,5 @@
 """Houses and clients of this process share the results of their start (tests/shared_start.py), and decode pictures in it."""
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 
@@ -24,13 +22,13 @@ class DecodingHere:
         """Leave it to end by itself."""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_start() -> Iterator[None]:
-    """Let them compute each result once, and decode pictures in this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        sharing.share(patch.setattr)
-        patch.setattr(decoder, "_Process", DecodingHere)
-        yield
+def pytest_configure() -> None:
+    """Let them compute each result once, and decode pictures in this process.
+
+    It begins before the tests are imported, as some make languages and pages when they are.
+    """
+    sharing.share(setattr)
+    decoder.__dict__["_Process"] = DecodingHere
 
 
 @pytest.fixture
