@@ -108,6 +108,19 @@ def _served(file: Path) -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_damaged_database_is_found_by_each_check_that_reads_it(
+    examine: Examine, tmp_path: Path, *, is_cut: bool
+) -> None:
+    """A file that is no database, or was copied in part, is a finding with its remedy, and the other checks go on."""
+    file = tmp_path / "saleroom.db"
+    assert 0 == main(["migrate"])
+    file.write_bytes(file.read_bytes()[:100_000] if is_cut else b"no database " * 1_000)
+    found = examine(code=1)
+    assert any("cannot be read from sqlite:///saleroom.db" in said for _, said in found["database"])
+    assert "disk" in found
+
+
 def test_a_sound_house(examine: Examine, database_url: str) -> None:
     """On either database a house with its tables has no fault, and the database can be written; nothing stays behind."""
     for _ in range(2):
