@@ -12,6 +12,7 @@ from saleroom.compose import ENDPOINTS, api_document
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.topics import MqttSettings
 from tests.node import program
+from tests.patience import SECONDS_MAX
 
 PUBLIC = "https://bids.example"
 PLACES: dict[str, dict[str, Any]] = {
@@ -24,7 +25,7 @@ BULKY = ("paths", "channels", "operations", "components")
 
 def found(*files: Path) -> dict[str, list[str]]:
     """Return what the linters find in each document, by its name."""
-    done = subprocess.run([*program("lint.mjs"), *files], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*program("lint.mjs"), *files], capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
     assert 0 == done.returncode, done.stderr
     lines: dict[str, list[str]] = json.loads(done.stdout)
     return {Path(name).name: of for name, of in lines.items()}
