@@ -198,7 +198,9 @@ def test_the_viewer_is_accessible_and_fits_a_phone(viewer: Page, operation: Loca
     viewer.set_viewport_size({"width": 360, "height": 740})
     expect(operation.locator(".responses-table").first).to_be_visible()
     assert 360 == viewer.evaluate("document.documentElement.scrollWidth")
-    samples = operation.locator("pre.microlight").evaluate_all("all => all.map(of => of.scrollHeight - of.clientHeight)")
+    samples = operation.locator("pre.microlight").evaluate_all(
+        "all => all.map(of => of.scrollHeight - of.clientHeight)"
+    )
     assert samples
     assert {0} == set(samples)
     viewer.set_viewport_size(usual)

@@ -25,7 +25,9 @@ BULKY = ("paths", "channels", "operations", "components")
 
 def found(*files: Path) -> dict[str, list[str]]:
     """Return what the linters find in each document, by its name."""
-    done = subprocess.run([*program("lint.mjs"), *files], capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    done = subprocess.run(
+        [*program("lint.mjs"), *files], capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+    )
     assert 0 == done.returncode, done.stderr
     lines: dict[str, list[str]] = json.loads(done.stdout)
     return {Path(name).name: of for name, of in lines.items()}
