@@ -99,6 +99,7 @@ def test_a_pause_by_somebody_else_is_seen_at_once(evening: Evening) -> None:
     page = evening.console()
     press(page, "Enter", "b")
     expect(page.get_by_role("dialog", name="Pause the sale?")).to_be_visible()
+    settled(page)
     evening.staff.json("POST", f"/sales/{evening.gid}/pause")
     expect(slot(page, "status")).to_have_text("Paused")
     press(page, "y")
