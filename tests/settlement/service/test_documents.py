@@ -88,12 +88,12 @@ async def test_numbers_have_no_gap_and_no_repeat(database: Database, open_databa
 
 _KILLED = """
 import asyncio, sys, time
-from saleroom.settlement.domain.documents import Kind
+from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.storage.documents import take_place
 from saleroom.storage.database import Database
 
 def take(tx):
-    print(take_place(tx, Kind.INVOICE, tx.now().year).place, flush=True)
+    print(take_place(tx, DocumentKind.INVOICE, tx.now().year).place, flush=True)
     time.sleep(600)
 
 asyncio.run(Database(sys.argv[1]).write(take))
