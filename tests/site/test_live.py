@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from saleroom.feed.follower import Follower
+from saleroom.feed.follower import Follower, NextEvents
 from saleroom.kernel.identifiers import BEGINNING, EventId
 from saleroom.log.store import LoggedEvent
 from saleroom.site import live
@@ -124,12 +124,12 @@ class Log:
         """Hand it nothing more."""
         self.listeners.discard(listener)
 
-    async def page_after(self, follower: Follower) -> tuple[list[LoggedEvent], bool, bool]:
+    async def page_after(self, follower: Follower) -> NextEvents:
         """Return what comes after the last event of `follower`; it arrives once the gate is open."""
         found = self.events[follower.reached :]
         await asyncio.sleep(0)
         await self.gate.wait()
-        return found, False, False
+        return NextEvents(found)
 
     now = None  # the clock, which is not asked here
 
