@@ -16,6 +16,7 @@ from tests.fixtures_database import unique
 from tests.fixtures_house import PASSWORD, ServeHouse
 from tests.object_store import SECRET_KEY, ObjectStore
 from tests.pictures import plain
+from tests.process import wait_until
 from tests.sales.api.evening import with_lots
 from tests.sales.api.test_importing import zipped
 from tests.site.markup import Page
@@ -83,8 +84,9 @@ def test_the_sell_page_says_that_the_store_is_away(tmp_path: Path, serve_house: 
     house = serve_house(**store.settings("bucket"))
     visitor = Visitor(house, house.user("ada"))
     form = visitor.page("/sell")
-    store.kill()
     outcomes = house.provided(PHOTO_STORE).objects.outcomes
+    wait_until(lambda: outcomes["put", "done"] == 1)  # the mark of the sweep, which comes once the house has started
+    store.kill()
     tried = outcomes["put", "failed"]
     files = [("bad.jpg", b"nothing"), ("one.jpg", picture()), ("two.jpg", picture())]
     answer = visitor.send(form, "/sell", "preview", files, name="Clock", startingPrice="100")
