@@ -240,9 +240,8 @@ def finer_fault(amounts: Iterable[Decimal], places: int) -> Fault | None:
 
 
 def _fault(draft: Draft, places: int) -> Fault | None:
-    if (draft.kind is DocumentKind.RECEIPT) == bool(draft.lines) or (
-        draft.kind is DocumentKind.RECEIPT and not draft.payments
-    ):
+    is_receipt = draft.kind is DocumentKind.RECEIPT
+    if is_receipt == bool(draft.lines) or (is_receipt and not draft.payments):
         return Fault("document_lines", "must have lines, or for a receipt only payments")
     if len(draft.lines) > LINES_MAX:
         return Fault("too_many_lines", f"must have at most {LINES_MAX} lines")

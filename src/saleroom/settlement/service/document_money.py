@@ -65,16 +65,16 @@ def payments_on(tx: Transaction, sale_id: int, account: Account, language: str) 
 
 
 def progress_of(
-    tx: Transaction, accounts: Collection[Key], but: Collection[int] = ()
+    tx: Transaction, accounts: Collection[Key], left_out: Collection[int] = ()
 ) -> dict[Key, dict[int, Progress]]:
     """Return how far the invoices or statements of accounts are paid, by the number of each, the oldest first.
 
-    Nothing is paid of the documents with the numbers `but`, which are left out.
+    The documents with the numbers `left_out` do not count: what was paid is for the others.
     """
     totals: dict[Key, dict[int, Decimal]] = {key: {} for key in accounts}
     for one in _all(tx, accounts):
         key = _key(one)
-        if key is None or one.id in but:
+        if key is None or one.id in left_out:
             continue
         if one.document.kind in CREDITABLE:
             totals[key][one.id] = one.document.total

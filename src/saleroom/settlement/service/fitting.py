@@ -17,22 +17,19 @@ from saleroom.storage.database import Transaction
 
 def invoices_to_credit(tx: Transaction, issued: Collection[StoredDocument]) -> set[int]:
     """Return the numbers of those invoices, of any sales, of which a lot has come to something else by the journal."""
-    by_sale: defaultdict[int, list[StoredDocument]] = defaultdict(list)
-    for one in issued:
-        if one.document.kind is DocumentKind.INVOICE:
-            by_sale[one.owner.sale_id].append(one)
-    changed = (
-        changed_lots(tx, DocumentKind.INVOICE, some, journal.standing(tx, sale)) for sale, some in by_sale.items()
-    )
-    return {number for some in changed for number, _ in some}
+    invoices = [one for one in issued if one.document.kind is DocumentKind.INVOICE]
+    posted: dict[int, Standing] = {}
+    for sale_id in {one.owner.sale_id for one in invoices}:
+        posted |= journal.standing(tx, sale_id)
+    return {number for number, _ in changed_lots(tx, DocumentKind.INVOICE, invoices, posted)}
 
 
 def changed_lots(
     tx: Transaction, kind: DocumentKind, issued: Collection[StoredDocument], posted: Mapping[int, Standing]
 ) -> set[tuple[int, int]]:
-    """Return the lots on documents of one kind of a sale that have come to something else: numbers of document and lot.
+    """Return the lots on documents of one kind that have come to something else: the numbers of document and lot.
 
-    `posted` is what stands in the journal about the lots of the sale.
+    `posted` is what stands in the journal about the lots of their sales, by the number of the lot.
     """
     own = {one.id: one for one in issued}
     credited = documents.credited_of(tx, own)
@@ -45,17 +42,17 @@ def changed_lots(
 
 
 def party_of(result: Result, kind: DocumentKind) -> int | None:
-    """Return for whom a document of a kind about a lot is."""
+    """Return the party that a document of a kind about a lot is for."""
     return result.buyer if kind is DocumentKind.INVOICE else result.consignor
 
 
 def party(found: StoredDocument) -> int | None:
-    """Return for whom a document is."""
+    """Return the party that a document is for."""
     return found.owner.user_id if found.document.kind is DocumentKind.INVOICE else found.owner.consignor_id
 
 
 def _came_to(stands: Standing | None, found: StoredDocument) -> Decimal | None:
-    """Return what a lot has come to for whom a document is for; None if it is not theirs."""
+    """Return what a lot has come to for the party of a document; None if the lot is not theirs."""
     kind = found.document.kind
     if stands is None or party_of(stands.settled.result, kind) != party(found):
         return None

@@ -78,11 +78,11 @@ def _open(
     pairs: Collection[Pair],
     issued: Collection[StoredDocument],
     calendar: Calendar,
-    but: Collection[int],
+    left_out: Collection[int],
 ) -> list[Overdue]:
-    """Return those that are open of the documents issued to buyers of sales, without those of the numbers `but`."""
-    invoices = [one for one in issued if one.document.kind is DocumentKind.INVOICE and one.id not in but]
-    known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs], but)
+    """Return those that are open of the documents issued to buyers of sales, without those of the numbers `left_out`."""
+    invoices = [one for one in issued if one.document.kind is DocumentKind.INVOICE and one.id not in left_out]
+    known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs], left_out)
     done = reminders.done(tx, [one.id for one in invoices])
     found = []
     for one in invoices:
