@@ -105,7 +105,7 @@ def everyone(settings: Settings, text: str = "", role: str | None = None) -> Seq
     """
 
     def found(tx: Transaction) -> list[Account]:
-        which = PeopleFilter(text=text.lower() or None, role=None if role is None else Role(role))
+        which = PeopleFilter(text=text.lower() or None, role=Role(role) if role else None)
         return people.page(tx, which, EVERYBODY).rows
 
     return [(account.username, instant(account.created_at), account.role.value) for account in _read(settings, found)]

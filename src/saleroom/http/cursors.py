@@ -50,7 +50,9 @@ class Cursors:
     def place_in(self, query: Mapping[str, str], of: CursorKind, name: str = "cursor") -> Any:
         """Return the place that the query of a page names; None without one. Raises Invalid, DatabaseUnavailable."""
         text = query.get(name)
-        found = None if text is None else self.read(CursorText(of, text))
+        if text is None:
+            return None
+        found = self.read(CursorText(of, text))
         if isinstance(found, Fault):
             raise Invalid({name: [found]})
         return found

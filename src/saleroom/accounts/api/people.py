@@ -110,8 +110,8 @@ async def list_people(call: Call[AccountServices]) -> Response:
     barred = query.get("barred")
     which = PeopleFilter(
         text=query.get("q", "").lower() or None,
-        role=None if role is None else Role(role),
-        barred=None if barred is None else Sanction(barred),
+        role=Role(role) if role else None,
+        barred=Sanction(barred) if barred else None,
     )
     found = await call.services.database.read(people.listed, call.token, which, call.limit, call.place)
     cursor = call.services.cursors.next_page(USERS, found.next)

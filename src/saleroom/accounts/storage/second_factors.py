@@ -30,7 +30,7 @@ class StoredOneTimeCodes(Struct, frozen=True):
 def find(tx: Transaction, user_id: int) -> StoredOneTimeCodes | None:
     """Return a user's one-time codes, confirmed or not. Anyone who changes them locks the user first."""
     row = tx.execute(select(one_time_codes).where(one_time_codes.c.user_id == user_id)).first()
-    return None if row is None else StoredOneTimeCodes(**row._mapping)  # noqa: SLF001  # it is public by its documentation
+    return StoredOneTimeCodes(**row._mapping) if row else None  # noqa: SLF001  # it is public by its documentation
 
 
 def every(tx: Transaction) -> list[StoredOneTimeCodes]:

@@ -49,7 +49,7 @@ class AuditPages:
             "acts": ACTS_SAID,
             **kept,
             "later": before is not None,
-            "next": None if found.next is None else f"{AUDIT.path}?{urlencode({**kept, 'before': found.next})}",
+            "next": f"{AUDIT.path}?{urlencode({**kept, 'before': found.next})}" if found.next else None,
             "user_max": USER_MAX,
         }
         return self._site.page(request, "audit.html", viewer, context)

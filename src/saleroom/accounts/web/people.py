@@ -40,7 +40,7 @@ class PeoplePages:
             "found": found,
             **kept,
             "roles": ROLES,
-            "next": None if found.next is None else f"{PEOPLE.path}?{urlencode({**kept, 'after': found.next})}",
+            "next": f"{PEOPLE.path}?{urlencode({**kept, 'after': found.next})}" if found.next else None,
             "query_max": QUERY_MAX,
         }
         return self._site.page(request, "people.html", viewer, context)

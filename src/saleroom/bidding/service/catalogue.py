@@ -114,14 +114,16 @@ def interest(tx: Transaction, token: str | None, gids: Collection[str]) -> Inter
 
 def neighbours(tx: Transaction, gid: str) -> Beside:
     """Return the lots beside this one in its list by end. Raises UnknownAuction."""
-    return Beside(*(None if one is None else Neighbour(*one) for one in listing.beside(tx, get_one(tx, gid))))
+    before, after = listing.beside(tx, get_one(tx, gid))
+    return Beside(Neighbour(*before) if before else None, Neighbour(*after) if after else None)
 
 
 def catalogue(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlace | None) -> Catalogue:
     """Return a page of lots as anyone may see them. Raises ValueError for a place in another list."""
     page = listing.page(tx, which, sort, limit, after)
-    found, whole = page.rows, after is None and page.next is None
-    count = len(found) if whole else listing.count(tx, which, COUNT_MAX + 1)
+    found = page.rows
+    is_only_page = after is None and page.next is None
+    count = len(found) if is_only_page else listing.count(tx, which, COUNT_MAX + 1)
     return Catalogue(
         lots=[auction_view(one) for one in found],
         covers=photos.covers(tx, [one.gid for one in found]) if found else {},

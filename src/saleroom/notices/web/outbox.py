@@ -47,7 +47,7 @@ class OutboxPages:
         context = {
             "counts": found.counts,
             "names": found.names,
-            "next": None if following is None else f"{OUTBOX.path}?{urlencode({**kept, 'before': following})}",
+            "next": f"{OUTBOX.path}?{urlencode({**kept, 'before': following})}" if following else None,
             "state": state,
             "states": {one: language.gettext(STATES[one]) for one in State},
             "again": frozenset({State.WAITING, State.GIVEN_UP}),

@@ -140,7 +140,7 @@ class PeoplePages:
             "sale": found.sale,
             "rows": found.people.rows,
             "q": text,
-            "next": None if following is None else f"?{urlencode({**kept, 'before': following})}",
+            "next": f"?{urlencode({**kept, 'before': following})}" if following else None,
             "done": asked.get("done", "") if refused is None else "",
             "form": form,
             "sent": sent or {},
