@@ -21,7 +21,7 @@ from playwright._impl._api_structures import SetCookieParam
 from playwright.sync_api import Page, expect, sync_playwright
 from structlog.testing import capture_logs
 
-from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.documents.document_check import document_faults
 from saleroom.storage.database import Database
 from saleroom.storage.migrations import migrate
 from tests.browser.conftest import ARGUMENTS

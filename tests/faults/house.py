@@ -28,7 +28,7 @@ HASTE = {
     "saleroom.storage.duty:RENEW_SECONDS": 0.2,
     "saleroom.storage.duty:STANDBY_SECONDS": 0.1,
     "saleroom.storage.duty:IDLE_SECONDS": 0.1,
-    "saleroom.settlement.service.online_looking:POLL_SECONDS": 0.1,
+    "saleroom.settlement.service.online.online_looking:POLL_SECONDS": 0.1,
 }
 """Shorter waits, so that the relay is at work again when the next fault comes, and not still waiting for a lease to run out."""
 

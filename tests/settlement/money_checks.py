@@ -19,10 +19,10 @@ from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.rates import Charge, Item, RateCard
 from saleroom.settlement.service import desk, reporting
+from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.buyers import find_buyer
-from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.documents.document_check import document_faults
 from saleroom.settlement.service.members import faults as member_faults
-from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.settlement.storage import documents, journal, payouts, rates, reminders
 from saleroom.settlement.storage.document_tables import documents as document_rows

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from saleroom.settlement.service import online_looking
+from saleroom.settlement.service.online import online_looking
 from saleroom.storage import duty
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House, User, settings_for

@@ -32,8 +32,8 @@ from saleroom.settlement.domain.scales import Scale, Tier
 from saleroom.settlement.domain.status_reports import BankAnswer, Doubt
 from saleroom.settlement.domain.tax import Country
 from saleroom.settlement.domain.transfers import BankAccount, Transfer
-from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.service.sepa import payment_file
+from saleroom.settlement.service.bank.sepa import payment_file
+from saleroom.settlement.service.documents.register import credit, issue
 from saleroom.settlement.storage import (
     after_sale,
     bank,

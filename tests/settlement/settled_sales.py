@@ -38,8 +38,9 @@ from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind, Party
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.transfers import BankAccount
-from saleroom.settlement.service import banking, closing, correcting, desk, issuing, payouts
+from saleroom.settlement.service import closing, correcting, desk, issuing
 from saleroom.settlement.service import rates as rate_cards
+from saleroom.settlement.service.bank import banking, payouts
 from saleroom.settlement.service.correcting import Correction
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.service.rates import CardTarget

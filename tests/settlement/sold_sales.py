@@ -36,9 +36,9 @@ from saleroom.settlement.domain.tax import Country, Goods
 from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import members
 from saleroom.settlement.service import rates as rate_cards
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.members import Whom
 from saleroom.settlement.service.rates import CardTarget
-from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents, payout_accounts
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage.database import Database, Transaction

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from saleroom.admin.findings import Finding, failed, fine, off, warned
 from saleroom.settings import Settings
 from saleroom.settlement.area import card_provider
-from saleroom.settlement.service.card_provider import ProviderAway, ProviderRefused
+from saleroom.settlement.service.online.card_provider import ProviderAway, ProviderRefused
 
 
 async def cards(settings: Settings, _: str | None) -> Sequence[Finding]:

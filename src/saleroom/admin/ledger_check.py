@@ -33,7 +33,7 @@ from saleroom.bidding.storage.tables import auctions, bids, events
 from saleroom.kernel.chain import canonical
 from saleroom.sales.domain.book_log import line_faults
 from saleroom.sales.storage import book
-from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.documents.document_check import document_faults
 from saleroom.storage.database import Transaction
 from saleroom.storage.transfer import Heads
 

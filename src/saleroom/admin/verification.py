@@ -15,8 +15,8 @@ from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
 from saleroom.sales.service.merging import faults as merger_faults
 from saleroom.settings import Settings
+from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.members import faults as member_faults
-from saleroom.settlement.service.payout_check import payout_faults
 from saleroom.settlement.service.series_check import row_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.storage.database import Database, Transaction

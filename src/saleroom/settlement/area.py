@@ -11,14 +11,15 @@ from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.domain.reminding import Automatic
-from saleroom.settlement.service import automatic_reminding, retention
-from saleroom.settlement.service.card_provider import CardProvider
-from saleroom.settlement.service.document_printing import DocumentPrinter
+from saleroom.settlement.service import retention
+from saleroom.settlement.service.documents.document_printing import DocumentPrinter
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.money_mails import MAILS
-from saleroom.settlement.service.offering import MAILS as OFFERS
-from saleroom.settlement.service.online_looking import OnlineCards
-from saleroom.settlement.service.receipts import Paper
-from saleroom.settlement.service.reminding import MAILS as REMINDERS
+from saleroom.settlement.service.online.card_provider import CardProvider
+from saleroom.settlement.service.online.online_looking import OnlineCards
+from saleroom.settlement.service.reminders import automatic_reminding
+from saleroom.settlement.service.reminders.reminding import MAILS as REMINDERS
+from saleroom.settlement.service.unsold.offering import MAILS as OFFERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.settings import SettlementSettings, bank_of, calendar_of, house_of, payer_of
 from saleroom.settlement.storage.area_tables import TABLES
@@ -33,7 +34,7 @@ def card_provider(settings: SettlementSettings, origin: str) -> CardProvider | N
     key, secret = settings.stripe_key, settings.stripe_webhook_secret
     if key is None or secret is None:
         return None
-    from saleroom.settlement.service.stripe_provider import StripeProvider
+    from saleroom.settlement.service.online.stripe_provider import StripeProvider
 
     return StripeProvider(
         key=key.get_secret_value(),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.domain.payouts import PayingHouse
-from saleroom.settlement.service.document_printing import DocumentPrinter
-from saleroom.settlement.service.online_looking import OnlineCards
-from saleroom.settlement.service.receipts import Paper
+from saleroom.settlement.service.documents.document_printing import DocumentPrinter
+from saleroom.settlement.service.documents.receipts import Paper
+from saleroom.settlement.service.online.online_looking import OnlineCards
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 

@@ -17,7 +17,10 @@ from saleroom.outbox.message import CHANNELS, State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import DocumentKind
-from saleroom.settlement.service import documents, money_mails, offering, reminding
+from saleroom.settlement.service import money_mails
+from saleroom.settlement.service.documents import register
+from saleroom.settlement.service.reminders import reminding
+from saleroom.settlement.service.unsold import offering
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person
@@ -44,7 +47,7 @@ class NotifiedPerson:
 
     async def issue(self, kind: DocumentKind = DocumentKind.INVOICE) -> StoredDocument:
         """Issue a document."""
-        return await self.database.write(documents.issue, draft(line(TaxScheme.MARGIN), kind=kind), self.owner, {})
+        return await self.database.write(register.issue, draft(line(TaxScheme.MARGIN), kind=kind), self.owner, {})
 
     async def rounds(self) -> None:
         """Send all that is due."""
@@ -111,8 +114,8 @@ async def test_each_kind_about_money_is_told(told: NotifiedPerson) -> None:
     invoice, statement = await told.issue(), await told.issue(DocumentKind.STATEMENT)
     facts = {"document": invoice.gid, "level": 1, "strike": False}
     await told.database.write(money_mails.post, "overdue", f"{invoice.gid}:1", told.person.account.id, facts)
-    await told.database.write(documents.issue, receipt("5"), told.owner, {})
-    await told.database.write(documents.issue, receipt("-7.50"), told.owner, {})
+    await told.database.write(register.issue, receipt("5"), told.owner, {})
+    await told.database.write(register.issue, receipt("-7.50"), told.owner, {})
     await told.rounds()
     assert ["notice.invoice", "notice.statement", "notice.overdue", "notice.paid", "notice.paid_out"] == [
         body["type"] for body in told.posted
@@ -154,7 +157,7 @@ async def test_a_reminder_of_what_is_paid_is_told_nowhere(told: NotifiedPerson) 
     invoice = await told.issue()
     facts = {"document": invoice.gid, "level": 1, "strike": False}
     await told.database.write(money_mails.post, "overdue", "1", told.person.account.id, facts)
-    await told.database.write(documents.credit, invoice.gid, ())
+    await told.database.write(register.credit, invoice.gid, ())
     await told.rounds()
     assert "notice.overdue" not in [body["type"] for body in told.posted]
     assert not [said for _, said in told.pushed if "eminder" in said]
@@ -164,7 +167,7 @@ async def test_all_channels_are_one_transaction(told: NotifiedPerson) -> None:
     """A document whose transaction fails tells nobody; the same cause twice is told once by each channel."""
 
     def fails(tx: Transaction) -> None:
-        documents.issue(tx, draft(line(TaxScheme.MARGIN)), told.owner, {})
+        register.issue(tx, draft(line(TaxScheme.MARGIN)), told.owner, {})
         raise RuntimeError("cut off")
 
     with pytest.raises(RuntimeError, match="cut off"):
@@ -187,7 +190,7 @@ async def test_a_word_that_is_tried_again_says_the_same(told: NotifiedPerson, cl
     told.hooks.receiver.answers = ["503"]
     invoice = await told.issue()
     await told.hooks.deliver()
-    await told.database.write(documents.credit, invoice.gid, ())
+    await told.database.write(register.credit, invoice.gid, ())
     clock.advance(timedelta(minutes=1).total_seconds())
     for _ in range(3):
         await told.hooks.deliver()

@@ -15,8 +15,8 @@ from saleroom.outbox import store
 from saleroom.outbox.message import MAIL
 from saleroom.outbox.tables import outbox
 from saleroom.settlement.domain.reminding import Automatic, Calendar
-from saleroom.settlement.service import automatic_reminding
-from saleroom.settlement.service.automatic_reminding import do_due, due_sales, look
+from saleroom.settlement.service.reminders import automatic_reminding
+from saleroom.settlement.service.reminders.automatic_reminding import do_due, due_sales, look
 from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.api.answers import refusal

@@ -13,8 +13,8 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import audit
 from saleroom.outbox.message import MAIL
 from saleroom.outbox.tables import outbox
-from saleroom.settlement.service.payout_check import payout_faults
-from saleroom.settlement.service.sepa import transfers_in
+from saleroom.settlement.service.bank.payout_check import payout_faults
+from saleroom.settlement.service.bank.sepa import transfers_in
 from saleroom.settlement.service.verifying import faults as journal_faults
 from saleroom.settlement.storage.payout_tables import payment_files, payout_accounts
 from tests import fixtures_house

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.settlement.service.document_check import document_faults
+from saleroom.settlement.service.documents.document_check import document_faults
 from saleroom.settlement.service.verifying import faults as journal_faults
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from saleroom.kernel.errors import Invalid
-from saleroom.settlement.service import camt
+from saleroom.settlement.service.bank import camt
 from tests.settlement.camt import IBAN, credit, statement
 
 HEAD = b'<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08">'

@@ -14,9 +14,9 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import lots
 from saleroom.settlement.domain.documents import DocumentKind, Draft, number_of
 from saleroom.settlement.domain.errors import CreditedAlready, LotOnDocument
-from saleroom.settlement.service.document_check import document_faults
 from saleroom.settlement.service.document_money import rows_of
-from saleroom.settlement.service.documents import credit, issue
+from saleroom.settlement.service.documents.document_check import document_faults
+from saleroom.settlement.service.documents.register import credit, issue
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.document_tables import document_series
 from saleroom.settlement.storage.document_tables import documents as table

@@ -16,7 +16,7 @@ from saleroom.outbox.message import State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents import DocumentKind, Draft, Payment
-from saleroom.settlement.service import documents
+from saleroom.settlement.service.documents import register
 from saleroom.settlement.service.money_mails import MAILS
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
@@ -65,7 +65,7 @@ class Issuing:
 
     async def issue(self, made: Draft) -> StoredDocument:
         """Issue a document."""
-        return await self.postman.database.write(documents.issue, made, self.owner, {})
+        return await self.postman.database.write(register.issue, made, self.owner, {})
 
     async def mailed(self) -> list[str]:
         """Send what is due, and return the subjects of new mails."""
@@ -93,7 +93,7 @@ async def test_each_document_is_told(postman: Postman, clock: FakeClock) -> None
     assert "Still to be paid" not in text and f"{ORIGIN}/mine/notices" in text
     made = [
         await of.issue(draft(line(TaxScheme.MARGIN), kind=DocumentKind.STATEMENT)),
-        await postman.database.write(documents.credit, invoice.gid, ()),
+        await postman.database.write(register.credit, invoice.gid, ()),
         await of.issue(receipt("5")),
         await of.issue(receipt("-7.50")),
     ]
@@ -140,13 +140,13 @@ async def test_word_and_document_are_one(postman: Postman) -> None:
     of = await issuing(postman)
 
     def fails(tx: Transaction) -> None:
-        documents.issue(tx, draft(line(TaxScheme.MARGIN)), of.owner, {})
+        register.issue(tx, draft(line(TaxScheme.MARGIN)), of.owner, {})
         raise RuntimeError("cut off")
 
     with pytest.raises(RuntimeError, match="cut off"):
         await postman.database.write(fails)
     nobody = Owner(sale_id=of.owner.sale_id)
-    await postman.database.write(documents.issue, draft(line(TaxScheme.MARGIN)), nobody, {})
+    await postman.database.write(register.issue, draft(line(TaxScheme.MARGIN)), nobody, {})
     assert [] == await of.mailed()
     assert [] == await postman.database.read(_words)
 

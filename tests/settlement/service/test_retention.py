@@ -13,10 +13,10 @@ from saleroom.sales.storage.tables import participants, sales
 from saleroom.settlement.domain.document_views import document_view
 from saleroom.settlement.domain.documents import Party
 from saleroom.settlement.service import retention
-from saleroom.settlement.service.document_check import document_faults
-from saleroom.settlement.service.document_papers import paper_data
-from saleroom.settlement.service.documents import credit, issue
-from saleroom.settlement.service.payout_check import payout_faults
+from saleroom.settlement.service.bank.payout_check import payout_faults
+from saleroom.settlement.service.documents.document_check import document_faults
+from saleroom.settlement.service.documents.document_papers import paper_data
+from saleroom.settlement.service.documents.register import credit, issue
 from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.bank_tables import bank_payments

@@ -15,7 +15,7 @@ from lxml import etree
 
 from saleroom.kernel.errors import Fault
 from saleroom.settlement.domain.transfers import BankAccount, Transfer, holder_fault, read_account, sepa_text
-from saleroom.settlement.service import sepa
+from saleroom.settlement.service.bank import sepa
 
 NOW = datetime(2026, 11, 26, 9, 30, tzinfo=UTC)
 HOUSE = BankAccount(holder="Auktionshaus Süd", iban="DE75512108001245126199", bic="SOLADEST600")

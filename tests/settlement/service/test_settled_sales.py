@@ -14,8 +14,10 @@ from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain import rates
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, Posting
 from saleroom.settlement.domain.memberships import Members
-from saleroom.settlement.service import banking, closing, crediting, desk, payouts, receipts
+from saleroom.settlement.service import closing, desk
 from saleroom.settlement.service import journal as following
+from saleroom.settlement.service.bank import banking, payouts
+from saleroom.settlement.service.documents import crediting, receipts
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.document_tables import documents as document_rows
 from saleroom.storage.database import Database

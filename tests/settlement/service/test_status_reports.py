@@ -6,7 +6,7 @@ import pytest
 
 from saleroom.kernel.errors import Invalid
 from saleroom.settlement.domain.status_reports import BankAnswer
-from saleroom.settlement.service import status_reports
+from saleroom.settlement.service.bank import status_reports
 from tests.settlement.camt import statement
 from tests.settlement.pain002 import NAMESPACES, block, reasons, report, sums, transfer
 from tests.settlement.service.test_camt import BOMB

@@ -10,8 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage import consignors
-from saleroom.settlement.service.document_check import document_faults
-from saleroom.settlement.service.payout_check import payout_faults
+from saleroom.settlement.service.bank.payout_check import payout_faults
+from saleroom.settlement.service.documents.document_check import document_faults
 from saleroom.settlement.service.series_check import row_faults
 from saleroom.settlement.service.verifying import faults
 from saleroom.settlement.storage import series

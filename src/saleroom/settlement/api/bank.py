@@ -26,7 +26,7 @@ from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
 from saleroom.settlement.domain.bank_views import BankPaymentPage, BankPaymentView, ImportedStatementView
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
-from saleroom.settlement.service import banking, camt
+from saleroom.settlement.service.bank import banking, camt
 from saleroom.settlement.services import SettlementServices
 
 PAGE = 20

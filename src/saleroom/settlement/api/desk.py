@@ -34,7 +34,7 @@ from saleroom.settlement.domain.errors import (
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
-from saleroom.settlement.service.receipts import Paper
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 
 PAYMENTS_MAX = 10

@@ -38,7 +38,8 @@ from saleroom.settlement.domain.errors import (
 )
 from saleroom.settlement.domain.parties import COUNTRY_PATTERN, TEXT_MAX, VAT_ID_PATTERN, parse_country, parse_vat_id
 from saleroom.settlement.domain.reminding import DUE_DAYS_MAX
-from saleroom.settlement.service import issuing, showing
+from saleroom.settlement.service import issuing
+from saleroom.settlement.service.documents import showing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.services import SettlementServices
 

@@ -26,7 +26,7 @@ from saleroom.settlement.domain.errors import (
 )
 from saleroom.settlement.domain.offer_views import OffersView, OwnOffersView
 from saleroom.settlement.domain.offers import refuse_receiver
-from saleroom.settlement.service import after_sale, offering
+from saleroom.settlement.service.unsold import after_sale, offering
 from saleroom.settlement.services import SettlementServices
 
 OFFER = PathIdentifier(

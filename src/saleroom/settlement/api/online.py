@@ -23,8 +23,8 @@ from saleroom.settlement.domain.errors import (
     UnknownDocument,
 )
 from saleroom.settlement.domain.online_views import OnlinePaymentPage, OwnPaymentsView, PaymentSheetView
-from saleroom.settlement.service import online_showing
-from saleroom.settlement.service.online_looking import OnlineCards
+from saleroom.settlement.service.online import online_showing
+from saleroom.settlement.service.online.online_looking import OnlineCards
 from saleroom.settlement.services import SettlementServices
 
 CALLBACKS = "/online-payments/callbacks"

@@ -20,7 +20,7 @@ from saleroom.sales.api.fields import CONSIGNOR, words_field
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.settlement.domain.payout_views import PayoutAccountsView, PayoutAccountView
 from saleroom.settlement.domain.transfers import HOLDER_MAX, IBAN_MAX, BankAccount, holder_fault, read_account
-from saleroom.settlement.service import payout_accounts
+from saleroom.settlement.service.bank import payout_accounts
 from saleroom.settlement.services import SettlementServices
 
 

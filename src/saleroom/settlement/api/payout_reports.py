@@ -20,7 +20,7 @@ from saleroom.settlement.api.bank import file_in
 from saleroom.settlement.api.payouts import FILE, TRANSFERS
 from saleroom.settlement.domain.errors import PayoutNotInDoubt, UnknownPaymentFile
 from saleroom.settlement.domain.payout_views import ImportedReportView, PaymentFileView
-from saleroom.settlement.service import payout_reporting, status_reports
+from saleroom.settlement.service.bank import payout_reporting, status_reports
 from saleroom.settlement.services import SettlementServices
 
 CHECK = Form(

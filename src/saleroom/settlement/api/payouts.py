@@ -25,8 +25,8 @@ from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain import errors
 from saleroom.settlement.domain.payout_views import DuePayoutsView, PaymentFilePage, PaymentFileView
 from saleroom.settlement.domain.payouts import PAYOUTS_MAX, PayoutState, account_of
-from saleroom.settlement.service import payouts, sepa
-from saleroom.settlement.service.payouts import Chosen
+from saleroom.settlement.service.bank import payouts, sepa
+from saleroom.settlement.service.bank.payouts import Chosen
 from saleroom.settlement.services import SettlementServices
 
 PAGE = 20

@@ -19,7 +19,7 @@ from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.errors import PlanChanged
 from saleroom.settlement.domain.offer_views import UnderbidderPlanView
 from saleroom.settlement.domain.underbidding import Otherwise
-from saleroom.settlement.service import underbidding
+from saleroom.settlement.service.unsold import underbidding
 from saleroom.settlement.services import SettlementServices
 
 _TAG = re.compile("[0-9a-f]{64}")

@@ -11,7 +11,7 @@ from saleroom.sales.domain.errors import UnknownParticipant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.journal import Account, Book
-from saleroom.settlement.service.receipts import ReceiptHolder
+from saleroom.settlement.service.documents.receipts import ReceiptHolder
 from saleroom.storage.database import Transaction
 
 _PADDLE = re.compile(r"[1-9][0-9]{0,4}")

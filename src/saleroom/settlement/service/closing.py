@@ -19,9 +19,9 @@ from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing
 from saleroom.settlement.service.buyers import find_buyer
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.service.journal import SaleBook
-from saleroom.settlement.service.receipts import Paper
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode

@@ -25,11 +25,11 @@ from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, HandPayment, Method, in_cash
-from saleroom.settlement.service import crediting
 from saleroom.settlement.service.buyers import Buyer, buyer_of
 from saleroom.settlement.service.desk import begin, desk_view, owed_by_house, pay_back
+from saleroom.settlement.service.documents import crediting
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
-from saleroom.settlement.service.receipts import Paper
 from saleroom.settlement.storage import documents as rows
 from saleroom.storage.database import Transaction
 

@@ -52,19 +52,12 @@ from saleroom.settlement.domain.journal import (
     split,
     way,
 )
-from saleroom.settlement.service import (
-    crediting,
-    document_money,
-    members,
-    online_paying,
-    online_showing,
-    overdue,
-    pledging,
-    receipts,
-)
+from saleroom.settlement.service import document_money, members, pledging
 from saleroom.settlement.service.buyers import Buyer, find_buyer, payer_of
+from saleroom.settlement.service.documents import crediting, overdue, receipts
+from saleroom.settlement.service.documents.receipts import Paper, ReceiptHolder
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
-from saleroom.settlement.service.receipts import Paper, ReceiptHolder
+from saleroom.settlement.service.online import online_paying, online_showing
 from saleroom.settlement.storage import documents, journal, online, payout_reports
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction

@@ -30,10 +30,10 @@ from saleroom.settlement.domain.errors import LotOnDocument, NothingToIssue, Unk
 from saleroom.settlement.domain.journal import Account, Book, Result
 from saleroom.settlement.domain.paying import before
 from saleroom.settlement.domain.reminding import due_on, refuse_due
-from saleroom.settlement.service import crediting, documents
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of
+from saleroom.settlement.service.documents import crediting, register
 from saleroom.settlement.service.journal import SaleBook, bring_up_to_date
 from saleroom.settlement.service.pledging import to_invoice
 from saleroom.settlement.storage import documents as rows
@@ -129,7 +129,7 @@ def issue_in(
     )
     if order.kind is DocumentKind.INVOICE:
         draft = structs.replace(draft, payments=_paid_before(tx, known.owner, draft))
-    made = documents.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
+    made = register.issue(tx, draft, known.owner, {lot.gid: lot.id for lot, _ in left})
     audit.note(tx, staff, Act.DOCUMENT_ISSUED, sale.gid, {}, {"number": made.document.number})
     return made
 

@@ -16,7 +16,8 @@ from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
 from saleroom.settlement.domain.bank_views import ImportedStatementView
 from saleroom.settlement.domain.errors import UnknownBankPayment
-from saleroom.settlement.service import banking, desk, payout_booking
+from saleroom.settlement.service import desk
+from saleroom.settlement.service.bank import banking, payout_booking
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank_words import doubts_in
 from saleroom.settlement.web.forms import once_of, page_gid

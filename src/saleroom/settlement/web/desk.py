@@ -26,7 +26,7 @@ from saleroom.settlement.domain.documents import finer_fault
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method, rest
 from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction
-from saleroom.settlement.service.receipts import Paper
+from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import BOOKS, DISPUTES, DOCUMENTS, ITEMS, METHODS, ONLINE, REFUND_STATES, WAYS

@@ -22,7 +22,9 @@ from saleroom.settlement.domain.document_views import DocumentView
 from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.domain.retention import kept_until
-from saleroom.settlement.service import issuing, online_showing, showing
+from saleroom.settlement.service import issuing
+from saleroom.settlement.service.documents import showing
+from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
 from saleroom.settlement.web.words import DOCUMENTS, LACKS

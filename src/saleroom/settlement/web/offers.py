@@ -22,9 +22,9 @@ from saleroom.settlement.domain.errors import UnknownOffer
 from saleroom.settlement.domain.offer_views import OffersView
 from saleroom.settlement.domain.offers import LASTS_MAX
 from saleroom.settlement.domain.underbidding import LeftOut
-from saleroom.settlement.service import after_sale, offering, underbidding
-from saleroom.settlement.service.offering import MINE
-from saleroom.settlement.service.underbidding import Plan
+from saleroom.settlement.service.unsold import after_sale, offering, underbidding
+from saleroom.settlement.service.unsold.offering import MINE
+from saleroom.settlement.service.unsold.underbidding import Plan
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole

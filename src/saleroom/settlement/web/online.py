@@ -10,7 +10,7 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
 from saleroom.settlement.api.online import PAYMENTS, cards_of
 from saleroom.settlement.domain.errors import UnknownDocument
-from saleroom.settlement.service import online_showing
+from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.documents import MINE, DocumentPages
 from saleroom.settlement.web.forms import page_gid

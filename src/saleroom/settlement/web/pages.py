@@ -7,7 +7,7 @@ from pathlib import Path
 from starlette.routing import Route
 
 from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
-from saleroom.settlement.service.offering import MINE as MY_OFFERS
+from saleroom.settlement.service.unsold.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.costs import COSTS, CostPages

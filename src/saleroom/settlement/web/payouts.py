@@ -25,7 +25,7 @@ from saleroom.settlement.domain.payout_views import ImportedReportView, PayoutVi
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.status_reports import REJECTED
 from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
-from saleroom.settlement.service import payout_accounts, payout_reporting, payouts
+from saleroom.settlement.service.bank import payout_accounts, payout_reporting, payouts
 from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.bank_words import bank_time, booked_as, doubts_in, said_of

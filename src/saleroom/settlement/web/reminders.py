@@ -17,7 +17,7 @@ from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.settlement.api.reminders import FORGIVE
 from saleroom.settlement.domain.errors import UnknownDocument
-from saleroom.settlement.service import reminding
+from saleroom.settlement.service.reminders import reminding
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import Sent, once_of, page_gid
 from saleroom.site.language import N_

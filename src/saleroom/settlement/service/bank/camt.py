@@ -12,7 +12,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.banking import BankPayment, BankStatement, compact
 from saleroom.settlement.domain.payouts import Debit, is_end_to_end
-from saleroom.settlement.service.bank_xml import (
+from saleroom.settlement.service.bank.bank_xml import (
     MALFORMED,
     ZIP,
     ZIPPED,

@@ -49,11 +49,11 @@ from saleroom.settlement.domain.online import (
     to_charge,
     to_minor,
 )
-from saleroom.settlement.service import overdue, receipts
 from saleroom.settlement.service.buyers import buyer_of, payer_of
-from saleroom.settlement.service.card_provider import Callback, PageOrder
 from saleroom.settlement.service.document_money import progress_of
-from saleroom.settlement.service.receipts import Paper
+from saleroom.settlement.service.documents import overdue, receipts
+from saleroom.settlement.service.documents.receipts import Paper
+from saleroom.settlement.service.online.card_provider import Callback, PageOrder
 from saleroom.settlement.storage import documents, journal, online
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.settlement.storage.online import OnlinePayment, OnlineRefund

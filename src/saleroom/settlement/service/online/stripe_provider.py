@@ -26,7 +26,7 @@ from saleroom.settlement.domain.online import (
     SeenRefund,
     to_minor,
 )
-from saleroom.settlement.service.card_provider import (
+from saleroom.settlement.service.online.card_provider import (
     Callback,
     CardPage,
     PageOrder,

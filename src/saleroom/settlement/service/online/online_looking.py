@@ -16,9 +16,9 @@ import structlog
 from saleroom.kernel.figures import Figure, counters
 from saleroom.settlement.domain.errors import ForgedCallback, ProviderUnavailable
 from saleroom.settlement.domain.online import PaymentPage, ProviderPayment, back_off
-from saleroom.settlement.service import online_paying
-from saleroom.settlement.service.card_provider import CardProvider, ProviderAway, ProviderRefused
-from saleroom.settlement.service.online_paying import AT_ONCE, Look, Papers
+from saleroom.settlement.service.online import online_paying
+from saleroom.settlement.service.online.card_provider import CardProvider, ProviderAway, ProviderRefused
+from saleroom.settlement.service.online.online_paying import AT_ONCE, Look, Papers
 from saleroom.settlement.storage import online
 from saleroom.storage.database import Database
 from saleroom.storage.duty import Duty

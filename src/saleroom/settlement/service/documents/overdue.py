@@ -16,7 +16,7 @@ from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
-from saleroom.settlement.service.fitting import invoices_to_credit
+from saleroom.settlement.service.documents.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, reminders
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction

@@ -33,7 +33,7 @@ from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.buyers import buyer_of
 from saleroom.settlement.service.desk import begin
-from saleroom.settlement.service.overdue import Overdue, Pair, lift_if_paid, overdue, owed_of
+from saleroom.settlement.service.documents.overdue import Overdue, Pair, lift_if_paid, overdue, owed_of
 from saleroom.settlement.storage import documents, reminders
 from saleroom.storage.database import Transaction
 

@@ -18,10 +18,10 @@ from saleroom.settlement.domain.desk_views import LotToCreditView, lot_to_credit
 from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, of_credit
-from saleroom.settlement.service import documents
-from saleroom.settlement.service.fitting import changed_lots, party, party_of
+from saleroom.settlement.service.documents import register
+from saleroom.settlement.service.documents.fitting import changed_lots, party, party_of
+from saleroom.settlement.service.documents.overdue import lift_if_paid
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
-from saleroom.settlement.service.overdue import lift_if_paid
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage import journal
 from saleroom.settlement.storage.documents import StoredDocument
@@ -37,7 +37,7 @@ def credit(
     It ends the ban of a buyer for strikes if nothing is open of their invoices any more. Raises NotToCredit, CreditedAlready,
     NotOfHouse or LotChanged.
     """
-    made = documents.credit(tx, found.gid, places)
+    made = register.credit(tx, found.gid, places)
     taken = {line.credits for line in made.document.lines if line.credits is not None}
     gone = rows.credited(tx, found.id)
     for one in book.offered:

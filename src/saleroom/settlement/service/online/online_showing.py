@@ -16,7 +16,7 @@ from saleroom.settlement.domain.online_views import (
     OwnPaymentView,
 )
 from saleroom.settlement.service.buyers import buyer_of
-from saleroom.settlement.service.online_paying import own_document, payable
+from saleroom.settlement.service.online.online_paying import own_document, payable
 from saleroom.settlement.storage import documents, online
 from saleroom.settlement.storage.online import OnlinePayment, OnlineRefund
 from saleroom.storage.database import Transaction

@@ -24,7 +24,7 @@ from saleroom.settlement.domain.errors import PlanChanged
 from saleroom.settlement.domain.offer_views import LeftOutLotView, PlannedOfferView, UnderbidderPlanView
 from saleroom.settlement.domain.offers import Offer, refuse_end
 from saleroom.settlement.domain.underbidding import LeftOut, Otherwise, Terms, price_for, tag_of
-from saleroom.settlement.service.offering import record, refuse_unless_unsold
+from saleroom.settlement.service.unsold.offering import record, refuse_unless_unsold
 from saleroom.storage.database import Transaction
 
 _encode = msgspec.json.Encoder().encode

@@ -26,7 +26,7 @@ from saleroom.sales.service.lots import NewLot, put_in
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.settlement.domain.errors import NotReturned
 from saleroom.settlement.service.journal import bring_up_to_date
-from saleroom.settlement.service.offering import offers_view, refuse_unless_unsold
+from saleroom.settlement.service.unsold.offering import offers_view, refuse_unless_unsold
 from saleroom.settlement.storage import after_sale
 from saleroom.storage.database import Transaction
 

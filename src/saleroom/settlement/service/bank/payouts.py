@@ -54,7 +54,8 @@ from saleroom.settlement.domain.payouts import (
     of_payout,
 )
 from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
-from saleroom.settlement.service import money_mails, sepa
+from saleroom.settlement.service import money_mails
+from saleroom.settlement.service.bank import sepa
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.storage import documents, journal, payout_accounts, payout_reports, payouts
 from saleroom.settlement.storage.payout_reports import BankReport

@@ -11,7 +11,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.document_words import method_words
 from saleroom.settlement.domain.documents import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.journal import Account, Book, HandPayment
-from saleroom.settlement.service import documents
+from saleroom.settlement.service.documents import register
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Transaction
 
@@ -63,4 +63,4 @@ def issue(
     )
     consignor_id = payer.account.party if payer.account.book is Book.CONSIGNORS else None
     owner = Owner(sale_id=sale.id, user_id=payer.user_id, consignor_id=consignor_id)
-    return documents.issue(tx, draft, owner, {})
+    return register.issue(tx, draft, owner, {})

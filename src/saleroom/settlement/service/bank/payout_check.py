@@ -19,7 +19,7 @@ from saleroom.settlement.domain.payouts import (
 )
 from saleroom.settlement.domain.retention import is_early
 from saleroom.settlement.domain.status_reports import ACCEPTED, BOOKED, REJECTED, BankAnswer, digest_of_said
-from saleroom.settlement.service import sepa
+from saleroom.settlement.service.bank import sepa
 from saleroom.settlement.storage import journal, payout_reports, payouts
 from saleroom.settlement.storage.journal import StoredEntry
 from saleroom.storage.database import Transaction

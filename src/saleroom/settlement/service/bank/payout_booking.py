@@ -13,7 +13,7 @@ from saleroom.settlement.domain import payouts as rules
 from saleroom.settlement.domain.payout_views import PayoutDebitView
 from saleroom.settlement.domain.payouts import Debit, PayoutState
 from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, follows_booking
-from saleroom.settlement.service.payouts import follow
+from saleroom.settlement.service.bank.payouts import follow
 from saleroom.settlement.storage import payout_reports, payouts
 from saleroom.settlement.storage.payout_reports import BankReport
 from saleroom.settlement.storage.payouts import Payout

@@ -31,8 +31,8 @@ from saleroom.settlement.domain.status_reports import (
     strangers,
     verdict,
 )
-from saleroom.settlement.service.payouts import follow, known, view_of
-from saleroom.settlement.service.status_reports import FILE
+from saleroom.settlement.service.bank.payouts import follow, known, view_of
+from saleroom.settlement.service.bank.status_reports import FILE
 from saleroom.settlement.storage import payout_reports, payouts
 from saleroom.settlement.storage.payout_reports import BankReport
 from saleroom.settlement.storage.payouts import PaymentFile, Payout

@@ -16,7 +16,7 @@ from saleroom.settlement.domain.status_reports import (
     Whole,
     says_nothing,
 )
-from saleroom.settlement.service.bank_xml import (
+from saleroom.settlement.service.bank.bank_xml import (
     MALFORMED,
     ZIP,
     ZIPPED,

@@ -36,10 +36,11 @@ from saleroom.settlement.domain.banking import (
 from saleroom.settlement.domain.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
-from saleroom.settlement.service import money_mails, payout_booking
+from saleroom.settlement.service import money_mails
+from saleroom.settlement.service.bank import payout_booking
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import balance, begin
-from saleroom.settlement.service.overdue import lift_if_paid
+from saleroom.settlement.service.documents.overdue import lift_if_paid
 from saleroom.settlement.storage import bank, documents, journal
 from saleroom.settlement.storage.bank import StoredPayment
 from saleroom.settlement.storage.documents import StoredDocument

@@ -6,13 +6,13 @@ from saleroom.kernel.currency import decimals
 from saleroom.sales.service.press import Press, Turns
 from saleroom.settlement.domain.einvoice import business_terms, lacks
 from saleroom.settlement.domain.errors import NoElectronicForm
-from saleroom.settlement.service import showing
-from saleroom.settlement.service.document_papers import paper_data
+from saleroom.settlement.service.documents import showing
+from saleroom.settlement.service.documents.document_papers import paper_data
 from saleroom.storage.database import Database
 
 XML = "xml"
 """What the process makes instead of paper."""
-PROGRAM = "saleroom.settlement.service.typesetting"
+PROGRAM = "saleroom.settlement.service.documents.typesetting"
 
 
 class DocumentPrinter:

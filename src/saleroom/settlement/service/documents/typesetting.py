@@ -21,7 +21,7 @@ from saleroom.kernel.texts import in_xml
 from saleroom.sales.service.paper_files import DATA
 from saleroom.sales.service.typesetting import run, set_paper
 
-TEMPLATE = Path(__file__).parent.parent / "paper" / "document.typ"
+TEMPLATE = Path(__file__).parents[2] / "paper" / "document.typ"
 XML, CODE = "factur-x.xml", "code.svg"
 LEVEL = "EN 16931"
 _FX = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#"

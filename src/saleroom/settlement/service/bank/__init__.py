@@ -1,0 +1,1 @@
+"""The bank: statements and reports that come from it, and the payment files that go there."""

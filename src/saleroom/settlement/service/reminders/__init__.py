@@ -1,0 +1,1 @@
+"""Reminders and strikes for invoices that are overdue."""

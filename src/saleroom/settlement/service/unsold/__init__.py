@@ -1,0 +1,1 @@
+"""What becomes of lots that were not sold: offers, other sales, the way back."""
