@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from saleroom import serving
 from saleroom.broker import amqtt_fixes
 from saleroom.mqtt import connection
-from saleroom.sales.service import sheets
+from saleroom.sales.service.files import sheets
 from saleroom.storage import postgresql
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
@@ -60,7 +60,7 @@ def test_asyncpg_has_the_parts_that_the_pool_uses() -> None:
 def test_openpyxl_has_the_part_that_opens_a_sheet() -> None:
     """The sheets of the installed openpyxl that are read in pieces have the private part that `sheets` uses."""
     assert hasattr(ReadOnlyWorksheet, sheets.PRIVATE_PART), (
-        f"openpyxl {version('openpyxl')} has moved it; adapt sales/service/sheets.py, then raise its bound"
+        f"openpyxl {version('openpyxl')} has moved it; adapt sales/service/files/sheets.py, then raise its bound"
     )
 
 

@@ -17,8 +17,8 @@ import aiohttp
 from saleroom.admin import ledger_check
 from saleroom.bidding.domain.ledger import replay
 from saleroom.bidding.storage import auctions, event_log
-from saleroom.sales.service import participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import Person, person
 from tests.faults.bidding import headers

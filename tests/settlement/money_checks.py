@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 
 from saleroom.accounts.storage import accounts as users
-from saleroom.sales.service.merging import faults as merger_faults
+from saleroom.sales.service.people.merging import faults as merger_faults
 from saleroom.sales.storage import sales as sale_rows
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.documents import DocumentKind

@@ -29,8 +29,8 @@ from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.events import SaleClosed
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import lots, mergers, sales
 from saleroom.sales.storage import participants as store
 from saleroom.settlement.domain.banking import BankPayment, BankStatement

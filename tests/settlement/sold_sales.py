@@ -22,8 +22,9 @@ from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.sales.service import participants, results
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service import results
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.service.results import ResultLine
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage import lots as lot_rows

@@ -14,7 +14,9 @@ from saleroom.sales.domain.block import Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.views import NeedView
-from saleroom.sales.service import block, lots, merging, ordering, participants
+from saleroom.sales.service import lots, ordering
+from saleroom.sales.service.live import block
+from saleroom.sales.service.people import merging, participants
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.playing import money
 from tests.histories import LEADER

@@ -12,8 +12,9 @@ from saleroom.kernel.parties import Party
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms
 from saleroom.sales.domain.needs import Need
 from saleroom.sales.domain.sale import Kind, Names, Registration, Sale, SaleTerms
-from saleroom.sales.service import managing, participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service import managing
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction
 from tests.bidding.domain.oracle import DEFAULT_TIERS, Oracle, Terms

@@ -19,8 +19,9 @@ from saleroom.sales.domain import block as block_of_sale
 from saleroom.sales.domain import clocks
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import admission as admission_of_sales
-from saleroom.sales.service import block, ordering
+from saleroom.sales.service import ordering
+from saleroom.sales.service.live import block
+from saleroom.sales.service.people import admission as admission_of_sales
 from tests.simulation.planted import plant
 from tests.simulation.world import PROCESS
 

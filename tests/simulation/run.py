@@ -35,7 +35,8 @@ from saleroom.mqtt import outbox, relay
 from saleroom.mqtt.topics import ONLINE
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.sale import Kind, Sale, SaleStatus, SaleTerms
-from saleroom.sales.service import lots, participants
+from saleroom.sales.service import lots
+from saleroom.sales.service.people import participants
 from saleroom.sales.storage import sales
 from saleroom.sales.storage import tables as sale_tables
 from saleroom.storage import leases

@@ -26,9 +26,9 @@ from saleroom.mqtt.topics import MqttSettings
 from saleroom.presence import Presence
 from saleroom.sales.api import publications as of_sales
 from saleroom.sales.area import tasks as sale_tasks
-from saleroom.sales.service.admission import gate
 from saleroom.sales.service.clocks import Clocks, earliest_ends
 from saleroom.sales.service.keeping import Keeper
+from saleroom.sales.service.people.admission import gate
 from saleroom.sales.storage.sales import LOG as SALE_LOG
 from saleroom.storage.batching import SharedRead
 from saleroom.storage.faults import DatabaseUnavailable

@@ -22,8 +22,8 @@ from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.bidding.storage.search_index import INDEX
 from saleroom.bidding.storage.tables import texts
 from saleroom.sales.domain.participants import Participant
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import mergers
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import configuration, current_revision, migrate

@@ -13,7 +13,7 @@ from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.admin.ledger_check import FAULTS_MAX, CheckResult, check
 from saleroom.admin.transfers import freeze_newest
 from saleroom.opening import run
-from saleroom.sales.service.merging import faults as merger_faults
+from saleroom.sales.service.people.merging import faults as merger_faults
 from saleroom.settings import Settings
 from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.members import faults as member_faults

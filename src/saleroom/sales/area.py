@@ -22,15 +22,15 @@ from saleroom.sales.api.asyncapi import area_messages
 from saleroom.sales.api.people_vocabulary import PEOPLE
 from saleroom.sales.api.publications import PUBLICATIONS
 from saleroom.sales.api.vocabulary import VOCABULARY
-from saleroom.sales.service.acts import Acts
-from saleroom.sales.service.admission import gate
-from saleroom.sales.service.blocks import Blocks
 from saleroom.sales.service.clocks import Clocks, earliest_ends
-from saleroom.sales.service.importer import Importer
-from saleroom.sales.service.importing import HouseRules
+from saleroom.sales.service.files.importer import Importer
+from saleroom.sales.service.files.importing import HouseRules
 from saleroom.sales.service.keeping import Keeper
-from saleroom.sales.service.people_mails import MAILS
-from saleroom.sales.service.printing import Printer
+from saleroom.sales.service.live.acts import Acts
+from saleroom.sales.service.live.blocks import Blocks
+from saleroom.sales.service.paper.printing import Printer
+from saleroom.sales.service.people.admission import gate
+from saleroom.sales.service.people.people_mails import MAILS
 from saleroom.sales.service.publishing import opens_ledger
 from saleroom.sales.service.showing import place_of
 from saleroom.sales.services import SaleServices

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from saleroom.feed.feed import Feed
 from saleroom.http.cursors import Cursors
-from saleroom.sales.service.acts import Acts
-from saleroom.sales.service.blocks import Blocks
-from saleroom.sales.service.importer import Importer
-from saleroom.sales.service.printing import Printer
+from saleroom.sales.service.files.importer import Importer
+from saleroom.sales.service.live.acts import Acts
+from saleroom.sales.service.live.blocks import Blocks
+from saleroom.sales.service.paper.printing import Printer
 from saleroom.storage.database import Database
 from saleroom.storage.tokens import Tokens
 

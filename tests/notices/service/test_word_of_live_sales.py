@@ -16,9 +16,9 @@ from saleroom.outbox.message import WEBHOOK, State
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Registration
-from saleroom.sales.service import participants
-from saleroom.sales.service.participants import Newcomer
-from saleroom.sales.service.people_mails import DECISION, MAILS
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
+from saleroom.sales.service.people.people_mails import DECISION, MAILS
 from saleroom.sales.storage import consignors
 from saleroom.storage.database import Transaction
 from tests.bidding.service.people import Person, bid

@@ -14,7 +14,7 @@ from saleroom.kernel.parties import Party
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Registration, Sale, SaleTerms
-from saleroom.sales.service.admission import gate
+from saleroom.sales.service.people.admission import gate
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur

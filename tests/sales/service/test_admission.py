@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, event
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.signing import SigningKey
 from saleroom.kernel.errors import Refusal
-from saleroom.sales.service import participants
+from saleroom.sales.service.people import participants
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import outcome, person

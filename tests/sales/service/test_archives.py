@@ -6,7 +6,7 @@ import pytest
 
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
-from saleroom.sales.service.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos
+from saleroom.sales.service.files.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos
 
 BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
 

@@ -39,9 +39,10 @@ from saleroom.sales.domain.errors import (
     UnknownPaddle,
 )
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import block, participants
 from saleroom.sales.service import lots as lot_cases
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.live import block
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import sales
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable

@@ -14,8 +14,8 @@ from saleroom.kernel.parties import Party
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.errors import BidsStay, BlockChanged, PaddleFixed, SaleNotPaused, SaleNotRunning, StandsStill
 from saleroom.sales.domain.sale import Registration
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person

@@ -13,7 +13,9 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.book import BookLine
 from saleroom.sales.domain.errors import NotInBook, SaleOver
-from saleroom.sales.service import book, hall, merging, participants
+from saleroom.sales.service import book
+from saleroom.sales.service.live import hall
+from saleroom.sales.service.people import merging, participants
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person, stored

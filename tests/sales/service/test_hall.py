@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.block import Act
-from saleroom.sales.service import hall, participants
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service.live import hall
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import Newcomer
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.sales.service.evenings import evening

@@ -10,7 +10,9 @@ from saleroom.bidding.domain.errors import AskChanged, BeyondLimit
 from saleroom.kernel.errors import Refusal
 from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.errors import BegunAlready, BlockChanged, UnknownLot
-from saleroom.sales.service import block, ordering, participants
+from saleroom.sales.service import ordering
+from saleroom.sales.service.live import block
+from saleroom.sales.service.people import participants
 from saleroom.sales.storage import lots as lot_rows
 from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur

@@ -29,8 +29,10 @@ from saleroom.sales.domain.errors import (
 from saleroom.sales.domain.lots import LotTerms
 from saleroom.sales.domain.needs import Need
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import block, lots, merging, needs, participants
+from saleroom.sales.service import lots, needs
+from saleroom.sales.service.live import block
 from saleroom.sales.service.lots import NewLot
+from saleroom.sales.service.people import merging, participants
 from saleroom.sales.storage.tables import pledges, sale_events
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur

@@ -6,8 +6,8 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.kernel.errors import MissingRight
 from saleroom.sales.domain.paper import PaperKind
-from saleroom.sales.service import labelling, papers
-from saleroom.sales.service.papers import Letterhead, PaperOrder
+from saleroom.sales.service.paper import labelling, papers
+from saleroom.sales.service.paper.papers import Letterhead, PaperOrder
 from saleroom.storage.database import Database
 from tests.sales.service.evenings import evening
 

@@ -28,9 +28,9 @@ from saleroom.sales.domain.errors import (
 )
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.sale import Names, Registration
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.admission import gate
-from saleroom.sales.service.participants import Newcomer, ParticipantProfile
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.admission import gate
+from saleroom.sales.service.people.participants import Newcomer, ParticipantProfile
 from saleroom.sales.storage import consignors
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur

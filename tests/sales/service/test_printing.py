@@ -11,10 +11,10 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.kernel.errors import Busy
 from saleroom.sales.domain.paper import PaperKind
-from saleroom.sales.service import press
-from saleroom.sales.service.papers import Paper, PaperOrder
-from saleroom.sales.service.press import WAITING_MAX
-from saleroom.sales.service.printing import Printer
+from saleroom.sales.service.paper import press
+from saleroom.sales.service.paper.papers import Paper, PaperOrder
+from saleroom.sales.service.paper.press import WAITING_MAX
+from saleroom.sales.service.paper.printing import Printer
 from saleroom.storage.database import Database
 from tests.sales.service.evenings import Evening, evening
 

@@ -33,8 +33,8 @@ from saleroom.sales.domain.participants import Standing
 from saleroom.sales.domain.results import NO_LOT, Below
 from saleroom.sales.domain.sale import Kind, Names
 from saleroom.sales.service import lots as sale_lots
-from saleroom.sales.service import participants, reading, results
-from saleroom.sales.service.participants import Newcomer
+from saleroom.sales.service import reading, results
+from saleroom.sales.service.people import participants
 from saleroom.sales.service.results import ResultLine
 from saleroom.sales.storage import sales
 from saleroom.storage.database import Database
@@ -162,7 +162,7 @@ async def test_undoing_a_lot_that_was_made_on_the_spot_withdraws_it(database: Da
 async def test_a_refusal_of_several_lots_names_the_lot(database: Database) -> None:
     """Also one that the rules of bids have: people see which of the lots it is about."""
     on = await hall(database)
-    said = Newcomer(name="Ines", paddle=63, limit=eur("30"))
+    said = participants.Newcomer(name="Ines", paddle=63, limit=eur("30"))
     await database.write(participants.admit, on.clerk.token, on.sale.gid, said)
     assert "2" == (await refused(BeyondLimit, on, line("1", "2", "3", price="20", paddle=63))).facts["label"]
     assert "9" == (await refused(UnknownLot, on, line("1", "9", price="20", paddle=63))).facts["label"]
@@ -395,6 +395,6 @@ async def test_the_sale_must_take_results(database: Database) -> None:
 
 async def owner_paddle(on: Evening) -> int:
     """Admit the owner of the sale with the paddle 70."""
-    newcomer = Newcomer(username=on.sale.owner.name, paddle=70)
+    newcomer = participants.Newcomer(username=on.sale.owner.name, paddle=70)
     await on.database.write(participants.admit, on.clerk.token, on.sale.gid, newcomer)
     return 70

@@ -15,8 +15,8 @@ from saleroom.sales.domain.columns import Column, LotEnding
 from saleroom.sales.domain.exporting import LotResult, catalogue_rows, result_rows
 from saleroom.sales.domain.importing import ROWS_MAX, Effect, House, Present, Values, plan
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.sales.service import sheets
-from saleroom.sales.service.sheet_writing import as_csv, as_xlsx
+from saleroom.sales.service.files import sheets
+from saleroom.sales.service.files.sheet_writing import as_csv, as_xlsx
 
 SHEET = 'Los;Titel;Startpreis\r\n1;"Stutzuhr, um 1780\r\n""Paris""";1.250,00\r\n\r\n12A;Größe: 3 × 4;80\r\n'
 ROWS = [

@@ -9,8 +9,8 @@ from threading import Barrier
 import httpx
 import pytest
 
-from saleroom.sales.service import blocks, hall
-from saleroom.sales.service.hall import Hall
+from saleroom.sales.service.live import blocks, hall
+from saleroom.sales.service.live.hall import Hall
 from saleroom.storage.database import Transaction
 from tests.fixtures_house import House, User, settings_for
 from tests.patience import SECONDS_MAX

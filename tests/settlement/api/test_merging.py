@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from saleroom.accounts.storage.tables import sanctions, users
 from saleroom.admin.person_export import archive
 from saleroom.sales.domain.events import SaleClosed
-from saleroom.sales.service.merging import faults as merger_faults
+from saleroom.sales.service.people.merging import faults as merger_faults
 from saleroom.sales.storage import sales
 from saleroom.sales.storage.tables import mergers
 from saleroom.settlement.storage import reminders

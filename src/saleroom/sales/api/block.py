@@ -20,7 +20,7 @@ from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.block import TAG_MAX, UNSEEN, Act, BlockAct
 from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.needs import PLEDGES_MAX
-from saleroom.sales.service import block
+from saleroom.sales.service.live import block
 from saleroom.sales.services import SaleServices
 
 _NEEDED: Mapping[Act, tuple[str, ...]] = {

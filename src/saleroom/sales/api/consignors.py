@@ -14,7 +14,7 @@ from saleroom.sales.api.fields import CODE_FIELD, CONSIGNOR, words_field
 from saleroom.sales.domain.consignors import CONTACT_MAX, NAME_MAX
 from saleroom.sales.domain.errors import CodeTaken, ConsignorBids, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
-from saleroom.sales.service import consigning
+from saleroom.sales.service.people import consigning
 from saleroom.sales.services import SaleServices
 
 _SAID = (

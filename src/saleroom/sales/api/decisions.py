@@ -14,8 +14,8 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.domain import errors as sales
 from saleroom.sales.domain.block import TAG_MAX
 from saleroom.sales.domain.views import LotView
-from saleroom.sales.service import decisions
-from saleroom.sales.service.decisions import Question
+from saleroom.sales.service.live import decisions
+from saleroom.sales.service.live.decisions import Question
 from saleroom.sales.services import SaleServices
 
 OWN_LOT = PathIdentifier(

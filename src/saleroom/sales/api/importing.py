@@ -27,11 +27,11 @@ from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.domain.importing import CellFault, Effect, RowPlan
 from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.domain.photo_files import PhotoEffect
-from saleroom.sales.service import exporting, sheets
-from saleroom.sales.service.archives import PHOTOS
-from saleroom.sales.service.importer import ARCHIVE_BYTES_MAX, Tell, tell_nobody
-from saleroom.sales.service.importing import Report
-from saleroom.sales.service.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_xlsx
+from saleroom.sales.service.files import exporting, sheets
+from saleroom.sales.service.files.archives import PHOTOS
+from saleroom.sales.service.files.importer import ARCHIVE_BYTES_MAX, Tell, tell_nobody
+from saleroom.sales.service.files.importing import Report
+from saleroom.sales.service.files.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_xlsx
 from saleroom.sales.services import SaleServices
 
 BYTES_MAX = sheets.BYTES_MAX + ARCHIVE_BYTES_MAX + 64 * 1024

@@ -23,9 +23,9 @@ from saleroom.sales.domain.labels import LABEL_PATTERN
 from saleroom.sales.domain.paper import DIGEST_PATTERN, LAYOUTS, NEEDED, SKIP_MAX, PaperKind
 from saleroom.sales.domain.sale import LOTS_MAX
 from saleroom.sales.domain.selections import SELECTION, TEXT_MAX, parse_lots, parse_paddles
-from saleroom.sales.service import labelling
-from saleroom.sales.service.labelling import LotLabel
-from saleroom.sales.service.papers import PaperOrder
+from saleroom.sales.service.paper import labelling
+from saleroom.sales.service.paper.labelling import LotLabel
+from saleroom.sales.service.paper.papers import PaperOrder
 from saleroom.sales.services import SaleServices
 from saleroom.site.local_times import known_zone
 

@@ -39,8 +39,8 @@ from saleroom.sales.domain.participant_views import (
     registration_view,
 )
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import Newcomer, ParticipantProfile
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.participants import Newcomer, ParticipantProfile
 from saleroom.sales.services import SaleServices
 
 PRIVATE = {"Cache-Control": "no-store"}

@@ -27,7 +27,7 @@ from saleroom.sales.domain.book_views import line_view
 from saleroom.sales.domain.errors import OfAuctions, UnknownLot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
-from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
+from saleroom.sales.service.people.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.storage import book, lots
 from saleroom.storage.database import Transaction
 

@@ -50,7 +50,7 @@ from saleroom.sales.domain.views import LotView, lot_view
 from saleroom.sales.service.access import get_lot, lock_one
 from saleroom.sales.service.managing import put_up
 from saleroom.sales.service.needs import given
-from saleroom.sales.service.own_lots import refuse_consignor
+from saleroom.sales.service.people.own_lots import refuse_consignor
 from saleroom.sales.storage import consignors, lots, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain

@@ -31,7 +31,7 @@ from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond, r
 from saleroom.sales.domain.sale import Names, Sale
 from saleroom.sales.domain.views import NeedProgress, PledgeView, pledge_view
 from saleroom.sales.service.access import get_lot, get_one, lock_one
-from saleroom.sales.service.paddles import of_a_paddle
+from saleroom.sales.service.people.paddles import of_a_paddle
 from saleroom.sales.storage import lots, participants, pledges, sales
 from saleroom.storage.database import Transaction
 

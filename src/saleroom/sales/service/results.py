@@ -38,7 +38,7 @@ from saleroom.sales.domain.results import Below, Result
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one, lock_as, refuse_if_gone
 from saleroom.sales.service.lots import NewLot, put_in
-from saleroom.sales.service.paddles import of_a_paddle, with_paddle
+from saleroom.sales.service.people.paddles import of_a_paddle, with_paddle
 from saleroom.sales.storage import lots, participants, sales
 from saleroom.storage.database import Transaction
 

@@ -12,7 +12,7 @@ from saleroom.feed.streams import EventStream, chunk, page_time, send_more
 from saleroom.http.client_connection import ClientConnection
 from saleroom.kernel.identifiers import EventId
 from saleroom.log.store import LoggedEvent
-from saleroom.sales.service.blocks import Blocks, State
+from saleroom.sales.service.live.blocks import Blocks, State
 from saleroom.site.live import OVER
 
 Make = Callable[[State], bytes]

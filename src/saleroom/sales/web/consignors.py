@@ -12,7 +12,7 @@ from saleroom.kernel.errors import Fault, MissingRight, Refusal, Unauthenticated
 from saleroom.sales.api.consignors import ADD, CHANGE
 from saleroom.sales.domain.consignors import CONTACT_MAX, NAME_MAX, parse_code
 from saleroom.sales.domain.errors import UnknownConsignor
-from saleroom.sales.service import consigning
+from saleroom.sales.service.people import consigning
 from saleroom.sales.services import SaleServices
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, go_to

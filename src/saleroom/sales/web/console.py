@@ -23,7 +23,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.api.block import ACT
 from saleroom.sales.api.fields import REASON_MAX
 from saleroom.sales.domain.block import Act, BlockAct
-from saleroom.sales.service import desk
+from saleroom.sales.service.live import desk
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_words import OF_A_PADDLE
 from saleroom.sales.web.catalogue import sale_gid

@@ -11,7 +11,7 @@ from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauth
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.domain.block import TAG_MAX
 from saleroom.sales.domain.errors import UnknownLot
-from saleroom.sales.service import decisions
+from saleroom.sales.service.live import decisions
 from saleroom.sales.services import SaleServices
 from saleroom.site.site import Site, fields, go_to
 from saleroom.storage.database import Transaction

@@ -21,7 +21,8 @@ from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.domain.sale import Kind, Names, Registration, SaleTerms
 from saleroom.sales.domain.views import SaleView
-from saleroom.sales.service import clocks, consigning, lots, managing, ordering, showing
+from saleroom.sales.service import clocks, lots, managing, ordering, showing
+from saleroom.sales.service.people import consigning
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import rank, sale_gid
 from saleroom.sales.web.editor_fields import amount_text, increments_text, instant_of, local_text, texts_of, value_of

@@ -20,9 +20,10 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.api.pledges import PLEDGE
 from saleroom.sales.domain.errors import PledgedAlready
 from saleroom.sales.domain.participants import Standing
-from saleroom.sales.service import hall, needs
-from saleroom.sales.service.blocks import State
-from saleroom.sales.service.hall import Hall, Reader
+from saleroom.sales.service import needs
+from saleroom.sales.service.live import hall
+from saleroom.sales.service.live.blocks import State
+from saleroom.sales.service.live.hall import Hall, Reader
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_stream import BlockStream, Make
 from saleroom.sales.web.catalogue import sale_gid

@@ -16,8 +16,8 @@ from saleroom.sales.domain.columns import HEADINGS, Column
 from saleroom.sales.domain.importing import Effect, RowPlan, Value
 from saleroom.sales.domain.photo_files import PhotoEffect
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.importer import Tell, tell_nobody
-from saleroom.sales.service.importing import Report, sale_to_read
+from saleroom.sales.service.files.importer import Tell, tell_nobody
+from saleroom.sales.service.files.importing import Report, sale_to_read
 from saleroom.sales.services import SaleServices
 from saleroom.site.language import Language
 from saleroom.site.site import Site, for_users

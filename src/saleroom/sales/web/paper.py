@@ -18,10 +18,10 @@ from saleroom.sales.api.paper import LANGUAGE, QUERY, ZONE, as_pdf, layout_field
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.paper import LABEL_FORMS, LAYOUTS, NEEDED, PaperKind
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service import labelling
 from saleroom.sales.service.access import STAFF, get_one
-from saleroom.sales.service.labelling import LotLabel
-from saleroom.sales.service.papers import PaperOrder
+from saleroom.sales.service.paper import labelling
+from saleroom.sales.service.paper.labelling import LotLabel
+from saleroom.sales.service.paper.papers import PaperOrder
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.site.site import Site, fields, for_users, go_to

@@ -18,8 +18,8 @@ from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauth
 from saleroom.sales.api.participants import ADMIT, CHANGE, CHECK_IN, SEARCH_MAX, newcomer_of, said_of
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
-from saleroom.sales.service import merging, participants
-from saleroom.sales.service.participants import ParticipantProfile
+from saleroom.sales.service.people import merging, participants
+from saleroom.sales.service.people.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.words import ADMISSIONS, CHANNELS
 from saleroom.site.language import Language

@@ -10,8 +10,8 @@ from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.participants import Standing, needs_registration
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service import participants
-from saleroom.sales.service.participants import ParticipantProfile
+from saleroom.sales.service.people import participants
+from saleroom.sales.service.people.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.site.site import Site, go_to
 from saleroom.storage.database import Transaction

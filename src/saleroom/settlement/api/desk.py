@@ -19,7 +19,7 @@ from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE, paddle_field, reason
 from saleroom.sales.api.results import REFUSED
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
-from saleroom.sales.service.sheet_writing import CSV_TYPE, as_csv
+from saleroom.sales.service.files.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
 from saleroom.settlement.domain.errors import (

@@ -16,7 +16,7 @@ from saleroom.http.forms import Field, checked, one_of
 from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import SALE
 from saleroom.sales.domain.errors import UnknownSale
-from saleroom.sales.service.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_workbook, as_xlsx
+from saleroom.sales.service.files.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_workbook, as_xlsx
 from saleroom.settlement.api.desk import LANGUAGE
 from saleroom.settlement.api.documents import parse_day
 from saleroom.settlement.domain.report_sheets import Sheet, rows_of, rows_of_taxes, workbook

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.kernel.currency import decimals
-from saleroom.sales.service.press import Press, Turns
+from saleroom.sales.service.paper.press import Press, Turns
 from saleroom.settlement.domain.einvoice import business_terms, lacks
 from saleroom.settlement.domain.errors import NoElectronicForm
 from saleroom.settlement.service.documents import showing

@@ -18,8 +18,8 @@ from pypdf.generic import StreamObject
 from segno import helpers
 
 from saleroom.kernel.texts import in_xml
-from saleroom.sales.service.paper_files import DATA
-from saleroom.sales.service.typesetting import run, set_paper
+from saleroom.sales.service.paper.paper_files import DATA
+from saleroom.sales.service.paper.typesetting import run, set_paper
 
 TEMPLATE = Path(__file__).parents[2] / "paper" / "document.typ"
 XML, CODE = "factur-x.xml", "code.svg"

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.kernel.errors import Refusal
-from saleroom.sales.service import hall
-from saleroom.sales.service.hall import Hall
+from saleroom.sales.service.live import hall
+from saleroom.sales.service.live.hall import Hall
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 

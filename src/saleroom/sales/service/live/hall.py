@@ -22,8 +22,8 @@ from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.participants import Standing, needs_registration
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import LotView, SaleView, sale_view
-from saleroom.sales.service import block
 from saleroom.sales.service.access import get_one
+from saleroom.sales.service.live import block
 from saleroom.sales.storage import book, lots, participants, pledges
 from saleroom.storage.database import Transaction
 

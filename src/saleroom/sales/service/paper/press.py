@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from saleroom.kernel.errors import Busy
-from saleroom.sales.service.paper_files import DATA, FAULT, MADE, READY
+from saleroom.sales.service.paper.paper_files import DATA, FAULT, MADE, READY
 
 log = structlog.get_logger()
 

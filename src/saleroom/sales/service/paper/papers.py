@@ -28,8 +28,8 @@ from saleroom.sales.domain.participants import Participant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.selections import Spans, chosen
 from saleroom.sales.service.access import get_one, is_staff, viewer_of
-from saleroom.sales.service.labelling import labels_of
 from saleroom.sales.service.needs import with_givers
+from saleroom.sales.service.paper.labelling import labels_of
 from saleroom.sales.storage import consignors, lots, participants, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction

@@ -45,7 +45,7 @@ def _context(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | Non
 MAILS = (
     MailKind(
         name=DECISION,
-        folder=Path(__file__).parent.parent / "web",
+        folder=Path(__file__).parents[2] / "web",
         template="mail/registration_decided.html",
         context=_context,
     ),

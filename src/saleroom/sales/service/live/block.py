@@ -34,7 +34,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import clocks, needs
 from saleroom.sales.service.access import get_lot, get_one, is_staff, lock_as, refuse_if_gone, viewer_of
 from saleroom.sales.service.floor import floor
-from saleroom.sales.service.paddles import admitted, of_a_paddle, with_paddle
+from saleroom.sales.service.people.paddles import admitted, of_a_paddle, with_paddle
 from saleroom.sales.service.reading import shown_as
 from saleroom.sales.storage import lots, sales
 from saleroom.storage.database import Transaction

@@ -48,7 +48,7 @@ from saleroom.sales.domain.participants import (
     standing_of,
 )
 from saleroom.sales.domain.sale import Names, Sale, refuse_if_cancelled, refuse_if_over
-from saleroom.sales.service.people_mails import tell_of_decision
+from saleroom.sales.service.people.people_mails import tell_of_decision
 from saleroom.sales.storage import mergers, participants, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain

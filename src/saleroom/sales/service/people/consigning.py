@@ -15,7 +15,7 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.kernel.instants import instant
 from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
-from saleroom.sales.service.own_lots import refuse_account
+from saleroom.sales.service.people.own_lots import refuse_account
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.storage.database import Transaction

@@ -20,7 +20,14 @@ from saleroom.kernel.errors import Contradiction
 from saleroom.sales.domain.errors import MergedAlready, UnknownParticipant
 from saleroom.sales.domain.participants import Participant, merged, second_name
 from saleroom.sales.domain.sale import Sale, refuse_if_cancelled
-from saleroom.sales.service.participants import ParticipantProfile, facts_of, has_bid, known_of, locked_sale, sale_of
+from saleroom.sales.service.people.participants import (
+    ParticipantProfile,
+    facts_of,
+    has_bid,
+    known_of,
+    locked_sale,
+    sale_of,
+)
 from saleroom.sales.storage import consignors, mergers, participants, pledges, sales
 from saleroom.storage.database import Transaction
 from saleroom.storage.faults import TryAgain

@@ -13,8 +13,8 @@ from saleroom.sales.domain.exporting import LotResult, catalogue_rows, pledge_ro
 from saleroom.sales.domain.needs import Stage, Tally
 from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.service.access import get_one
-from saleroom.sales.service.import_writing import values_of
-from saleroom.sales.service.importing import sale_to_read
+from saleroom.sales.service.files.import_writing import values_of
+from saleroom.sales.service.files.importing import sale_to_read
 from saleroom.sales.service.needs import with_givers
 from saleroom.sales.storage import importing, lots, pledges
 from saleroom.sales.storage.lots import OfferedLot

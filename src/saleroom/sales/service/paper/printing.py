@@ -13,9 +13,9 @@ import msgspec
 from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.storage.photo_store import with_bytes
 from saleroom.bidding.storage.photos import PhotoFile
-from saleroom.sales.service import papers
-from saleroom.sales.service.papers import Letterhead, Paper, PaperOrder
-from saleroom.sales.service.press import Press, Turns
+from saleroom.sales.service.paper import papers
+from saleroom.sales.service.paper.papers import Letterhead, Paper, PaperOrder
+from saleroom.sales.service.paper.press import Press, Turns
 from saleroom.sales.storage import lots
 from saleroom.storage.database import Database
 from saleroom.storage.patience import read_patiently
@@ -24,7 +24,7 @@ PHOTOS_AT_ONCE = 50
 KEPT_MAX = 8
 KEPT_BYTES_MAX = 128 * 2**20
 """How much of the paper that anyone may have is kept in memory: it is the same for all until something in it changes."""
-PROGRAM = "saleroom.sales.service.typesetting"
+PROGRAM = "saleroom.sales.service.paper.typesetting"
 
 
 class Printer:

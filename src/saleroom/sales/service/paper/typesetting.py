@@ -25,9 +25,9 @@ from PIL import Image
 
 from saleroom.bidding.service.decoder_process import end_with, set_limit
 from saleroom.sales.domain.paper import printable
-from saleroom.sales.service.paper_files import DATA, FAULT, MADE, READY
+from saleroom.sales.service.paper.paper_files import DATA, FAULT, MADE, READY
 
-TEMPLATES = Path(__file__).parent.parent / "paper"
+TEMPLATES = Path(__file__).parents[2] / "paper"
 FONTS = TEMPLATES / "fonts"
 CPU_SECONDS_MAX = 150
 MEMORY_BYTES_MAX = 2 * 2**30

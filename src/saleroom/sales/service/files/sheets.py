@@ -17,7 +17,7 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.cells import Cell
 from saleroom.sales.domain.columns import HEADING_ROWS_MAX, REPEATED, Headings, find_headings
 from saleroom.sales.domain.importing import ROWS_MAX, too_many
-from saleroom.sales.service.archives import PIECE_BYTES, opened
+from saleroom.sales.service.files.archives import PIECE_BYTES, opened
 
 CATALOGUE = "catalogue"
 """The field of a form with the catalogue."""

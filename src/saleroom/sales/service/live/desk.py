@@ -15,8 +15,8 @@ from saleroom.sales.domain.block_views import BlockView
 from saleroom.sales.domain.desk import DeskBid, DeskLots, DeskPhoto
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.views import SaleView, sale_view
-from saleroom.sales.service import block
 from saleroom.sales.service.access import get_one
+from saleroom.sales.service.live import block
 from saleroom.sales.service.reading import views
 from saleroom.sales.storage import lots, moves
 from saleroom.storage.database import Transaction

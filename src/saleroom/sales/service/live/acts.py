@@ -10,7 +10,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.kernel.figures import Distribution, Figure, counters
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain.block import Act, BlockAct
-from saleroom.sales.service import block
+from saleroom.sales.service.live import block
 from saleroom.storage.tokens import Tokens
 
 DONE, FAILED = "done", "failed"

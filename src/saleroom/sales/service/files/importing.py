@@ -29,9 +29,9 @@ from saleroom.sales.domain.needs import Stage, refuse_need_in
 from saleroom.sales.domain.photo_files import PhotoEffect, PhotoName, PhotoPlan, SentPhoto, plan_photos
 from saleroom.sales.domain.publication import refuse_contradictory_lot
 from saleroom.sales.domain.sale import LOTS_MAX, Sale, refuse_if_over
-from saleroom.sales.service import import_writing as writing
-from saleroom.sales.service.import_writing import Catalogue, entry_of, need_of, terms_of, values_of
-from saleroom.sales.service.own_lots import bidding_consignors
+from saleroom.sales.service.files import import_writing as writing
+from saleroom.sales.service.files.import_writing import Catalogue, entry_of, need_of, terms_of, values_of
+from saleroom.sales.service.people.own_lots import bidding_consignors
 from saleroom.sales.storage import consignors, importing, lots, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.sales.storage.pledges import tallies

@@ -14,7 +14,7 @@ from saleroom.sales.domain import block
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.domain.views import LotView
 from saleroom.sales.service.access import lock_one
-from saleroom.sales.service.block import of_a_lot
+from saleroom.sales.service.live.block import of_a_lot
 from saleroom.sales.service.reading import views
 from saleroom.sales.storage import decisions, lots
 from saleroom.sales.storage.decisions import OwnLot

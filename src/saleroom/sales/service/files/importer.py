@@ -18,8 +18,8 @@ from saleroom.bidding.service.photos import write_made
 from saleroom.bidding.service.renditions import FIELD
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.sales.domain.photo_files import SentPhoto
-from saleroom.sales.service import archives, importing, sheets
-from saleroom.sales.service.importing import CatalogueUpload, HouseRules, Report, wanted
+from saleroom.sales.service.files import archives, importing, sheets
+from saleroom.sales.service.files.importing import CatalogueUpload, HouseRules, Report, wanted
 from saleroom.storage.database import Database
 
 ARCHIVE_BYTES_MAX = 512 * 2**20

@@ -1,0 +1,1 @@
+"""The catalogue as files: imports with their photos, and exports."""

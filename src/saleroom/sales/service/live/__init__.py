@@ -1,0 +1,1 @@
+"""A live sale: its block, the acts of its clerk, and those who follow it."""

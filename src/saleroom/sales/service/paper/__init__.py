@@ -1,0 +1,1 @@
+"""Paper of a sale: catalogues, labels, lists and sheets, set by a process of its own."""

@@ -1,0 +1,1 @@
+"""The people of a sale: participants with their paddles, and consignors."""
