@@ -1,6 +1,7 @@
 """Setup of every test: the asyncio backend, the fixtures of tests/fixtures_*.py, and a list of skipped tests' needs."""
 
 import gc
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +13,16 @@ import structlog
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 
 from tests.distribution import LongestFirst, unnamed
+from tests.memory import roomy_memory
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
 
 # A client of httpx gives up after five seconds otherwise.
 DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
+
+# Every commit of SQLite on a disk waits for that disk. `--basetemp` names another place.
+if memory := roomy_memory():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 # The looks for reference cycles while the tests are imported and collected took a quarter of that time, and found nothing.
 gc.set_threshold(50_000, 20, 50)

@@ -28,6 +28,7 @@ from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from saleroom.storage.migrations import migrate
 from tests.lent_databases import LentDatabase
+from tests.memory import roomy_memory
 from tests.needs import missing
 from tests.orphans import removed_with_this_process
 from tests.patience import SECONDS_MAX
@@ -40,8 +41,6 @@ SOURCE = Path(opening.__file__).parent
 KEPT = Path(__file__).parents[1] / "build" / "databases"
 """A database with its tables: to take all steps takes as long as ten houses that start and stop."""
 
-MEMORY_BYTES_MIN = 4 * 2**30
-"""A server keeps at most 1 GB of its log, and one runs for each process of the tests."""
 OpenDatabase = Callable[..., Database]
 _numbers = count(1)
 
@@ -156,13 +155,6 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def _roomy_memory() -> Path | None:
-    """Return a file system in memory if it has room: there a database is made with a fifth of the processor time."""
-    memory = Path("/dev/shm")  # noqa: S108  # its folders are made by mkdtemp
-    has_room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > MEMORY_BYTES_MIN
-    return memory if has_room else None
-
-
 @contextmanager
 def embedded_server(below: Path | None = None) -> Iterator[Any]:
     """Start a PostgreSQL server from the packages, with its files `below` that folder, and leave nothing of it behind."""
@@ -172,7 +164,7 @@ def embedded_server(below: Path | None = None) -> Iterator[Any]:
         except ImportError as error:
             missing("postgresql", str(error))
     # Not below pytest's own folder: each run that starts closes that to others, and the server is another user.
-    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below or _roomy_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below or roomy_memory()))
     with removed_with_this_process(folder):
         try:
             server = get_server(folder / "data", cleanup_mode="delete")

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import httpx
 import pytest
-import uvicorn
 
 from saleroom import compose, opening, serving, starting
 from saleroom.accounts.domain.rights import Role
@@ -34,6 +33,7 @@ from tests import fixtures_database
 from tests.contract import Contract
 from tests.fixtures_database import FakeClock
 from tests.patience import SECONDS_MAX
+from tests.prompt_server import PromptServer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,7 +126,7 @@ class House:
         for client in (*self._clients, *self._users.values()):
             client.http.close()
         self.plain.close()
-        self._server.should_exit = True
+        self._server.end()
         self._thread.join(START_SECONDS_MAX)
         self._socket.close()
         assert not self._thread.is_alive(), "the house does not stop"
@@ -196,7 +196,7 @@ class House:
         self._loop = asyncio.get_running_loop()
         self._database = opening.database(self.settings, partial(Database, clock=self.clock))
         application = compose.application(self.settings, starting.broker_of(self.settings), self._database, self.areas)
-        self._server = uvicorn.Server(serving._config(application, Http, 1))
+        self._server = PromptServer(serving._config(application, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import httpx
-import uvicorn
 
 from saleroom import serving
 from saleroom.edge import application
@@ -18,6 +17,7 @@ from saleroom.http.protocol import Http
 from saleroom.settings import Settings
 from tests.fixtures_house import NO_TLS, START_SECONDS_MAX
 from tests.patience import SECONDS_MAX
+from tests.prompt_server import PromptServer
 
 R = TypeVar("R")
 
@@ -48,7 +48,7 @@ class Edge:
     def stop(self) -> None:
         """End in order."""
         self.plain.close()
-        self._server.should_exit = True
+        self._server.end()
         self._thread.join(START_SECONDS_MAX)
         self._socket.close()
         assert not self._thread.is_alive(), "the edge does not stop"
@@ -60,7 +60,7 @@ class Edge:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         made = application.application(self._settings, self.hub)
-        self._server = uvicorn.Server(serving._config(made, Http, 1))
+        self._server = PromptServer(serving._config(made, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-import uvicorn
 from starlette import requests
 from starlette.responses import Response
 from starlette.routing import Router
@@ -22,6 +21,7 @@ from saleroom.http.event_loop import EventLoop
 from saleroom.http.exchange import APPLICATION, Application
 from saleroom.http.protocol import Http
 from tests.patience import SECONDS_MAX
+from tests.prompt_server import PromptServer
 
 Request = tuple[str, str, bytes]
 """A method, a path with its query, and a body."""
@@ -57,7 +57,7 @@ class Echo:
 
     def end(self) -> None:
         """Tell the server to end, as a signal does."""
-        self._server.should_exit = True
+        self._server.end()
 
     def hold(self) -> threading.Event:
         """Keep the event loop busy until the returned event is set."""
@@ -144,7 +144,7 @@ class Echo:
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         app = Router(lifespan=self._lifespan)
-        self._server = uvicorn.Server(serving._config(app, Http, 1))
+        self._server = PromptServer(serving._config(app, Http, 1))
         task = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started and not task.done():
             await asyncio.sleep(0.005)

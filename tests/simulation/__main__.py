@@ -21,13 +21,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tests.memory import roomy_memory
 from tests.simulation import planted_desk, planted_sales  # noqa: F401  # they add to PLANTS
 from tests.simulation.plan import plan
 from tests.simulation.plan_entries import Plan
 from tests.simulation.planted import PLANTS, searched
 from tests.simulation.run import Result, run
 from tests.simulation.shrinking import shrunk
-from tests.simulation.storage import File, in_memory
+from tests.simulation.storage import File
 
 FAILURES_MAX = 5
 """How many failing seeds are shrunk and reported in full; the others only by number."""
@@ -132,7 +133,7 @@ def _results(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
     """Return the result of each seed. Raises multiprocessing.TimeoutError if one hangs, whose place is on standard error."""
     # The pool's processes are killed, so their files are removed from here.
     with (
-        tempfile.TemporaryDirectory(prefix="saleroom-simulation-", dir=in_memory()) as folder,
+        tempfile.TemporaryDirectory(prefix="saleroom-simulation-", dir=roomy_memory()) as folder,
         multiprocessing.get_context("fork").Pool(jobs, _prepare, (folder,)) as pool,
     ):
         results = pool.imap_unordered(_run_here, seeds)

@@ -24,6 +24,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
 from saleroom.storage.turns import Rank
+from tests.memory import roomy_memory
 from tests.simulation.troubles import Trouble
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class File:
     """A file of SQLite with the tables, emptied for each seed; in memory, if the machine has a folder for that."""
 
     def __init__(self, within: str | None = None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=within or in_memory()))
+        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=within or roomy_memory()))
         self.path = self._folder / "saleroom.db"
         self._template = self._folder / "template.db"
         self.url = f"sqlite:///{self.path}"
@@ -203,12 +204,6 @@ class Inline(sqlite.Sqlite):
 
     async def close(self) -> None:
         """The engines are the world's."""
-
-
-def in_memory() -> str | None:
-    """Return the folder whose files are in memory, if the machine has one; names in it must be made by `tempfile`."""
-    memory = "/dev/shm"  # noqa: S108  # nobody can guess what tempfile calls things there
-    return memory if Path(memory).is_dir() else None
 
 
 async def _migrated(url: str) -> None:
