@@ -17,7 +17,6 @@ from saleroom.site import house_profile
 from saleroom.site.app import WORKER_PATH
 from saleroom.site.assets import PREFIX
 from saleroom.site.language import COOKIE, COOKIE_SECONDS, N_
-from saleroom.site.rendering import here_of
 from saleroom.site.site import Address, Site, go_to, is_fragment, local
 
 _PATHS = frozenset({"/docs", "/admin"})
@@ -40,7 +39,7 @@ class Pages:
 
     def routes(self) -> list[Route]:
         """Return the routes. They go before the API's: otherwise its `/login` would answer for the form."""
-        return [
+        self._site.routes = [
             *(route for area in self._site.areas for route in area.routes(self._site)),
             *([] if "/" in self._paths else [Route("/", Address(GET=self.home))]),
             Route("/docs", Address(GET=self.docs)),
@@ -50,6 +49,7 @@ class Pages:
             Route(WORKER_PATH, Address(GET=self.worker)),
             Route(f"{PREFIX}{{file:path}}", Address(GET=self._site.assets.answer)),
         ]
+        return [*self._site.routes]
 
     async def home(self, _: Request) -> Response:
         """GET / in a house without a home page: lead to a page of an area."""
@@ -132,7 +132,7 @@ class Pages:
             "heading": heading,
             "advice": advice,
             "status": status_of(refused),
-            "login": self._site.login_address(here_of(request)) if login else None,
+            "login": self._site.login_address(self._site.here(request)) if login else None,
             "again": forged,
             "meant": meant if meant != path and meant in self._paths | self._form_paths else None,
         }

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import quote
 
 import brotli
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
@@ -27,7 +25,6 @@ QUALITY = 4
 """The level of compression of a page, in both codings: a millisecond for a tenth of the size."""
 _OWN_PAGES = ("/mine", "/admin")
 """How the addresses of pages begin that only their reader may see: no browser keeps them."""
-_REFERER = re.compile(r"https?://[^/?#]+(/(?![/\\])[^#]*)")
 
 
 class Renderer:
@@ -57,7 +54,6 @@ class Renderer:
         """Return `template` as an answer."""
         values = {
             "path": request.scope["path"],
-            "here": here_of(request),
             # Called by forms only, so that a page without one sets no cookie.
             "forgery_token": lambda: forgery_token(request),
             **context,
@@ -87,15 +83,6 @@ def _compressed(html: bytes, accepted: str) -> tuple[bytes, dict[str, str]]:
         return html, {}
     packed = brotli.compress(html, quality=QUALITY) if coding == "br" else gzip.compress(html, QUALITY, mtime=0)
     return packed, {"Content-Encoding": coding}
-
-
-def here_of(request: Request) -> str:
-    """Return the address that shows this page again; after a form, and for a part, the page that the browser was on."""
-    if request.method not in ("GET", "HEAD") or header(request.scope, b"hx-request") is not None:
-        came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
-        return "/" if came_from is None else came_from[1]
-    path, query = quote(request.scope["path"]), request.scope["query_string"].decode("latin-1")
-    return f"{path}?{query}" if query else path
 
 
 _reader: ContextVar[Language] = ContextVar("reader's language")

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from saleroom.http.problems import MethodNotAllowed, NotFound, headers_of, status_of
-from saleroom.http.requests import read_body, session_token
+from saleroom.http.requests import SAFE_METHODS, header, read_body, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.app import SURFACE, App, Shell
 from saleroom.site.assets import Assets
@@ -40,6 +40,7 @@ FORM_BYTES_MAX = 32 * 1024
 FIELDS_MAX = 100
 _FORM = "application/x-www-form-urlencoded"
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+_REFERER = re.compile(r"https?://[^/?#]+(/(?![/\\])[^#]*)")
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,500}")
 
 
@@ -157,6 +158,8 @@ class Site:
             lambda one, name, shown: self.renderer.fragment(one, name, {"path": "/", "here": "/", **shown}),
             [shell for area in areas for shell in area.shells],
         )
+        self.routes: Sequence[Route] = ()
+        """Those of all pages. `Pages` sets them, as routes are made of the handlers that get this site."""
         self._authenticate = authenticate
         self._login = login
         self._public_url = None if public_url is None else public_url.rstrip("/")
@@ -215,7 +218,7 @@ class Site:
         """
         status = 200 if refused is None else status_of(refused)
         headers = headers if refused is None else {**headers, **headers_of(refused)}
-        values = {"viewer": viewer, "viewer_known": viewer_known, **context}
+        values = {"viewer": viewer, "viewer_known": viewer_known, "here": self.here(request), **context}
         return self.renderer.page(request, self.language(request), template, values, status=status, headers=headers)
 
     def origin(self, request: Request) -> str:
@@ -236,8 +239,36 @@ class Site:
         """
         if is_fragment(request):
             raise Unauthenticated
-        query = request.url.query if request.method in ("GET", "HEAD") else ""
-        return go_to(self.login_address(back or request.url.path + (f"?{query}" if query else "")))
+        return go_to(self.login_address(back or self.here(request)))
+
+    def here(self, request: Request) -> str:
+        """Return the address that shows this page again; after a form, and for a part, that of the page the browser was on.
+
+        Some addresses only take forms. Nothing opens there, so the nearest page above such an address is returned.
+        """
+        is_read = request.method in SAFE_METHODS
+        came_from = None
+        if not is_read or header(request.scope, b"hx-request") is not None:
+            came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
+            if came_from is None and is_read:
+                return "/"
+        if came_from is None:
+            path, query = (
+                quote(request.scope["path"]),
+                request.scope["query_string"].decode("latin-1") if is_read else "",
+            )
+        else:
+            path, _, query = came_from[1].partition("?")
+        if not is_read:
+            while not self._opens(path):
+                path, query = path.rpartition("/")[0] or "/", ""
+        return f"{path}?{query}" if query else path
+
+    def _opens(self, path: str) -> bool:
+        """Whether a browser can open a page at an address; it can at `/`, whatever the house has."""
+        plain = unquote(path)
+        endpoint = next((route.endpoint for route in self.routes if route.path_regex.match(plain)), None)
+        return path == "/" or (isinstance(endpoint, Address) and endpoint.opens)
 
 
 class _OfSite(Protocol):
@@ -272,6 +303,11 @@ class Address:
 
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers | ({"HEAD": handlers["GET"]} if "GET" in handlers else {})
+
+    @property
+    def opens(self) -> bool:
+        """Whether a browser can open it, as it answers GET."""
+        return "GET" in self._handlers
 
     async def __call__(self, scope: Scope, receive: Receive) -> Response:
         """Return the answer to a request."""

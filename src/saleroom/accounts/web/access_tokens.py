@@ -17,7 +17,7 @@ from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.site.language import N_
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/access-tokens"
@@ -42,6 +42,7 @@ class AccessTokenPages:
         """GET /mine/access-tokens: the list, and the form for a new one."""
         return await self._page(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /mine/access-tokens: make a token, and show it, once."""
         sent = await fields(request)
@@ -53,11 +54,12 @@ class AccessTokenPages:
                 accounts, token, sent["password"], address, name, scopes, days, new_name=True
             )
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, sent=sent, refused=refused)
         return await self._page(request, made=made.value)
 
+    @for_users
     async def revoke(self, request: Request) -> Response:
         """POST /mine/access-tokens/revoke: end a token."""
         number = (await fields(request)).get("id", "")
@@ -66,7 +68,7 @@ class AccessTokenPages:
         try:
             await self._services.tokens.write(access_tokens.revoke, session_token(request) or "", int(number))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except UnknownAccessToken:
             pass  # it has ended already, as the list shows
         return go_to(PATH)

@@ -29,7 +29,7 @@ from saleroom.http.requests import client_address, session_cookie_name, session_
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.site.language import N_
-from saleroom.site.site import Site, fields, go_to, local
+from saleroom.site.site import Site, fields, for_users, go_to, local
 
 _EXPIRED = N_("Too much time has passed since you entered the password, or it was changed. Log in again.")
 
@@ -144,6 +144,7 @@ class AccountPages:
         """GET /.well-known/change-password: the address by which password managers find the form (W3C, "A Well-Known URL")."""
         return go_to("/mine/password")
 
+    @for_users
     async def change_password(self, request: Request) -> Response:
         """POST /mine/password: change the password. All other devices are logged out."""
         sent, token = await fields(request), session_token(request)
@@ -151,7 +152,7 @@ class AccountPages:
             current, new = _passwords(sent)
             await self._services.accounts.change_password(token or "", current, new, client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except Refusal as refused:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)

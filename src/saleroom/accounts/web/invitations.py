@@ -19,7 +19,7 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.mail import parse_mail_address
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 INVITATIONS = Section("/admin/invitations", N_("Invitations"), Right.MANAGE_PEOPLE)
@@ -38,6 +38,7 @@ class InvitationPages:
         """GET /admin/invitations: the list, and the form."""
         return await self._page(request)
 
+    @for_users
     async def invite(self, request: Request) -> Response:
         """POST /admin/invitations: invite somebody, and show the link unless a mail brings it."""
         sent = await fields(request)
@@ -46,12 +47,13 @@ class InvitationPages:
             values = (role, address, self._site.language(request).tag, self._services.sign)
             made = await self._services.tokens.write(invitations.invite, session_token(request) or "", *values)
         except Unauthenticated:
-            return self._site.to_log_in(request, back=INVITATIONS.path)
+            raise
         except Refusal as refused:
             return await self._page(request, refused, sent)
         link = None if made.code is None else f"{self._services.origin}{PATH}#{made.code}"
         return await self._page(request, done={"link": link, "sent_to": address})
 
+    @for_users
     async def revoke(self, request: Request) -> Response:
         """POST /admin/invitations/revoke: revoke one."""
         number = (await fields(request)).get("id", "")
@@ -60,7 +62,7 @@ class InvitationPages:
                 raise UnknownInvitation
             await self._services.tokens.write(invitations.revoke, session_token(request) or "", int(number))
         except Unauthenticated:
-            return self._site.to_log_in(request, back=INVITATIONS.path)
+            raise
         except Refusal as refused:
             return await self._page(request, refused)
         return go_to(INVITATIONS.path)
@@ -78,6 +80,7 @@ class InvitationPages:
             raise Invalid({"address": [address]})
         return Role(sent["role"]), address
 
+    @for_users
     async def _page(
         self,
         request: Request,
@@ -88,7 +91,7 @@ class InvitationPages:
         try:
             viewer, (now, found) = await self._site.read(request, _listed)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except MissingRight as missing:
             raise refused or missing from None
         language, words = self._site.language(request), self._site.words

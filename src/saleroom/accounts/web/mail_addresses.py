@@ -15,7 +15,7 @@ from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import maybe_instant
 from saleroom.kernel.mail import ADDRESS_MAX, parse_mail_address
-from saleroom.site.site import Site, fields
+from saleroom.site.site import Site, fields, for_users
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/mail-address"
@@ -32,6 +32,7 @@ class MailAddressPages:
         """GET /mine/mail-address: the address, and the form to change it."""
         return await self._page(request)
 
+    @for_users
     async def save(self, request: Request) -> Response:
         """POST /mine/mail-address: send a link to another address, or take the address away."""
         sent = await fields(request)
@@ -43,7 +44,7 @@ class MailAddressPages:
                 session_token(request) or "", password, address, language, client_address(request)
             )
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, sent=sent, refused=refused, removes=removes)
         return await self._page(request, done="removed" if removes else "sent" if changed.unverified else "kept")

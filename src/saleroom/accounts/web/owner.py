@@ -7,12 +7,11 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.accounts.domain.owner_link import PATH
 from saleroom.accounts.service import owner_link
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Refusal, Unauthenticated
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 
@@ -27,6 +26,7 @@ class OwnerPages:
         """GET /owner: the form, which has the code from the link. It changes nothing."""
         return await self._page(request)
 
+    @for_users
     async def take(self, request: Request) -> Response:
         """POST /owner: become the owner, and go to the back office."""
         code = (await fields(request)).get("code", "")
@@ -34,7 +34,7 @@ class OwnerPages:
         try:
             await self._services.tokens.write(take, session_token(request) or "")
         except Unauthenticated:
-            return self._site.to_log_in(request, back=PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, refused)
         return go_to("/admin")

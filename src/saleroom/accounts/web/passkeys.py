@@ -15,7 +15,7 @@ from saleroom.accounts.web.parties import decoded, party_of
 from saleroom.accounts.web.security import PATH, PRIVATE, SecurityPages, filled
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 
 _DIGITS_MAX = 18
 
@@ -28,6 +28,7 @@ class PasskeyPages:
         self._services = services
         self._security = security
 
+    @for_users
     async def begin(self, request: Request) -> Response:
         """POST /mine/security/passkeys: check the name and the password, and show the button that makes the passkey."""
         sent = await fields(request)
@@ -36,13 +37,14 @@ class PasskeyPages:
             token, address = session_token(request) or "", client_address(request)
             asked = await self._services.passkeys.begin(token, password, name, party_of(self._site, request), address)
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._security.show(request, refused=refused, form="passkey", name=sent.get("name", ""))
         context = {"options": asked.options, "ticket": base64.urlsafe_b64encode(asked.ticket).decode(), "name": name}
         viewer = await self._site.viewer(request)
         return self._site.page(request, "passkey_setup.html", viewer, context, headers=PRIVATE)
 
+    @for_users
     async def add(self, request: Request) -> Response:
         """POST /mine/security/passkeys/new: add the passkey that the device has made."""
         sent, token = await fields(request), session_token(request) or ""
@@ -51,11 +53,12 @@ class PasskeyPages:
             party, address = party_of(self._site, request), client_address(request)
             added = await self._services.passkeys.add(token, ticket, answer, party, address)
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._security.show(request, refused=refused, form="passkey")
         return await self._security.show(request, added=added.name)
 
+    @for_users
     async def remove(self, request: Request) -> Response:
         """POST /mine/security/passkeys/remove: remove a passkey."""
         number = (await fields(request)).get("id", "")
@@ -64,7 +67,7 @@ class PasskeyPages:
         try:
             await self._services.tokens.write(passkeys.remove, session_token(request) or "", int(number))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except UnknownPasskey:
             pass  # it is removed already, as the list shows
         return go_to(PATH)

@@ -22,7 +22,7 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.parties import ERASED
 from saleroom.site.language import N_
-from saleroom.site.site import Site, Viewer, fields, go_to
+from saleroom.site.site import Site, Viewer, fields, for_users, go_to
 
 LASTS = {
     "1": N_("1 day"),
@@ -104,32 +104,33 @@ class PersonPages:
 
         return await self._act(request, act)
 
+    @for_users
     async def _act(self, request: Request, act: Callable[[str, str, Sent, str], Awaitable[str | None]]) -> Response:
         """Do what a form asks for, and show the person again, with the refusal if there is one.
 
         `act` returns the person's name from then on, if it is another one.
         """
         sent, name = await fields(request), request.path_params["username"]
-        address = f"/admin/people/{name}"
         try:
             reason = parse_reason(sent.get("reason", ""))
             if isinstance(reason, Fault):
                 raise Invalid({"reason": [reason]})
             now = await act(session_token(request) or "", name, sent, reason)
         except Unauthenticated:
-            return self._site.to_log_in(request, back=address)
+            raise
         except UnknownUser:
             raise NotFound from None
         except Refusal as refused:
             return await self._page(request, refused, sent)
         return go_to(f"/admin/people/{now or name}?done=1")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         name, language = request.path_params["username"], self._site.language(request)
         try:
             viewer, found = await self._site.read(request, sanctions.standing, name)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except UnknownUser:
             raise NotFound from None
         except MissingRight as missing:

@@ -14,7 +14,7 @@ from saleroom.accounts.service import one_time_codes
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
-from saleroom.site.site import Site, fields
+from saleroom.site.site import Site, fields, for_users
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/data"
@@ -33,6 +33,7 @@ class PersonDataPages:
         """GET /mine/data: what the reader can do with their data."""
         return await self._page(request)
 
+    @for_users
     async def export(self, request: Request) -> Response:
         """POST /mine/data/export: the archive, as a download."""
         password = (await fields(request)).get("password", "")
@@ -42,10 +43,11 @@ class PersonDataPages:
             token = session_token(request) or ""
             return as_zip(await self._services.archives.make(token, password, client_address(request)))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, refused, "export")
 
+    @for_users
     async def erase(self, request: Request) -> Response:
         """POST /mine/data/erasure: erase the account, and say so."""
         sent = await fields(request)
@@ -55,7 +57,7 @@ class PersonDataPages:
             token, code = session_token(request) or "", sent.get("code") or None
             await self._services.erasures.erase_own(token, sent["password"], code, client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, refused, "erasure")
         return self._end_session(self._site.page(request, "erased.html", None, {}))

@@ -21,7 +21,7 @@ from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.site import qr_codes
-from saleroom.site.site import Site, fields
+from saleroom.site.site import Site, fields, for_users
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/security"
@@ -39,6 +39,7 @@ class SecurityPages:
         """GET /mine/security: what secures the account, with a form for each change."""
         return await self.show(request)
 
+    @for_users
     async def begin(self, request: Request) -> Response:
         """POST /mine/security/codes: show a new secret, as a QR code and as text."""
         sent = await fields(request)
@@ -46,18 +47,19 @@ class SecurityPages:
             password = filled(sent, "password")["password"]
             made = await self._services.codes.begin(session_token(request) or "", password, client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self.show(request, refused=refused)
         return await self._setup(request, made)
 
+    @for_users
     async def confirm(self, request: Request) -> Response:
         """POST /mine/security/codes/confirmation: switch one-time codes on, and show the recovery codes."""
         sent, token = await fields(request), session_token(request) or ""
         try:
             made = await self._services.codes.confirm(token, sent.get("code", ""))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except WrongCode as refused:
             waits = await self._services.codes.unconfirmed(token)
             if waits is None:
@@ -67,6 +69,7 @@ class SecurityPages:
             return await self.show(request, refused=refused)
         return await self._recovery_codes(request, made, begun=True)
 
+    @for_users
     async def renew(self, request: Request) -> Response:
         """POST /mine/security/codes/recovery: show new recovery codes in place of the old ones."""
         sent, token = await fields(request), session_token(request) or ""
@@ -75,11 +78,12 @@ class SecurityPages:
             address = client_address(request)
             made = await self._services.codes.renew_recovery_codes(token, both["password"], both["code"], address)
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self.show(request, refused=refused, form="renew")
         return await self._recovery_codes(request, made)
 
+    @for_users
     async def end(self, request: Request) -> Response:
         """POST /mine/security/codes/end: switch one-time codes off."""
         sent, token = await fields(request), session_token(request) or ""
@@ -87,7 +91,7 @@ class SecurityPages:
             both = filled(sent, "password", "code")
             await self._services.codes.end(token, both["password"], both["code"], client_address(request))
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self.show(request, refused=refused, form="end")
         return await self.show(request, ended=True)
@@ -108,7 +112,7 @@ class SecurityPages:
         """
         viewer, read = await self._site.read(request, _security)
         if viewer is None or read is None:
-            return self._site.to_log_in(request, PATH)
+            return self._site.to_log_in(request)
         found, keys = read
         party = party_at(self._site, request)
         context = {

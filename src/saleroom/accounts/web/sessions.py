@@ -13,7 +13,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import instant
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/sessions"
@@ -35,6 +35,7 @@ class SessionPages:
         """GET /mine/sessions: the devices where the reader is logged in."""
         return await self._page(request)
 
+    @for_users
     async def end(self, request: Request) -> Response:
         """POST /mine/sessions/end: log one device out."""
         sent = await fields(request)
@@ -47,11 +48,12 @@ class SessionPages:
         except UnknownSession:
             pass  # it has ended already, as the list shows
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, int(given), refused)
         return go_to(PATH)
 
+    @for_users
     async def end_all(self, request: Request) -> Response:
         """POST /mine/sessions/end-all: log out everywhere, here too."""
         sent = await fields(request)
@@ -60,7 +62,7 @@ class SessionPages:
             await sessions.end_all_by_password(self._services.accounts, token, _password(sent), address)
         except Unauthenticated:
             # This session has ended already, so this browser may no longer end the others.
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._page(request, _ALL, refused)
         return self._without_session(go_to("/"))
@@ -69,7 +71,7 @@ class SessionPages:
         """Return the list. The form of a session, or that of all, is open and has the refusal."""
         viewer, found = await self._site.read(request, _own)
         if viewer is None:
-            return self._site.to_log_in(request, PATH)
+            return self._site.to_log_in(request)
         shown = refused
         if isinstance(refused, WrongPassword):
             shown = Invalid.one("password", refused.code, refused.message)

@@ -8,8 +8,6 @@ from starlette.responses import Response
 from saleroom.accounts.service import sanctions
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Unauthenticated
-from saleroom.site.rendering import here_of
 from saleroom.site.site import Site, for_users, go_to
 
 
@@ -26,10 +24,8 @@ class StandingPages:
         viewer, found = await self._site.read(request, sanctions.own)
         return self._site.page(request, "standing.html", viewer, {"found": found})
 
+    @for_users
     async def read(self, request: Request) -> Response:
         """POST /mine/standing/read: the reader has read the warnings; lead back to the page that showed them."""
-        try:
-            await self._services.tokens.write(sanctions.read_warnings, session_token(request) or "")
-        except Unauthenticated:
-            return self._site.to_log_in(request, back="/mine/standing")
-        return go_to(here_of(request))
+        await self._services.tokens.write(sanctions.read_warnings, session_token(request) or "")
+        return go_to(self._site.here(request))

@@ -10,10 +10,9 @@ from saleroom.bidding.service import calendars
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web.feeds import atom, dates
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Unauthenticated
 from saleroom.site.calendars import answer
 from saleroom.site.language import N_
-from saleroom.site.site import Site, go_to
+from saleroom.site.site import Site, for_users, go_to
 
 BACK = "/mine/watching"
 _TITLE = N_("Watch list")
@@ -27,23 +26,19 @@ class CalendarPages:
         self._site = site
         self._services = services
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /mine/watching/calendar: make a link, and show it, once."""
-        try:
-            link = await self._services.tokens.write(calendars.renew, session_token(request) or "")
-        except Unauthenticated:
-            return self._site.to_log_in(request, BACK)
+        link = await self._services.tokens.write(calendars.renew, session_token(request) or "")
         viewer, _ = await self._site.read(request, lambda tx, token: None)
         origin, made = self._site.origin(request), addresses(link)
         context = {"calendar": f"{origin}{made.calendar}", "feed": f"{origin}{made.feed}"}
         return self._site.page(request, "calendar_link.html", viewer, context, headers={"Cache-Control": "no-store"})
 
+    @for_users
     async def end(self, request: Request) -> Response:
         """POST /mine/watching/calendar/end: end the link."""
-        try:
-            await self._services.tokens.write(calendars.end, session_token(request) or "")
-        except Unauthenticated:
-            return self._site.to_log_in(request, BACK)
+        await self._services.tokens.write(calendars.end, session_token(request) or "")
         return go_to(BACK)
 
     async def dates(self, request: Request) -> Response:

@@ -276,6 +276,7 @@ class LotPages:
             else:
                 beside = place.beside
             context |= {"previous": beside.before, "following": beside.after, "in_sale": place}
+            context["here"] = self._site.here(request)
             return renderer.page(request, language, "lot.html", context, status=reply.status, headers=headers)
         context |= {"forgery_token": lambda: forgery_token(request)}
         html = renderer.fragment(language, reply.part, context)

@@ -20,7 +20,7 @@ from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 
 
 class ModerationPages:
@@ -50,6 +50,7 @@ class ModerationPages:
         """POST /lots/{gid}/cancel: cancel the sale."""
         return await self._do(request, moderation.cancel, CANCEL, "cancel")
 
+    @for_users
     async def _do(self, request: Request, use_case: Callable[..., Any], form: Form | None, name: str) -> Response:
         gid, sent = lot_gid(request), await fields(request)
         reason = sent.get("reason", "").replace("\r\n", " ")
@@ -61,23 +62,19 @@ class ModerationPages:
         try:
             values = {} if form is None else form.read(msgspec.json.encode(said))
             await self._services.tokens.write(use_case, session_token(request) or "", gid, *values.values())
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/lots/{gid}/moderate")
-        except (UnknownAuction, MissingRight):
+        except (Unauthenticated, UnknownAuction, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused, form=name, sent=reason)
         return go_to(f"/lots/{gid}/moderate")
 
+    @for_users
     async def _page(
         self, request: Request, refused: Refusal | None = None, *, form: str = "", sent: str = ""
     ) -> Response:
         gid, language = lot_gid(request), self._site.language(request)
         right = Right.VOID_BIDS if form.startswith("void") else Right.MODERATE_LOTS
-        try:
-            viewer, found = await self._site.read(request, moderation.overview, gid, right)
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/lots/{gid}/moderate")
+        viewer, found = await self._site.read(request, moderation.overview, gid, right)
         fault = self._site.words.field_faults(language, refused).get("reason")
         context = {
             "lot": found,

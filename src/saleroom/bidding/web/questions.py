@@ -22,7 +22,7 @@ from saleroom.http.problems import ForgeryRefusal
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.site.language import N_
-from saleroom.site.site import Site, fields, go_to, is_fragment
+from saleroom.site.site import Site, fields, for_users, go_to, is_fragment
 
 _ANOTHER_LOGIN = N_("You have logged in since this page was opened. Nothing was sent yet: read it once more.")
 _ASKED = N_("Your question has been sent. Only you and the seller see it until it is answered here.")
@@ -51,6 +51,7 @@ class QuestionPages:
         said = {"question": asking.number, "text": None if declined else text}
         return await self._do(request, asking, ANSWER, said, questions.answer, _DECLINED if declined else _ANSWERED)
 
+    @for_users
     async def _do(
         self,
         request: Request,
@@ -66,9 +67,7 @@ class QuestionPages:
                 raise ForgeryRefusal(language.gettext(_ANOTHER_LOGIN))
             values = form.read(msgspec.json.encode(sent))
             await self._services.tokens.write(use_case, session_token(request) or "", gid, *values.values())
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/lots/{gid}")
-        except UnknownAuction:
+        except (Unauthenticated, UnknownAuction):
             raise
         except Refusal as refused:
             fault = self._site.words.field_faults(language, refused).get("text")

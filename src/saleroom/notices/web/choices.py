@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from saleroom.http.problems import NotFound
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Fault, Invalid, Refusal
 from saleroom.kernel.instants import time_zones
 from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
@@ -81,15 +81,13 @@ class ChoicePages:
         await self._services.tokens.write(subscribing.subscribe, session_token(request) or "", given, fault)
         return Response(status_code=204)
 
+    @for_users
     async def unsubscribe(self, request: Request) -> Response:
         """POST /mine/notices/browsers/end: send a browser no more messages. Raises UnknownSubscription."""
         number = (await fields(request)).get("id", "")
         if not _NUMBER.fullmatch(number):
             raise UnknownSubscription
-        try:
-            await self._services.tokens.write(subscribing.unsubscribe, session_token(request) or "", int(number))
-        except Unauthenticated:
-            return self._site.to_log_in(request, CHOICES)
+        await self._services.tokens.write(subscribing.unsubscribe, session_token(request) or "", int(number))
         return go_to(CHOICES)
 
     @property

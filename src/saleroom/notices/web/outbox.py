@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Unauthenticated
 from saleroom.notices.domain.errors import UnknownWord
 from saleroom.notices.service import record
 from saleroom.notices.service.record import Page
@@ -56,19 +55,17 @@ class OutboxPages:
         }
         return self._site.page(request, "outbox.html", viewer, context)
 
+    @for_users
     async def send_again(self, request: Request) -> Response:
         """POST /admin/outbox/again: try one word at once, or all that wait or were given up. Raises UnknownWord."""
         number = (await fields(request)).get("id", "")
         token = session_token(request) or ""
-        try:
-            if number == "all":
-                await self._services.tokens.write(record.send_all_again, token)
-            elif _NUMBER.fullmatch(number):
-                await self._services.tokens.write(record.send_again, token, int(number))
-            else:
-                raise UnknownWord
-        except Unauthenticated:
-            return self._site.to_log_in(request, OUTBOX.path)
+        if number == "all":
+            await self._services.tokens.write(record.send_all_again, token)
+        elif _NUMBER.fullmatch(number):
+            await self._services.tokens.write(record.send_again, token, int(number))
+        else:
+            raise UnknownWord
         return go_to(OUTBOX.path)
 
 

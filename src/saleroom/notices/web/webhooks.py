@@ -19,7 +19,7 @@ from saleroom.notices.service.webhooks_off import host_of
 from saleroom.notices.services import NoticeServices
 from saleroom.notices.web.words import EVENTS, OFF_WORDS, STATES, TITLES
 from saleroom.outbox.message import Word
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/webhooks"
@@ -38,6 +38,7 @@ class WebhookPages:
         """GET /mine/webhooks: the list, and the form for a new one."""
         return await self._list(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /mine/webhooks: make a webhook, and show its secret, once."""
         sent = await fields(request)
@@ -46,7 +47,7 @@ class WebhookPages:
             url, kinds, scope = _wanted(sent, private=services.webhooks == "anywhere")
             made = await services.tokens.write(webhooks.make, token, services.webhook_key, url, kinds, scope, form=True)
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except Refusal as refused:
             return await self._list(request, sent=sent, refused=refused)
         return await self._one(request, made.webhook.id, secret=made.secret)
@@ -55,26 +56,24 @@ class WebhookPages:
         """GET /mine/webhooks/{id}: one webhook, and what was posted to it."""
         return await self._one(request, _number(request))
 
+    @for_users
     async def act(self, request: Request) -> Response:
         """POST /mine/webhooks/{id}: test it, rotate its secret, switch it on or off, or delete it."""
         number, token = _number(request), session_token(request) or ""
         services, do = self._services, (await fields(request)).get("do", "")
         place, secret = f"{PATH}/{number}", ""
-        try:
-            if do == "test":
-                await services.tokens.write(webhooks.test, token, number)
-            elif do == "secret":
-                rotated = await services.tokens.write(webhooks.rotate, token, number, services.webhook_key, form=True)
-                secret = rotated.secret
-            elif do in ("on", "off"):
-                await services.tokens.write(webhooks.change, token, number, WebhookChange(on=do == "on"))
-            elif do == "delete":
-                await services.tokens.write(webhooks.delete, token, number)
-                place = PATH
-            else:
-                raise Invalid({"do": [Fault("not_a_choice", "must be test, secret, on, off or delete")]})
-        except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+        if do == "test":
+            await services.tokens.write(webhooks.test, token, number)
+        elif do == "secret":
+            rotated = await services.tokens.write(webhooks.rotate, token, number, services.webhook_key, form=True)
+            secret = rotated.secret
+        elif do in ("on", "off"):
+            await services.tokens.write(webhooks.change, token, number, WebhookChange(on=do == "on"))
+        elif do == "delete":
+            await services.tokens.write(webhooks.delete, token, number)
+            place = PATH
+        else:
+            raise Invalid({"do": [Fault("not_a_choice", "must be test, secret, on, off or delete")]})
         return await self._one(request, number, secret=secret) if secret else go_to(place)
 
     async def _one(self, request: Request, number: int, *, secret: str = "") -> Response:

@@ -19,7 +19,7 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.sales.web.console import to_clerk
 from saleroom.site.language import N_
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 
 BOOK = "/admin/sales/{gid}/book"
 ROWS = 100
@@ -40,6 +40,7 @@ class BookPages:
         """GET /admin/sales/{gid}/book?before=: the form, and what was entered, the newest first."""
         return await self._page(request)
 
+    @for_users
     async def enter(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/book: one line."""
         sent, back = await fields(request), f"/admin/sales/{sale_gid(request)}/book"
@@ -49,9 +50,7 @@ class BookPages:
             write = self._services.tokens.write
             answer = await write(book.enter, session_token(request) or "", sale_gid(request), line)
             found = json.decode(answer, type=BookLineView)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back)
-        except (UnknownSale, MissingRight):
+        except (Unauthenticated, UnknownSale, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused, text)
@@ -69,14 +68,12 @@ class BookPages:
             raise Invalid({"line": [maximum]})
         return BookLine(paddle=paddle, label=label, maximum=maximum, reason=language.gettext(_REASON))
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None, text: str = "") -> Response:
         gid, language, asked = sale_gid(request), self._site.language(request), request.query_params
         before, done = asked.get("before", ""), _DONE.fullmatch(asked.get("done", ""))
         place = int(before) if _NUMBER.fullmatch(before) else None
-        try:
-            viewer, found = await self._site.read(request, book.listed, gid, ROWS, place)
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/admin/sales/{gid}/book")
+        viewer, found = await self._site.read(request, book.listed, gid, ROWS, place)
         last = None
         if done and not refused:
             last = next((one for one in found.lines.rows if (str(one.paddle), one.label) == done.groups()), None)

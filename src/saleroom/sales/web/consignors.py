@@ -15,7 +15,7 @@ from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.service.people import consigning
 from saleroom.sales.services import SaleServices
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 CONSIGNORS = Section("/admin/consignors", N_("Consignors"), Right.CATALOGUE)
 Sent = dict[str, str]
@@ -32,6 +32,7 @@ class ConsignorPages:
         """GET /admin/consignors?done=: the consignors, each with a form, and the form of a new one."""
         return await self._page(request)
 
+    @for_users
     async def add(self, request: Request) -> Response:
         """POST /admin/consignors: add a consignor."""
         sent = await fields(request)
@@ -39,14 +40,13 @@ class ConsignorPages:
             values = ADD.read(msgspec.json.encode({"code": sent.get("code", ""), **_said(sent)}))
             write, said = self._services.tokens.write, (values["name"], values["contact"], values["username"])
             await write(consigning.add, session_token(request) or "", values["code"], *said)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=CONSIGNORS.path)
-        except MissingRight:
+        except (Unauthenticated, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused, sent)
         return go_to(f"{CONSIGNORS.path}?done={values['code']}")
 
+    @for_users
     async def change(self, request: Request) -> Response:
         """POST /admin/consignors/{code}: change what is known of a consignor."""
         sent, code = await fields(request), parse_code(request.path_params["code"])
@@ -55,21 +55,17 @@ class ConsignorPages:
         try:
             values = CHANGE.read(msgspec.json.encode(_said(sent)))
             await self._services.tokens.write(consigning.change, session_token(request) or "", code, values)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=CONSIGNORS.path)
-        except (MissingRight, UnknownConsignor):
+        except (Unauthenticated, MissingRight, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._page(request, refused, sent, code)
         return go_to(f"{CONSIGNORS.path}?done={code}")
 
+    @for_users
     async def _page(
         self, request: Request, refused: Refusal | None = None, sent: Sent | None = None, code: str = ""
     ) -> Response:
-        try:
-            viewer, found = await self._site.read(request, consigning.listed)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=CONSIGNORS.path)
+        viewer, found = await self._site.read(request, consigning.listed)
         language = self._site.language(request)
         context = {
             "consignors": found,

@@ -13,7 +13,7 @@ from saleroom.sales.domain.block import TAG_MAX
 from saleroom.sales.domain.errors import UnknownLot
 from saleroom.sales.service.live import decisions
 from saleroom.sales.services import SaleServices
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
 PATH = "/mine/decisions"
@@ -31,6 +31,7 @@ class DecisionPages:
         """GET /mine/decisions: the lots that wait for the reader."""
         return await self._page(request)
 
+    @for_users
     async def decide(self, request: Request) -> Response:
         """POST /mine/decisions/{gid}: accept or decline the bid on a lot."""
         gid, sent = request.path_params["gid"], await fields(request)
@@ -43,7 +44,7 @@ class DecisionPages:
         try:
             await self._services.tokens.write(decisions.decide, token, gid, seen, accepted=do == ACCEPT)
         except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+            raise
         except NotConditional:
             pass  # it was decided meanwhile, perhaps by this form sent twice; the page of the lot says how
         except (UnknownLot, MissingRight):
@@ -52,11 +53,9 @@ class DecisionPages:
             return await self._page(request, refused)
         return go_to(f"/lots/{gid}")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
-        try:
-            viewer, asked = await self._site.read(request, _asked)
-        except Unauthenticated:
-            return self._site.to_log_in(request, PATH)
+        viewer, asked = await self._site.read(request, _asked)
         message = None if refused is None else self._site.words.refusal(self._site.language(request), refused)
         context = {"asked": asked, "message": message, "accept": ACCEPT, "decline": DECLINE}
         headers = {"Cache-Control": "no-store"}

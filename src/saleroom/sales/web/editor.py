@@ -27,7 +27,7 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import rank, sale_gid
 from saleroom.sales.web.editor_fields import amount_text, increments_text, instant_of, local_text, texts_of, value_of
 from saleroom.site.language import N_
-from saleroom.site.site import Section, Site, fields, go_to
+from saleroom.site.site import Section, Site, fields, for_users, go_to
 
 SALES = Section("/admin/sales", N_("Sales"), Right.CATALOGUE)
 LOTS_PER_PAGE = 200
@@ -53,6 +53,7 @@ class EditorPages:
         """GET /admin/sales: the sales, and the form of a new one."""
         return await self._list(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /admin/sales: make a draft, and go on to it."""
         sent = await fields(request)
@@ -60,7 +61,7 @@ class EditorPages:
             values = self._read(request, MAKE_SALE, sent, ("title", "kind"))
             body = await self._write(request, managing.make, SaleTerms(**values))
         except Unauthenticated:
-            return self._site.to_log_in(request, back=SALES.path)
+            raise
         except Refusal as refused:
             return await self._list(request, refused, sent)
         return go_to(f"{SALES.path}/{msgspec.json.decode(body)['gid']}")
@@ -104,6 +105,7 @@ class EditorPages:
         """POST /admin/sales/{gid}/resume."""
         return await self._done(request, lambda gid: self._write(request, clocks.resume, gid))
 
+    @for_users
     async def add(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/lots: add a lot."""
         sent, gid = await fields(request), sale_gid(request)
@@ -111,7 +113,7 @@ class EditorPages:
             new = new_lot(self._read(request, ADD_LOT, sent, _NEED if "levels" in sent else _LOT))
             body = await self._write(request, lots.add, gid, new, None, self._services.categories)
         except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{SALES.path}/{gid}")
+            raise
         except Refusal as refused:
             return await self._sale(request, refused, sent)
         return go_to(f"{SALES.path}/{gid}?added={msgspec.json.decode(body)['label']}#add")
@@ -163,6 +165,7 @@ class EditorPages:
 
         return await self._done(request, act, place="#lots", lot=True)
 
+    @for_users
     async def _done(
         self,
         request: Request,
@@ -178,7 +181,7 @@ class EditorPages:
         try:
             await act(gid)
         except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{SALES.path}/{gid}")
+            raise
         except Refusal as refused:
             return await (self._lot if lot else self._sale)(request, refused, sent)
         return go_to(f"{SALES.path}/{gid}" + (f"?after={after}" if after else "") + place)
@@ -221,23 +224,25 @@ class EditorPages:
             raise Invalid(faults)
         return values
 
+    @for_users
     async def _list(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         try:
             viewer, found = await self._site.read(request, showing.managed)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except Refusal as other:
             raise refused or other from None
         context = {"sales": found, "sent": sent or {}, **self._said(request, refused)}
         return self._site.page(request, "admin_sales.html", viewer, context, refused=refused)
 
+    @for_users
     async def _sale(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid, after = sale_gid(request), rank(request.query_params.get("after", ""))
         try:
             viewer, page = await self._site.read(request, showing.edited, gid, after, LOTS_PER_PAGE)
             _, codes = await self._site.read(request, consigning.listed)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except Refusal as other:
             raise refused or other from None
         manages = viewer is not None and Right.MANAGE_SALES in viewer.rights
@@ -260,13 +265,14 @@ class EditorPages:
         }
         return self._site.page(request, "admin_sale.html", viewer, context, refused=refused)
 
+    @for_users
     async def _lot(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         gid, label = sale_gid(request), _label(request)
         try:
             viewer, (sale, lot) = await self._site.read(request, showing.one_edited, gid, label)
             _, codes = await self._site.read(request, consigning.listed)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except Refusal as other:
             raise refused or other from None
         context = {

@@ -28,7 +28,7 @@ from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_stream import BlockStream, Make
 from saleroom.sales.web.catalogue import sale_gid
 from saleroom.site.language import Language
-from saleroom.site.site import Site, fields, go_to, is_local
+from saleroom.site.site import Site, fields, for_users, go_to, is_local
 
 REFRESH_SECONDS = 5
 """How often a page without scripts reloads."""
@@ -98,6 +98,7 @@ class HallPages:
         """GET /sales/{gid}/live: the block for a bidder, with one button that takes the ask."""
         return await self._show(request, "hall_bidder.html")
 
+    @for_users
     async def pledge(self, request: Request) -> Response:
         """POST /sales/{gid}/live: give the present level; who has given it already is asked."""
         gid, sent = sale_gid(request), await fields(request)
@@ -109,7 +110,7 @@ class HallPages:
             write = self._services.tokens.write
             await write(needs.give, session_token(request) or "", gid, values["amount"], once, again=values["again"])
         except Unauthenticated:
-            return self._site.to_log_in(request, back=f"/sales/{gid}/live")
+            raise
         except PledgedAlready as refused:
             return await self._show(request, "hall_bidder.html", again=str(refused.facts["amount"]))
         except Refusal as refused:

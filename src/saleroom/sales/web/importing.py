@@ -72,13 +72,14 @@ class ImportPages:
         token, gid = session_token(request), request.path_params["gid"]
         return await exported(self._services, token, gid, which, "de" if language == "de" else "en")
 
+    @for_users
     async def _outcome(self, request: Request, tell: Tell = tell_nobody) -> Response:
         gid, does = request.path_params["gid"], request.query_params.get("do") == "import"
         token = session_token(request) or ""
         try:
             report = await imported(self._services, request, token, gid, dry_run=not does, tell=tell)
         except Unauthenticated:
-            return self._site.to_log_in(request)
+            raise
         except Refusal as refused:
             return await self._page(request, refused=refused)
         return await self._page(request, report=report, is_done=does)

@@ -49,6 +49,7 @@ class PaperPages:
         """GET /admin/sales/{gid}/paper: what can be printed."""
         return await self._page(request)
 
+    @for_users
     async def file(self, request: Request) -> Response:
         """GET /admin/sales/{gid}/paper/{file}, or below the catalogue for everybody: a PDF in the language of the reader."""
         gid, name = sale_gid(request), request.path_params["file"].removesuffix(".pdf")
@@ -62,24 +63,20 @@ class PaperPages:
         try:
             order = PaperOrder(kind=kind, **read_fields(known, raw, strict=True))
             return await as_pdf(self._services, token, gid, order, self._site.origin(request))
-        except Unauthenticated:
-            return self._site.to_log_in(request)
-        except (MissingRight, UnknownSale):
+        except (Unauthenticated, MissingRight, UnknownSale):
             raise
         except Refusal as refused:
             if not request.url.path.startswith("/admin/"):
                 raise
             return await self._page(request, refused)
 
+    @for_users
     async def printed(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/paper/printed: note the changed labels as printed, if they are still those of the page."""
         gid, token = sale_gid(request), session_token(request) or ""
         seen = (await fields(request)).get("seen", "")
         origin = self._site.origin(request)
-        try:
-            noted = await self._services.tokens.write(_note, token, gid, seen, origin)
-        except Unauthenticated:
-            return self._site.to_log_in(request, request.url.path.removesuffix("/printed"))
+        noted = await self._services.tokens.write(_note, token, gid, seen, origin)
         return go_to(f"/admin/sales/{gid}/paper?{'noted' if noted else 'changed'}=1#labels")
 
     @for_users

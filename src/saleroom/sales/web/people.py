@@ -23,7 +23,7 @@ from saleroom.sales.service.people.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.words import ADMISSIONS, CHANNELS
 from saleroom.site.language import Language
-from saleroom.site.site import Site, fields, go_to
+from saleroom.site.site import Site, fields, for_users, go_to
 
 ROWS = 50
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -85,15 +85,14 @@ class PeoplePages:
 
         return await self._do(request, act, f"merger-{_participant(request)}")
 
+    @for_users
     async def _do(
         self, request: Request, act: Callable[[str, Sent], Awaitable[ParticipantProfile]], form: str
     ) -> Response:
         sent, back = await fields(request), f"/admin/sales/{_gid(request)}/people"
         try:
             known = await act(session_token(request) or "", sent)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back)
-        except (UnknownSale, MissingRight):
+        except (Unauthenticated, UnknownSale, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused, form=form, sent=sent)
@@ -124,16 +123,14 @@ class PeoplePages:
             raise Invalid(faults)
         return values
 
+    @for_users
     async def _page(
         self, request: Request, refused: Refusal | None = None, *, form: str = "", sent: Sent | None = None
     ) -> Response:
         gid, language, asked = _gid(request), self._site.language(request), request.query_params
         text, before = _searched(asked.get("q", "")), asked.get("before", "")
         place = int(before) if _NUMBER.fullmatch(before) else None
-        try:
-            viewer, found = await self._site.read(request, participants.listed, gid, text, ROWS, place)
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/admin/sales/{gid}/people")
+        viewer, found = await self._site.read(request, participants.listed, gid, text, ROWS, place)
         kept, following = {"q": text} if text else {}, found.people.next
         faults = self._site.words.field_faults(language, refused)
         context = {

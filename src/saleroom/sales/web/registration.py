@@ -13,7 +13,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.people import participants
 from saleroom.sales.service.people.participants import ParticipantProfile
 from saleroom.sales.services import SaleServices
-from saleroom.site.site import Site, go_to
+from saleroom.site.site import Site, for_users, go_to
 from saleroom.storage.database import Transaction
 
 
@@ -28,25 +28,22 @@ class RegistrationPages:
         """GET /mine/sales/{gid}: the registration, or the button to register."""
         return await self._page(request)
 
+    @for_users
     async def register(self, request: Request) -> Response:
         """POST /mine/sales/{gid}: register."""
         gid = participants.sale_gid(request.path_params["gid"])
         try:
             await self._services.tokens.write(participants.register, session_token(request) or "", gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request, f"/mine/sales/{gid}")
-        except (UnknownSale, MissingRight):
+        except (Unauthenticated, UnknownSale, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused)
         return go_to(f"/mine/sales/{gid}")
 
+    @for_users
     async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
         gid, language = participants.sale_gid(request.path_params["gid"]), self._site.language(request)
-        try:
-            viewer, (sale, known) = await self._site.read(request, _own, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request, None if request.method == "GET" else f"/mine/sales/{gid}")
+        viewer, (sale, known) = await self._site.read(request, _own, gid)
         context = {
             "sale": sale,
             "known": known,

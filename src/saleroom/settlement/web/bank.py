@@ -39,16 +39,18 @@ class BankPages:
         """GET /admin/bank: the form for a statement, and the payments that wait for a person."""
         return await self._page(request)
 
+    @for_users
     async def send(self, request: Request) -> Response:
         """POST /admin/bank: import a statement, and show what that did."""
         try:
             found = await imported(self._services, request, session_token(request) or "")
         except Unauthenticated:
-            return self._site.to_log_in(request, back=BANK.path)
+            raise
         except Refusal as refused:
             return await self._page(request, refused)
         return await self._page(request, done=found)
 
+    @for_users
     async def decide(self, request: Request) -> Response:
         """POST /admin/bank/{gid}: take a payment for a buyer, or set it aside with a reason."""
         sent, gid = await fields(request), page_gid(request, UnknownBankPayment)
@@ -64,9 +66,7 @@ class BankPages:
             else:
                 given = (values["sale"], values["buyer"], self._services.letterhead)
                 await write(banking.take, token, gid, *given, key)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=BANK.path)
-        except UnknownBankPayment:
+        except (Unauthenticated, UnknownBankPayment):
             raise
         except Refusal as refused:
             return await self._page(request, refused, of=gid, sent=sent)

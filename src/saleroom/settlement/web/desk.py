@@ -113,15 +113,14 @@ class DeskPages:
 
         return await self._act(request, act)
 
+    @for_users
     async def _act(self, request: Request, act: Callable[[str, str, Sent], Awaitable[dict[str, str]]]) -> Response:
         """Let `act` do what a form asks for a buyer of a sale; then show the desk, with what it returns or the refusal."""
         sent, gid = await fields(request), page_gid(request, UnknownSale)
         buyer = sent.get("buyer", "")
         try:
             outcome = await act(gid, buyer, sent)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}")
-        except (UnknownSale, UnknownParticipant):
+        except (Unauthenticated, UnknownSale, UnknownParticipant):
             raise
         except Refusal as refused:
             return await self._desk(request, buyer, refused, sent)
@@ -135,6 +134,7 @@ class DeskPages:
         """GET /admin/desk/{gid}/statements/{code}: what a consignor gets, line by line."""
         return await self._statement(request)
 
+    @for_users
     async def pay_out(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/statements/{code}: pay a consignor all or a part of what the house owes them."""
         sent, gid, code = await fields(request), page_gid(request, UnknownSale), _code(request)
@@ -145,9 +145,7 @@ class DeskPages:
             )
             pay_out = partial(desk.pay_out, is_sure=is_sure)
             body = await self._write(request, pay_out, gid, code, out, self._paper(request), once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/accounts")
-        except (UnknownSale, UnknownConsignor):
+        except (Unauthenticated, UnknownSale, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._statement(request, refused, sent)

@@ -59,6 +59,7 @@ class DocumentPages:
         """GET /admin/desk/{gid}/documents: the documents of a sale, and the form to issue one."""
         return await self._of_sale(request)
 
+    @for_users
     async def issue(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/documents: issue an invoice or a statement, and go on to it."""
         sent, gid = await fields(request), page_gid(request, UnknownSale)
@@ -72,9 +73,7 @@ class DocumentPages:
             once = once_of(sent, "/admin/desk/{gid}/documents", gid, said)
             write = self._services.tokens.write
             made = await write(issuing.issue, session_token(request) or "", gid, order, self._services.letterhead, once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"/admin/desk/{gid}/documents")
-        except UnknownSale:
+        except (Unauthenticated, UnknownSale):
             raise
         except Refusal as refused:
             return await self._of_sale(request, refused, sent)
@@ -84,6 +83,7 @@ class DocumentPages:
         """GET /admin/documents/{gid}: a document, what is paid of it, and the form to take lines of it back."""
         return await self._one(request)
 
+    @for_users
     async def credit(self, request: Request) -> Response:
         """POST /admin/documents/{gid}/credit: issue the credit note for the lines that are ticked, and go on to it."""
         sent, gid = await fields(request), page_gid(request, UnknownDocument)
@@ -96,9 +96,7 @@ class DocumentPages:
             once = once_of(sent, "/admin/documents/{gid}/credit", gid, {"lines": places})
             write = self._services.tokens.write
             made = await write(issuing.credit, session_token(request) or "", gid, said["lines"], said["reason"], once)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{ADMIN}/{gid}")
-        except UnknownDocument:
+        except (Unauthenticated, UnknownDocument):
             raise
         except Refusal as refused:
             return await self._one(request, refused, sent)

@@ -41,6 +41,7 @@ class MemberPages:
         """GET /admin/members: those who are members now, and the forms to mark somebody."""
         return await self._page(request)
 
+    @for_users
     async def mark(self, request: Request) -> Response:
         """POST /admin/members: mark a buyer of a sale, a user or a consignor as a member, or as none."""
         sent = await fields(request)
@@ -50,9 +51,7 @@ class MemberPages:
             until = _until(sent.get("lastDay", "").strip(), self._services.letterhead.calendar) if member else None
             token = session_token(request) or ""
             await self._services.tokens.write(members.mark, token, whom, member, until)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=MEMBERS.path)
-        except MissingRight:
+        except (Unauthenticated, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused, sent)

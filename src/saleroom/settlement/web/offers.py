@@ -48,6 +48,7 @@ class OfferPages:
         """GET /admin/desk/{gid}/offers: the lots of a sale that can be offered, and its offers."""
         return await self._page(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/offers/new: offer a lot to a paddle."""
         sent, gid = await fields(request), page_gid(request, UnknownSale)
@@ -61,14 +62,13 @@ class OfferPages:
             until = await self._services.database.read(_in_days, values["days"])
             given = (gid, label, values["paddle"], values["price"], until, key)
             await self._services.tokens.write(offering.offer, session_token(request) or "", *given)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
-        except (MissingRight, UnknownSale):
+        except (Unauthenticated, MissingRight, UnknownSale):
             raise
         except Refusal as refused:
             return await self._page(request, refused, label, sent)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
+    @for_users
     async def underbidders(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/offers/underbidders: show what would be offered to underbidders, or do just that."""
         sent, gid = await fields(request), page_gid(request, UnknownSale)
@@ -83,9 +83,7 @@ class OfferPages:
             said = {"otherwise": otherwise.value, "days": str(days), "planTag": sent["planTag"]}
             key = once_of(sent, "/admin/desk/{gid}/offers/underbidders", gid, said)
             await write(underbidding.offer_all, token, gid, otherwise, until, sent["planTag"], key)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
-        except (MissingRight, UnknownSale):
+        except (Unauthenticated, MissingRight, UnknownSale):
             raise
         except Refusal as refused:
             return await self._page(request, refused, _ALL, sent)
@@ -114,6 +112,7 @@ class OfferPages:
 
         return await self._after_sale(request, act)
 
+    @for_users
     async def _after_sale(self, request: Request, act: Callable[[Sent, str, str], Awaitable[None]]) -> Response:
         sent, gid = await fields(request), page_gid(request, UnknownSale)
         label = parse_label(sent.get("lot", ""))
@@ -121,14 +120,13 @@ class OfferPages:
             raise UnknownLot
         try:
             await act(sent, gid, label)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
-        except (MissingRight, UnknownSale):
+        except (Unauthenticated, MissingRight, UnknownSale):
             raise
         except Refusal as refused:
             return await self._page(request, refused)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
+    @for_users
     async def withdraw(self, request: Request) -> Response:
         """POST /admin/desk/{gid}/offers/withdrawal: withdraw an offer."""
         sent, gid = await fields(request), page_gid(request, UnknownSale)
@@ -136,9 +134,7 @@ class OfferPages:
         try:
             key = once_of(sent, "/admin/desk/{gid}/offers/withdrawal", gid, {"offer": offer})
             await self._services.tokens.write(offering.withdraw, session_token(request) or "", offer, key)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/offers")
-        except (MissingRight, UnknownOffer):
+        except (Unauthenticated, MissingRight, UnknownOffer):
             raise
         except Refusal as refused:
             return await self._page(request, refused)
@@ -148,6 +144,7 @@ class OfferPages:
         """GET /mine/offers: the offers to the reader."""
         return await self._mine(request)
 
+    @for_users
     async def answer(self, request: Request) -> Response:
         """POST /mine/offers/{gid}: accept or decline an offer."""
         sent, gid = await fields(request), page_gid(request, UnknownOffer)
@@ -158,9 +155,7 @@ class OfferPages:
             key = once_of(sent, "/mine/offers/{gid}", gid, {"do": do})
             given = (gid, do == ACCEPT, self._services.places, key)
             await self._services.tokens.write(offering.answer, session_token(request) or "", *given)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=MINE)
-        except (MissingRight, UnknownOffer):
+        except (Unauthenticated, MissingRight, UnknownOffer):
             raise
         except Refusal as refused:
             return await self._mine(request, refused)

@@ -12,7 +12,7 @@ from saleroom.settlement.api.online import PAYMENTS, cards_of
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.services import SettlementServices
-from saleroom.settlement.web.documents import MINE, DocumentPages
+from saleroom.settlement.web.documents import DocumentPages
 from saleroom.settlement.web.forms import page_gid
 from saleroom.settlement.web.words import DISPUTES, ONLINE_STATES, REFUND_STATES
 from saleroom.site.language import N_
@@ -30,6 +30,7 @@ class OnlinePages:
         self._services = services
         self._documents = documents
 
+    @for_users
     async def pay(self, request: Request) -> Response:
         """POST /mine/documents/{gid}/card: go on to the provider's page, on which what is open of an invoice is paid."""
         gid = page_gid(request, UnknownDocument)
@@ -37,9 +38,7 @@ class OnlinePages:
             token = session_token(request) or ""
             cards = await cards_of(self._services, token, Right.ACCOUNT)
             url = await cards.begin(token, gid)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{MINE}/{gid}")
-        except (UnknownDocument, MissingRight):
+        except (Unauthenticated, UnknownDocument, MissingRight):
             raise
         except Refusal as refused:
             return await self._documents.own(request, refused)

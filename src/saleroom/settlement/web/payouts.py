@@ -49,6 +49,7 @@ class PayoutPages:
         """GET /admin/payouts: what is due, to be ticked, and the payment files."""
         return await self._page(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /admin/payouts: make one payment file of what is ticked."""
         sent = await fields(request)
@@ -58,9 +59,7 @@ class PayoutPages:
             values = MAKE.read(_encode({"payouts": said}))
             key = once_of(sent, PAYOUTS.path, "", {"payouts": said})
             body = await made(self._services, session_token(request) or "", values["payouts"], key)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=PAYOUTS.path)
-        except (MissingRight, UnknownSale, UnknownConsignor):
+        except (Unauthenticated, MissingRight, UnknownSale, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._page(request, refused, sent)
@@ -91,6 +90,7 @@ class PayoutPages:
         """GET /admin/payouts/{gid}: a payment file, and what has become of its payouts."""
         return await self._file(request)
 
+    @for_users
     async def mark(self, request: Request) -> Response:
         """POST /admin/payouts/{gid}: note what has become of one payout, or that the bank has all of them."""
         sent, gid = await fields(request), page_gid(request, UnknownPaymentFile)
@@ -103,26 +103,24 @@ class PayoutPages:
             key = once_of(sent, "/admin/payouts/{gid}", gid, said)
             write, given = self._services.tokens.write, (values.get("places", ()), values.get("reason"))
             await write(payouts.mark, session_token(request) or "", gid, values["state"], *given, key)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/{gid}")
-        except (MissingRight, UnknownPaymentFile):
+        except (Unauthenticated, MissingRight, UnknownPaymentFile):
             raise
         except Refusal as refused:
             return await self._file(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/{gid}?done=1")
 
+    @for_users
     async def send_report(self, request: Request) -> Response:
         """POST /admin/payouts/reports: import what the bank says of a payment file, and show the file with what that did."""
         try:
             found = await imported(self._services, request, session_token(request) or "")
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=PAYOUTS.path)
-        except MissingRight:
+        except (Unauthenticated, MissingRight):
             raise
         except Refusal as refused:
             return await self._page(request, refused)
         return await self._file(request, found=found)
 
+    @for_users
     async def check(self, request: Request) -> Response:
         """POST /admin/payouts/{gid}/checks: note that somebody has looked into what a bank has said of a payout."""
         sent, gid = await fields(request), page_gid(request, UnknownPaymentFile)
@@ -132,9 +130,7 @@ class PayoutPages:
             key = once_of(sent, "/admin/payouts/{gid}/checks", gid, said)
             given = (gid, values["places"], values["reason"], key)
             await self._services.tokens.write(payout_reporting.look_into, session_token(request) or "", *given)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/{gid}")
-        except (MissingRight, UnknownPaymentFile):
+        except (Unauthenticated, MissingRight, UnknownPaymentFile):
             raise
         except Refusal as refused:
             return await self._file(request, refused, {**sent, "do": "check"})
@@ -180,15 +176,14 @@ class PayoutPages:
         """GET /admin/payouts/accounts/{code}: the bank account of a consignor."""
         return await self._account(request)
 
+    @for_users
     async def change_account(self, request: Request) -> Response:
         """POST /admin/payouts/accounts/{code}: give a consignor a bank account, or take it away."""
         sent, code = await fields(request), _code(request)
         try:
             account = await account_in(ACCOUNT.read(_encode(_said(sent))))
             await self._services.tokens.write(payout_accounts.change, session_token(request) or "", code, account)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{PAYOUTS.path}/accounts/{code}")
-        except (MissingRight, UnknownConsignor):
+        except (Unauthenticated, MissingRight, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._account(request, refused, sent)
@@ -204,6 +199,7 @@ class PayoutPages:
         """GET /mine/payouts: the reader's bank accounts, masked, and the forms to change them."""
         return await self._mine(request)
 
+    @for_users
     async def change_own(self, request: Request) -> Response:
         """POST /mine/payouts/{code}: change one of the reader's bank accounts, with the password."""
         sent, code = await fields(request), _code(request)
@@ -214,9 +210,7 @@ class PayoutPages:
                 raise Invalid.one("password", "required", "is required")
             token = session_token(request) or ""
             await changed(self._services, token, code, values, client_address(request))
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=MINE)
-        except (MissingRight, UnknownConsignor):
+        except (Unauthenticated, MissingRight, UnknownConsignor):
             raise
         except Refusal as refused:
             return await self._mine(request, refused, sent, code)

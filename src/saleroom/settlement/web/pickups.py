@@ -56,6 +56,7 @@ class PickupPages:
 
         return await self._act(request, act)
 
+    @for_users
     async def _act(self, request: Request, act: Callable[[str, str, str, Sent], Awaitable[None]]) -> Response:
         sent, gid = await fields(request), page_gid(request, UnknownSale)
         label = parse_label(sent.get("lot", ""))
@@ -63,9 +64,7 @@ class PickupPages:
             raise UnknownLot
         try:
             await act(session_token(request) or "", gid, label, sent)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{DESK.path}/{gid}/pickup")
-        except (MissingRight, UnknownSale):
+        except (Unauthenticated, MissingRight, UnknownSale):
             raise
         except Refusal as refused:
             return await self._page(request, refused, label, sent)

@@ -53,6 +53,7 @@ class RatePages:
         """GET /admin/rates: the rate cards, and the forms of a new one and of a choice."""
         return await self._all(request)
 
+    @for_users
     async def make(self, request: Request) -> Response:
         """POST /admin/rates: make a rate card without rates, and go on to it."""
         sent, house = await fields(request), self._services.letterhead.house
@@ -62,11 +63,12 @@ class RatePages:
                 request, rates.make, values["name"], RateCard.first_of(house.country, house.vat_id)
             )
         except Unauthenticated:
-            return self._site.to_log_in(request, back=RATES.path)
+            raise
         except Refusal as refused:
             return await self._all(request, refused, sent)
         return go_to(f"{RATES.path}/{msgspec.json.decode(body)['card']}")
 
+    @for_users
     async def choose(self, request: Request) -> Response:
         """POST /admin/rates/choice: choose a card for a sale, one of its lots, or a consignor."""
         sent = await fields(request)
@@ -74,7 +76,7 @@ class RatePages:
             card = CHOOSE.read(msgspec.json.encode({"card": sent.get("card", "") or None}))["card"]
             await self._write(request, rates.choose, _chosen(sent), card)
         except Unauthenticated:
-            return self._site.to_log_in(request, back=RATES.path)
+            raise
         except Refusal as refused:
             return await self._all(request, refused, sent)
         return go_to(f"{RATES.path}?done=1")
@@ -83,15 +85,14 @@ class RatePages:
         """GET /admin/rates/{gid}?price=&channel=&taxScheme=: a rate card, and what a hammer price would cost and bring."""
         return await self._one(request)
 
+    @for_users
     async def change(self, request: Request) -> Response:
         """POST /admin/rates/{gid}/terms: give a rate card other terms."""
         sent, gid = await fields(request), _gid(request)
         try:
             values = self._read(request, sent, CHANGE, _terms)
             await self._write(request, rates.change, gid, card_of(values))
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=f"{RATES.path}/{gid}")
-        except UnknownRateCard:
+        except (Unauthenticated, UnknownRateCard):
             raise
         except Refusal as refused:
             return await self._one(request, refused, sent)

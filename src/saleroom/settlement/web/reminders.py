@@ -71,13 +71,12 @@ class ReminderPages:
 
         return await self._act(request, act, gid)
 
+    @for_users
     async def _act(self, request: Request, act: Callable[[str, Sent], Awaitable[bytes]], of: str = "") -> Response:
         sent = await fields(request)
         try:
             body = await act(session_token(request) or "", sent)
-        except Unauthenticated:
-            return self._site.to_log_in(request, back=OVERDUE.path)
-        except (MissingRight, UnknownDocument):
+        except (Unauthenticated, MissingRight, UnknownDocument):
             raise
         except Refusal as refused:
             return await self._page(request, refused, of, sent)
