@@ -14,6 +14,7 @@ SEEDS ?=
 COUNT ?=
 SEED ?=
 JOBS ?=
+IN ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,7 +41,7 @@ MUTANTS = $(foreach module,$(MUTATED),"saleroom.*.$(module).*")
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup dev run test quick check check-style check-types format messages demo screenshots bench bench-compare bench-profile attack faults failover simulate fuzz mutation audit s3 traces lock deb install-trial clean
+.PHONY: help setup dev run test quick check check-style check-types format map messages demo screenshots bench bench-compare bench-profile attack faults failover simulate fuzz mutation audit s3 traces lock deb install-trial clean
 
 help: ## Say what each target does
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -87,6 +88,9 @@ format: dev ## Rewrite the sources in the agreed format
 	@echo "Formatting"
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+
+map: ## Print each folder and module with a line on it (one folder: make map IN=bidding/domain)
+	@$(PYTHON) scripts/map.py $(IN)
 
 messages: dev ## Bring the words of the pages into the catalogues (docs/maintaining/languages.md)
 	@echo "Collecting the words"

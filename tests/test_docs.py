@@ -285,22 +285,6 @@ def test_every_decision_is_listed() -> None:
         assert "ejected:" in text, record.name
 
 
-def test_the_map_has_every_module() -> None:
-    """ARCHITECTURE.md names every module of the source, and only files and folders that exist."""
-    text = read("ARCHITECTURE.md")
-    [tree] = [block for _, block in FENCED.findall(text) if block.startswith("src/saleroom/")]
-    named, files = set(re.findall(r"\w+", tree)), {file.name for file in SOURCE.rglob("*.py")}
-    for file in SOURCE.rglob("*.py"):
-        folder = file.relative_to(SOURCE).parts[:-1]
-        if not file.name.startswith("__") and "migrations" not in folder:
-            assert file.stem in named, f"{file.relative_to(SOURCE)} is not on the map"
-    for name in set(re.findall(r"\b(\w+\.py)\b", tree)):
-        assert name in files, f"the map has {name}, which does not exist"
-    for path in words(FENCED.sub("", text)):
-        if re.fullmatch(r"[\w.]+/[\w./]*", path):
-            assert any((folder / path).exists() for folder in (SOURCE, ROOT)), f"{path} does not exist"
-
-
 def test_conformance_has_a_test_for_every_row() -> None:
     """Each row of docs/conformance.md names existing tests, or says what does not hold yet."""
     tests = all_tests()
