@@ -30,7 +30,7 @@ _LAUNCHER = """\
 #!/{home}/bin/python
 import sys
 
-from saleroom.cli import main
+from saleroom.__main__ import main
 
 sys.exit(main())
 """

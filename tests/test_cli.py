@@ -10,33 +10,33 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import click
 import httpx
 import pytest
 
 import saleroom
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.admin import commands
-from saleroom.cli import main
+from saleroom.cli import cli, main
 from saleroom.settings import shown_default
 from tests.forking import Program
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ending
 from tests.terminal import CommandResult, answer, shown
 
-COMMANDS = [[], ["serve"], ["migrate"], ["users"], ["users", "add"], ["users", "list"], ["users", "password"]]
-COMMANDS += [["users", "codes-off"], ["users", "passkeys-off"], ["users", "log-out"], ["users", "export"]]
-COMMANDS += [["users", "role"], ["users", "approve"], ["roles"], ["audit"], ["audit", "list"], ["audit", "export"]]
-COMMANDS += [["users", "warn"], ["users", "suspend"], ["users", "ban"], ["users", "lift"], ["users", "owner-link"]]
-COMMANDS += [["users", "invite"], ["users", "erase"]]
-COMMANDS += [["keys"], ["keys", "list"], ["keys", "renew"]]
-COMMANDS += [["notices"], ["notices", "test"], ["notices", "list"], ["notices", "retry"]]
-COMMANDS += [["backup"], ["restore"], ["export"], ["import"]]
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
 PASSWORD = "correct horse"
+
+
+def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield each command and group of the program by the words that call it."""
+    yield path
+    for name, below in command.commands.items() if isinstance(command, click.Group) else ():
+        yield from _commands(below, (*path, name))
 
 
 Run = Callable[..., CommandResult]
@@ -77,13 +77,47 @@ def test_version_loads_nothing_heavy() -> None:
     assert set() == {"pydantic", "sqlalchemy", "starlette", "uvicorn", "asyncio", "alembic"} & set(done.stdout.split())
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_helps_with_examples_and_exit_codes(run: Run, command: list[str]) -> None:
+@pytest.mark.parametrize("command", [*_commands(cli)], ids=" ".join)
+def test_every_command_helps_with_examples_and_exit_codes(run: Run, command: tuple[str, ...]) -> None:
     """--help gives examples and the exit codes, for every command."""
     done = run(*command, "--help")
     assert 0 == done.code
     assert re.search(rf"Examples:\s+saleroom {' '.join(command)}", done.out)
-    assert "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings." in done.out
+    assert re.search(r"Exit codes: 0 .+ 1 .+ 2 wrong usage", done.out)
+
+
+def test_ctrl_c_ends_a_command_in_one_line(tmp_path: Path) -> None:
+    """Ctrl-C is one line and exit code 130, also while the program is still being read."""
+    (tmp_path / "rich_click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    command = [sys.executable, "-m", "saleroom", "roles"]
+    read = environment() | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=read, capture_output=True, text=True, check=False)
+    assert (130, "", "saleroom: stopped\n") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a command works, Ctrl-C ends it in the same way."""
+    monkeypatch.setattr("saleroom.admin.users.everyone", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert 0 == run("migrate").code
+    assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
+
+
+def test_closed_streams_end_no_command(tmp_path: Path) -> None:
+    """A command without any standard stream does its work: the database does not become its standard output."""
+    command = [sys.executable, "-m", "saleroom", "migrate"]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], cwd=tmp_path, env=environment(), check=False
+    )
+    assert 0 == done.returncode
+    with closing(sqlite3.connect(tmp_path / "saleroom.db")) as database:
+        assert [("ok",)] == database.execute("PRAGMA integrity_check").fetchall()
+
+
+def test_text_that_is_not_utf_8_is_wrong_usage(run: Run) -> None:
+    """Bytes that are no text in UTF-8 are named in one line."""
+    assert 0 == run("migrate").code
+    said = "saleroom: '\\udcff' is not text in UTF-8; write it as such\n"
+    assert (2, "", said) == run("users", "list", "--search", "\udcff")
 
 
 def test_serve_helps_with_every_flag_and_its_default(run: Run) -> None:
@@ -102,7 +136,9 @@ def test_serve_helps_with_every_flag_and_its_default(run: Run) -> None:
         (["users", "role", "ada"], "saleroom: Missing argument 'ROLE'"),
         (["users", "role", "ada", "king"], "saleroom: Invalid value for 'ROLE': 'king' is not one of 'owner', "),
         (["audit", "list", "--limit", "0"], "saleroom: Invalid value for '--limit': 0 is not in the range"),
-        (["serve", "--port", "x"], "saleroom: --port: "),
+        (["serve", "--port", "x"], "saleroom: --port: write a whole number"),
+        (["serve", "--port", "99999"], "saleroom: --port: write a number up to 65535"),
+        (["serve", "--registration", "ajar"], "saleroom: --registration: write 'open' or 'closed'"),
         (["serve", "--workers", "2"], "saleroom: --workers: SQLite serves one process"),
         (["serve", "--config", "none.toml"], "saleroom: cannot read none.toml: No such file or directory"),
     ],
@@ -271,6 +307,27 @@ def test_a_damaged_database_is_refused_in_one_line(run: Run, args: list[str], tm
     assert (1, 1) == (done.code, len(done.err.splitlines())), done.err
     said = "database disk image is malformed" if is_cut else "file is not a database"
     assert f"cannot use the database sqlite:///saleroom.db: {said}; put a backup in its place" in done.err
+
+
+@pytest.mark.parametrize("args", [["users", "list"], ["keys", "renew"], ["export", "house.ndjson"], ["audit", "list"]])
+def test_an_empty_file_is_no_house(run: Run, args: list[str], tmp_path: Path) -> None:
+    """A command for a house leaves a database without tables as it is, and says so."""
+    (tmp_path / "saleroom.db").touch()
+    done = run(*args)
+    assert (1, "") == (done.code, done.out)
+    said = "saleroom: sqlite:///saleroom.db has no tables of a house: name another database, or let saleroom serve make"
+    assert done.err.startswith(said), done.err
+    with closing(sqlite3.connect(tmp_path / "saleroom.db")) as database:
+        assert [] == database.execute("SELECT name FROM sqlite_master").fetchall()
+
+
+@pytest.mark.parametrize("args", [["users", "list"], ["migrate"], ["backup", "copy.db"], ["restore", "copy.db"]])
+def test_a_folder_is_no_database(run: Run, args: list[str], tmp_path: Path) -> None:
+    """A folder in place of the database is named, with what to write instead."""
+    (tmp_path / "saleroom.db").mkdir()
+    done = run(*args)
+    assert (1, "") == (done.code, done.out)
+    assert "saleroom.db is a folder: name the file of the database, such as " in done.err
 
 
 def test_a_user_is_added_once(run: Run) -> None:

@@ -1,6 +1,7 @@
 """The command line: `serve` calls `starting.py`, the tools have folders of their names, the owner's commands are in `admin/`.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. A failure is one line on standard error.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by Ctrl-C. A failure is one line on standard
+error.
 Heavy modules are imported only by the command that uses them, so that `--version` and a mistyped command answer at once.
 """
 
@@ -19,6 +20,8 @@ from saleroom.options import EXIT_CODES
 
 LINE_LENGTH_MAX = 4000
 """The longest message of a command that fails."""
+STOPPED = 130
+"""The exit code after Ctrl-C, by which a shell knows it."""
 
 
 @click.group(epilog=EXIT_CODES)
@@ -336,20 +339,28 @@ def main(args: list[str] | None = None) -> int:
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
     except click.Abort:
-        return _failed("stopped", 1)
+        return _failed("stopped", STOPPED)
     except Exception as error:
-        from saleroom.kernel.errors import Refusal
-        from saleroom.settings import SettingsError
+        code = _code_of(error)
+        if code is None:
+            raise
+        return _failed(_said(error), code)
 
-        if isinstance(error, SettingsError):
-            return _failed(str(error), 2)
-        if isinstance(error, Refusal | OSError):
-            return _failed(_said(error), 1)
-        raise
+
+def _code_of(error: Exception) -> int | None:
+    """Return the exit code for an error that is no bug."""
+    from saleroom.kernel.errors import Refusal
+    from saleroom.settings import SettingsError
+
+    if isinstance(error, SettingsError | UnicodeEncodeError):
+        return 2
+    return 1 if isinstance(error, Refusal | OSError) else None
 
 
 def _said(error: Exception) -> str:
-    """Return the words of a refusal, or what is wrong with which file."""
+    """Return the words of a refusal, or what is wrong with which file or text."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[error.start : error.end]!a} is not text in UTF-8; write it as such"
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     if error.filename is None:

@@ -15,7 +15,7 @@ import rich_click as click
 if TYPE_CHECKING:
     from saleroom.settings import Settings
 
-EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings."
+EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by Ctrl-C."
 
 
 class ToolCommand(click.RichCommand):
