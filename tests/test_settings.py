@@ -87,7 +87,7 @@ def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "remedy"),
     [
-        ("PORT", "x", "integer"),
+        ("PORT", "x", "a whole number"),
         ("PORT", "65536", "65535"),
         ("HOST", " ", "address"),
         ("WORKERS", "0", "1"),
@@ -113,7 +113,7 @@ def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
         ("CORS_ORIGINS", "https://shop.example/path", "https://host"),
         ("TRUSTED_PROXIES", "proxy.example", "IPv4"),
         ("PUBLIC_URL", "bids.example", "https://host"),
-        ("OUTAGE_REOPENS", "maybe", "boolean"),
+        ("OUTAGE_REOPENS", "maybe", "true or false"),
         ("LOG_LEVEL", "loud", "warning"),
         ("LOG_FORMAT", "xml", "json"),
         ("DATABASE_POOL_SIZE", "0", "1"),
@@ -168,7 +168,28 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     )
     file = tmp_path / "house.toml"
     file.write_bytes(b"port = \xff")
-    assert [True] == [fault.startswith(f"{file} is not TOML: ") for fault in faults({}, config=str(file))]
+    assert [f"{file} is not TOML: it is not UTF-8 at byte 7"] == faults({}, config=str(file))
+
+
+@pytest.mark.parametrize(
+    "value", ["x", "-1", "9" * 30, "1.5", "", [1], {}, "\udcff", True, "nan", "a" * 5000], ids=repr
+)
+def test_every_wrong_value_is_refused_in_our_own_words(value: object) -> None:
+    """Whatever the type of a setting, the line about a wrong value has no words of the library that reads it."""
+    lines = []
+    for name in Settings.model_fields:
+        try:
+            load({name: value}, {})
+        except SettingsError as error:
+            lines += error.faults
+    assert lines, "some setting refuses it"
+    assert [] == [line for line in lines if "nput" in line or "alid" in line]
+
+
+def test_settings_that_do_not_fit_together_are_named() -> None:
+    """A fault of several settings together names them."""
+    said = "reminder_days and strike_days: each must be from 1 to 365 days"
+    assert [said] == faults({"SALEROOM_REMINDER_DAYS": "0"})
 
 
 @pytest.mark.parametrize(

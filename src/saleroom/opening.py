@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from alembic.util import CommandError
 from sqlalchemy import URL
-from sqlalchemy.exc import DatabaseError
 
 from saleroom.bidding.storage.archive import FOLDER
 from saleroom.bidding.storage.photo_owner import owns
@@ -22,10 +21,9 @@ from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, SharedPart, parse_url, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
-from saleroom.storage.migrations import NewerTables, TablesInUse, migrate_one_step, newest_revision
+from saleroom.storage.migrations import NewerTables, TablesInUse, current_revision, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
 from saleroom.storage.objects import Objects
-from saleroom.storage.sqlite import is_damaged
 
 R = TypeVar("R")
 TRIES = 60
@@ -96,12 +94,20 @@ def refuse_missing(settings: Settings) -> None:
         raise Refusal(f"there is no database {database}")
 
 
+def refuse_folder(settings: Settings) -> None:
+    """Raise Refusal if a folder is named in place of the file of SQLite."""
+    database = sqlite_file(settings)
+    if database is not None and database.is_dir():
+        raise Refusal(f"{database} is a folder: name the file of the database, such as {database / 'saleroom.db'}")
+
+
 def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: bool = False) -> R:
     """Do `work` on the database outside the service. Raises Refusal if the database cannot be used.
 
-    A file of SQLite that is missing is made only if `work` is one of those that begin a house (`makes`). Otherwise
-    somebody in another folder would get an empty database, and be told that the house has no users.
+    A file of SQLite that is missing or empty becomes a house only if `work` is one of those that begin a house (`makes`).
+    Otherwise somebody in another folder would get an empty database, and be told that the house has no users.
     """
+    refuse_folder(settings)
     if not makes:
         refuse_missing(settings)
 
@@ -109,19 +115,24 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
         opened = database(settings)
         try:
             await opened.check()
+            if not makes:
+                await _refuse_empty(opened)
             return await work(opened)
         except DatabaseUnavailable as error:
             raise Refusal(f"cannot use the database {shown_url(opened.url)}: {error}") from error
-        except DatabaseError as error:
-            if not is_damaged(error):
-                raise
-            raise Refusal(
-                f"cannot use the database {shown_url(opened.url)}: {error.orig}; put a backup in its place"
-            ) from error
         finally:
             await close(opened)
 
     return asyncio.run(on_a_database())
+
+
+async def _refuse_empty(opened: Database) -> None:
+    """Raise Refusal if the database is a file of SQLite without tables."""
+    if opened.url.get_backend_name() == "sqlite" and await opened.read(current_revision) is None:
+        shown = shown_url(opened.url)
+        raise Refusal(
+            f"{shown} has no tables of a house: name another database, or let saleroom serve make a house there"
+        )
 
 
 async def with_tables(database: Database, revision: str = "head") -> str:

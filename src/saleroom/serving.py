@@ -41,16 +41,18 @@ A client whose connection finds no room tries again after a second.
 EVENT_LOOP = f"{EventLoop.__module__}:{EventLoop.__qualname__}"
 FILES_RESERVED = 800
 """Files that are not for connections: the database, its pool, the broker's own 500 connections, uploaded pictures."""
+HOUSE_ADDRESS = "--host or --port"
+"""Where the address of the house is chosen, for messages."""
 _PARENT = "SALEROOM_INTERNAL_PARENT"
 
 
-def listen(host: str, port: int, by: str = "--host or --port") -> socket.socket:
+def listen(host: str, port: int, by: str = HOUSE_ADDRESS) -> socket.socket:
     """Return a listening socket. Raises OSError with a message that names the address and the remedy: another, chosen `by`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return _bound(family, (host, port))
     except OSError as error:
-        raise _cannot_listen(host, port, error) from None
+        raise _cannot_listen(host, port, error, by) from None
 
 
 def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socket:
@@ -67,9 +69,9 @@ def _bound(family: int, address: tuple[str, int], *options: int) -> socket.socke
     return listener
 
 
-def _cannot_listen(host: str, port: int, error: OSError) -> OSError:
+def _cannot_listen(host: str, port: int, error: OSError, by: str = HOUSE_ADDRESS) -> OSError:
     reason = error.strerror or str(error)
-    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with --host or --port")
+    return OSError(f"cannot listen on {host} port {port}: {reason}; choose another with {by}")
 
 
 def room_for_connections() -> int:

@@ -31,6 +31,34 @@ FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
 """Variables of the tests, and between this program's own processes; they are not settings."""
 EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
 """Settings that only the embedded MQTT broker has."""
+_WHOLE, _FRACTION, _YES_OR_NO = "write a whole number", "write a number", "write true or false"
+_REASONS = {
+    "value_error": "{error}",
+    "greater_than": "write a number above {gt}",
+    "greater_than_equal": "write a number from {ge} up",
+    "less_than": "write a number below {lt}",
+    "less_than_equal": "write a number up to {le}",
+    "int_type": _WHOLE,
+    "int_parsing": _WHOLE,
+    "int_parsing_size": _WHOLE,
+    "int_from_float": _WHOLE,
+    "float_type": _FRACTION,
+    "float_parsing": _FRACTION,
+    "finite_number": _FRACTION,
+    "bool_type": _YES_OR_NO,
+    "bool_parsing": _YES_OR_NO,
+    "literal_error": "write {expected}",
+    "enum": "write {expected}",
+    "string_type": "write a text, in quotation marks",
+    "string_unicode": "write a text in UTF-8",
+    "path_type": "write a path, in quotation marks",
+    "tuple_type": "write a list of texts",
+    "too_short": "write something, or leave it out",
+    "string_pattern_mismatch": "write a text of the form {pattern}",
+    "string_too_short": "write a text of at least {min_length} characters",
+    "string_too_long": "write a text of at most {max_length} characters",
+}
+"""The words for each kind of fault that the types of the settings find."""
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # what they mean for a listener
 
 
@@ -150,6 +178,9 @@ def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:
     except OSError as error:
         faults.append(f"cannot read {file}: {error.strerror}")
         return {}
+    except UnicodeDecodeError as error:
+        faults.append(f"{file} is not TOML: it is not UTF-8 at byte {error.start}")
+        return {}
     except ValueError as error:
         faults.append(f"{file} is not TOML: {error}")
         return {}
@@ -226,6 +257,10 @@ def _nearest(name: str, known: list[str]) -> str:
 
 def _line(detail: ErrorDetails, said: Mapping[str, str]) -> str:
     """Return the line for one fault: the place at which the user set it, and the correction."""
+    if not detail["loc"]:  # settings that do not fit together, which the reason names
+        return str(detail["ctx"]["error"])
     name = str(detail["loc"][0])
-    reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
+    context = detail.get("ctx", {})
+    known = _REASONS.get(detail["type"])
+    reason = detail["msg"] if known is None else known.format_map(context)
     return f"{said.get(name, name)}: {reason}"

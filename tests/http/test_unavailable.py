@@ -118,3 +118,27 @@ def test_a_database_that_stays_busy(
     other.close()
     assert 201 == bob.bid(gid, 10).status_code
     only_the_database_is_named(errors_logged)
+
+
+def test_a_database_that_is_damaged_while_it_serves(serve_house: ServeHouse, errors_logged: Log) -> None:
+    """With a damaged SQLite file every use of it is 503 `unavailable`, and the log says the remedy, without tracebacks."""
+    house: House = serve_house()
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    file = make_url(house.settings.database).database or ""
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("UPDATE users SET id = id")  # what connections have read of the file before counts no longer
+    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    with open(file, "r+b") as pages:  # noqa: PTH123  # a path that is text
+        size = pages.seek(0, 2)
+        pages.seek(4096)
+        pages.write(b"\xff" * (size - 4096))
+    for answer in (ada.get("/me"), ada.get("/auctions"), ada.get(f"/auctions/{gid}"), bob.bid(gid, 10)):
+        assert (503, "unavailable") == refusal(answer)
+    assert (503, 503) == (house.anyone.get("/").status_code, house.anyone.get("/readyz").status_code)
+    assert 200 == house.anyone.get("/healthz").status_code
+    said = "database disk image is malformed; put a backup in its place"
+    assert said in [entry.get("reason") for entry in errors_logged]
+    assert not any("exc_info" in entry for entry in errors_logged)
+    errors_logged.clear()

@@ -11,7 +11,7 @@ from sqlalchemy import URL
 
 from saleroom.admin import ledger_check, stored_photos
 from saleroom.kernel.errors import Refusal
-from saleroom.opening import provided, refuse_missing, sqlite_file, url_of
+from saleroom.opening import provided, refuse_folder, refuse_missing, sqlite_file, url_of
 from saleroom.settings import Settings
 from saleroom.storage import backup as storage
 from saleroom.storage.files import beside, publish
@@ -33,10 +33,11 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
     A copy with broken ledgers is kept although Refusal is raised, because the database is no better.
     """
     database = _own_file(settings, _dump, file)
+    refuse_folder(settings)
     refuse_missing(settings)
     _refuse_same(database, file)
     refuse_place(file, force=force)
-    with _faults(file), Progress() as progress, beside(file) as part:
+    with _faults(database), Progress() as progress, beside(file) as part:
         storage.copy(database, part, progress.report)
         revision = storage.check(part, progress.report)
         if revision != newest_revision():
@@ -61,6 +62,7 @@ def restore(settings: Settings, file: Path, *, say: Say) -> None:
     A copy is checked and brought up to date beside the database, and then takes its place in one step.
     """
     database = _own_file(settings, _put_back, file).resolve()  # so that a symbolic link to the database stays one
+    refuse_folder(settings)
     if not file.exists():
         raise Refusal(f"there is no file {file}")
     _refuse_same(database, file)

@@ -7,14 +7,13 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
-from sqlalchemy.exc import DatabaseError
 
 from saleroom.admin import address_check, card_checks, keys, machine_checks, notice_checks, service_checks, store_checks
 from saleroom.admin.findings import Finding, Level, failed, fine
 from saleroom.kernel.terminal import plain
 from saleroom.settings import Settings, SettingsError, load
 from saleroom.storage.database import parse_url, shown_url
-from saleroom.storage.sqlite import is_damaged
+from saleroom.storage.faults import DatabaseDamaged
 from saleroom.tools.progress import Progress
 
 FAULTS_CODE = 1
@@ -97,8 +96,6 @@ async def _within_time(name: str, check: Check, settings: Settings, place: str |
             return await check(settings, place)
     except TimeoutError:
         return [failed(name, f"no answer within {CHECK_SECONDS_MAX:.0f} seconds", "look whether it can be reached")]
-    except DatabaseError as error:
-        if not is_damaged(error):
-            raise
+    except DatabaseDamaged as error:
         shown = shown_url(parse_url(settings.database))
-        return [failed(name, f"cannot be read from {shown}: {error.orig}", "put a backup in its place")]
+        return [failed(name, f"cannot be read from {shown}: {error.reason}", error.remedy)]

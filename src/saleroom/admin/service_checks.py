@@ -22,7 +22,7 @@ from saleroom.outbox.smtp import SHOW, MailFault, SmtpServer
 from saleroom.settings import Settings
 from saleroom.storage import leases
 from saleroom.storage.database import Database, Transaction, parse_url, shown_url
-from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.faults import DatabaseDamaged, DatabaseUnavailable
 from saleroom.storage.litestream import Litestream
 from saleroom.storage.migrations import current_revision, newest_revision
 
@@ -49,6 +49,8 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
             revision, there = await opened.read(_look)
             after = time.time()
             written = await _written(opened, shown) if revision == newest_revision() else []
+    except DatabaseDamaged:
+        raise
     except (Refusal, DatabaseUnavailable, TimeoutError) as error:
         reason = str(error) or "no answer"
         is_file = url.get_backend_name() == "sqlite"
@@ -105,6 +107,8 @@ async def _written(opened: Database, shown: str) -> list[Finding]:
     try:
         await opened.write(leases.hold, _LEASE, holder, 1)
         await opened.write(leases.release, _LEASE, holder)
+    except DatabaseDamaged:
+        raise
     except DatabaseUnavailable as error:
         remedy = "give this account the right to write, and look at the disk; a standby takes no bids"
         return [failed("database", f"{shown} cannot be written: {error}", remedy)]

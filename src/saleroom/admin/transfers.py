@@ -59,6 +59,8 @@ def freeze_newest(tx: Transaction) -> None:
     """Let `tx` see no later writes of others. Raises Refusal if the tables are not at the newest revision."""
     transfer.freeze(tx)
     reached, newest = current_revision(tx), newest_revision()
+    if reached is None:
+        raise Refusal("the database has no tables of a house: name another one, or let saleroom migrate make them")
     if reached != newest:
         raise Refusal(f"the tables are at revision {reached}, not at {newest}: bring them there by saleroom migrate")
 

@@ -11,6 +11,16 @@ class DatabaseUnavailable(Exception):
     """
 
 
+class DatabaseDamaged(DatabaseUnavailable):
+    """The file of the database is damaged, or is none of SQLite. Only a backup puts that right."""
+
+    remedy = "put a backup in its place"
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"{reason}; {self.remedy}")
+
+
 class LockTimeout(DatabaseUnavailable):
     """Another session holds the lock of a row, and has not released it within the time that the house waits."""
 

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.faults import DatabaseDamaged, DatabaseUnavailable
 
 R = TypeVar("R")
 
@@ -57,8 +57,10 @@ class Sqlite:
                 with contextlib.suppress(_OtherWriter):
                     return await self._run_here(work, writes=writes)
             return await self._run_in_thread(work, writes=writes)
-        except OperationalError as error:
-            if _code(error.orig) in _PASSING:
+        except DatabaseError as error:
+            if _is_damaged(error):
+                raise DatabaseDamaged(str(error.orig)) from error
+            if isinstance(error, OperationalError) and _code(error.orig) in _PASSING:
                 raise DatabaseUnavailable(f"SQLite: {error.orig}") from error
             raise
 
@@ -185,7 +187,7 @@ def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
     return engine
 
 
-def is_damaged(error: DatabaseError) -> bool:
+def _is_damaged(error: DatabaseError) -> bool:
     """Return whether an error says that the file is damaged, or is not one of SQLite."""
     return _code(error.orig) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
