@@ -19,6 +19,7 @@ from saleroom.admin import archive, ledger_check
 from saleroom.areas import forget
 from saleroom.bidding.service import ledgers, receipts
 from saleroom.bidding.service.lookup import get_one
+from saleroom.bidding.service.reading import shown_history
 from saleroom.bidding.storage import archive as files_of_lots
 from saleroom.bidding.storage import event_log
 from saleroom.bidding.storage.tables import archived, auctions, events
@@ -107,6 +108,9 @@ def shown(url: str, folder: Path) -> dict[str, Any]:
             found[f"{gid} all"] = (await database.read(event_log.read_all, [lot.id]))[lot.id]
             found[f"{gid} from 2"] = await database.read(event_log.logged, lot.id, 1, 3)
             found[f"{gid} public"] = await database.read(event_log.published, lot.id, 1, lot.version)
+            for before in (None, 3):
+                page = await database.read(shown_history, gid, None, 2, before)
+                found[f"{gid} bids before {before}"] = page
             for after in range(lot.version + 1):
                 [backlog] = await database.read(event_log.LOG.backlogs, [(gid, after)])
                 found[f"{gid} after {after}"] = backlog

@@ -36,7 +36,7 @@ def test_the_answer_to_a_bid(house: House) -> None:
     answer = bob.bid(gid, amount="10.25")
     body = answer.json()
     assert (201, ["bid", "auction", "leading", "receipt"], True) == (answer.status_code, list(body), body["leading"])
-    assert ["amount", "bidder", "receivedAt", "placedAt", "automatic"] == list(body["bid"])
+    assert ["amount", "bidder", "receivedAt", "placedAt", "automatic", "sequence"] == list(body["bid"])
     assert ("10.250", "bob", False) == tuple(body["bid"][name] for name in ("amount", "bidder", "automatic"))
     assert instant(body["bid"]["placedAt"]) == instant(body["auction"]["currentBidAt"])
     assert body["auction"] == house.anyone.json("GET", f"/auctions/{gid}")

@@ -54,6 +54,33 @@ def test_void(house: House, staff: User) -> None:
     assert 201 == cyd.bid(gid, amount=11).status_code
 
 
+def test_each_bid_of_the_history_has_the_sequence_of_its_event(house: House, staff: User) -> None:
+    """On every page and in the answer to the bid, `sequence` is that of its event; staff void the bid by it."""
+    ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
+    gid = ada.auction()
+    answered = [bob.bid(gid, maximum=20), cyd.bid(gid, maximum=30), cyd.bid(gid, maximum=40), bob.bid(gid, maximum=35)]
+    page = house.anyone.json("GET", f"/auctions/{gid}/bids?limit=2")
+    history = page["bids"]
+    while page["next"] is not None:
+        page = house.anyone.json("GET", f"/auctions/{gid}/bids?limit=2&cursor={page['next']}")
+        history += page["bids"]
+    lines = [msgspec.json.decode(line) for line in house.plain.get(f"/auctions/{gid}/ledger").content.splitlines()]
+    told = [line["event"] for line in lines if line.get("event", {}).get("type") == "bid.placed"]
+    assert [(event["sequence"], event["data"]["amount"], event["data"]["bidder"]) for event in reversed(told)] == [
+        (bid["sequence"], bid["amount"], bid["bidder"]) for bid in history
+    ]
+    shown = [answer.json()["bid"] for answer in answered]
+    known = {bid["sequence"]: bid for bid in history}
+    assert [None if bid is None else known[bid["sequence"]]["placedAt"] for bid in shown] == [
+        None if bid is None else bid["placedAt"] for bid in shown
+    ]
+    own = next(bid for bid in history if not bid["automatic"])
+    voided = staff.post(f"/auctions/{gid}/voids", json={"bid": own["sequence"], "reason": SLIP})
+    assert 201 == voided.status_code, voided.text
+    marked = house.anyone.json("GET", f"/auctions/{gid}/bids")["bids"]
+    assert own["sequence"] in [bid["sequence"] for bid in marked if "voided" in bid]
+
+
 def test_voiding_is_refused(house: House, staff: User) -> None:
     """Each refusal has its code: the right, the bid, a second void, the end."""
     ada, bob = house.user("ada"), house.user("bob")

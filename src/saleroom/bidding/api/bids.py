@@ -176,7 +176,8 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         query=paging(BIDS),
         answer=BidPage,
         errors=(UnknownAuction, TakenDown),
-        about="`maximum` is shown on your own bids only, `voided` on voided bids only.",
+        about="`maximum` is shown on your own bids only, `voided` on voided bids only. `sequence` is that of the bid's "
+        "event; it is missing while the house cannot read the files of an archived lot.",
     ),
     Endpoint(
         method="POST",

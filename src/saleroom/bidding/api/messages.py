@@ -255,6 +255,7 @@ def accepted_example() -> Any:
         received_at=maybe_instant(bid.received_at),
         placed_at=instant(bid.at),
         automatic=bid.automatic,
+        sequence=auction.version,
     )
     asked = BidRequest(None, bid.maximum, received_at=bid.received_at)
     [receipt] = _SIGNER.sign_batch([receipt_of(auction, Party(bid.bidder_id, bid.bidder), asked, bid, bid.at)])

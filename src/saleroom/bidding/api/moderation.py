@@ -47,7 +47,7 @@ VOID = Form(
             parse=positive_whole(VERSION_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": VERSION_MAX},
             required=True,
-            about="The `sequence` of the event `bid.placed` of the bidder's own bid; automatic bids go with it.",
+            about="The `sequence` of the bidder's own bid, as in the history and in its event; automatic bids go with it.",
         ),
         reason_field("Why. Everybody can read it, for good: name nobody in private."),
     ),

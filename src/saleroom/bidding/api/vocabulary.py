@@ -112,6 +112,10 @@ _MEMBERS: dict[str, tuple[Schema, str]] = {
     "remarks": ({}, "The remarks, the oldest first."),
     "reserveMet": ({}, "Whether the price has reached the reserve; null if there is none."),
     "reservePrice": (MONEY, "It is not sold below this; shown to its author only."),
+    "sequence": (
+        {"minimum": 1},
+        "The `sequence` of the event of the bid, by which staff void it unless it is automatic.",
+    ),
     "service": ({"const": "saleroom"}, "What this is."),
     "serviceVersion": ({}, "Its version."),
     "softClose": ({}, "How late bids move the end, once there is one; null if they do not."),

@@ -75,6 +75,7 @@ class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A bid of the history; `maximum` is for its bidder only.
 
     `received_at` is when the house received the request (None for an automatic bid), `placed_at` when it was decided.
+    `sequence` is that of its event; pages leave it out, and it is missing while the files of an archived lot are.
     `voided` is there only if staff voided the bid: the reason.
     """
 
@@ -83,6 +84,7 @@ class BidView(Struct, frozen=True, kw_only=True, rename="camel"):
     received_at: str | None
     placed_at: str
     automatic: bool
+    sequence: int | UnsetType = UNSET
     maximum: str | UnsetType = UNSET
     voided: str | UnsetType = UNSET
 

@@ -185,13 +185,14 @@ def _received(request: BidRequest, now: datetime) -> BidRequest:
 class _AcceptedBid(Struct):
     """A bid that was accepted, with its Idempotency-Key and the digest that came with the key.
 
-    `is_all` says that `placed`, if there is one, is all that happened. `answer` is empty until the receipts of the whole
-    transaction are signed.
+    `version` is the auction's after `placed`. `is_all` says that `placed`, if there is one, is all that happened. `answer`
+    is empty until the receipts of the whole transaction are signed.
     """
 
     bidder: Party
     receipt: Receipt
     placed: BidPlaced | None
+    version: int
     auction: Auction
     key: str | None
     request: bytes
@@ -204,13 +205,13 @@ def _accepted(
 ) -> _AcceptedBid:
     """Return the bid that led to the steps `made`."""
     auction, last, _ = made[-1]
-    placed = None
-    for _, event, _ in made:
+    placed, version = None, 0
+    for after, event, _ in made:
         if isinstance(event, BidPlaced) and event.bidder_id == bidder.id:
-            placed = event
+            placed, version = event, after.version
     receipt = receipt_of(auction, bidder, request, placed, last.at)
     key, digest = (None, b"") if asked is None else (asked.key, asked.request)
-    return _AcceptedBid(bidder, receipt, placed, auction, key, digest, is_all=len(made) == 1)
+    return _AcceptedBid(bidder, receipt, placed, version, auction, key, digest, is_all=len(made) == 1)
 
 
 def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_AcceptedBid]) -> None:
@@ -230,6 +231,7 @@ def _answer(tx: Transaction, key: SigningKey | None, accepted: Sequence[_Accepte
                 received_at=maybe_instant(placed.received_at),
                 placed_at=instant(placed.at),
                 automatic=placed.automatic,
+                sequence=one.version,
             )
         )
         before = shown.get(one.auction.id)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeVar
 
 import msgspec
@@ -22,6 +24,7 @@ from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, wi
 from saleroom.bidding.service.admission import known_as
 from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, sees, view_for
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
+from saleroom.bidding.storage.archive import ArchiveMissing
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.kernel.errors import Change, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
@@ -142,11 +145,20 @@ def board(tx: Transaction, gid: str, limit: int) -> tuple[list[BidView], dict[st
 
 
 def shown_history(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Page[BidView, int]:
-    """Return the same of an auction that the caller may see. Raises TakenDown too."""
+    """Return the same of an auction that the caller may see, with the sequences of the bids' events. Raises TakenDown too."""
     viewer = _viewer(tx, token)
     one = get_one(tx, gid)
     refuse_unless_seen(one, viewer)
-    return history(tx, one, viewer, limit, before)
+    rows = bids.newest(tx, one.id, limit + 1, before, one.sale_id)
+    views = _views(rows[:limit], viewer, _sequences(tx, one, rows[:limit]))
+    return Page(views, rows[limit - 1].number if len(rows) > limit else None)
+
+
+def _sequences(tx: Transaction, one: Auction, rows: Sequence[bids.Bid]) -> Mapping[int, int]:
+    """Return the sequences of the events of these bids by their numbers; none while the files of an archived lot are away."""
+    with suppress(ArchiveMissing):
+        return event_log.bid_versions(tx, one.id, rows[0].number, len(rows)) if rows else {}
+    return {}
 
 
 def history(
@@ -162,7 +174,9 @@ def history(
     return Page(shown, rows[len(shown) - 1].number if len(rows) > len(shown) else None)
 
 
-def _views(rows: Sequence[bids.Bid], viewer: Account | None) -> list[BidView]:
+def _views(
+    rows: Sequence[bids.Bid], viewer: Account | None, sequences: Mapping[int, int] = MappingProxyType({})
+) -> list[BidView]:
     return [
         BidView(
             amount=str(bid.amount),
@@ -170,6 +184,7 @@ def _views(rows: Sequence[bids.Bid], viewer: Account | None) -> list[BidView]:
             received_at=maybe_instant(bid.received_at),
             placed_at=instant(bid.placed_at),
             automatic=bid.automatic,
+            sequence=sequences.get(bid.number, UNSET),
             maximum=str(bid.maximum) if viewer is not None and viewer.id == bid.bidder_id else UNSET,
             voided=UNSET if bid.voided is None else bid.voided,
         )

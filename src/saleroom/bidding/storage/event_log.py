@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, bindparam, func, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
-from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.events import BidPlaced, Event
 from saleroom.bidding.domain.ledger import Entry, LedgerEvent
 from saleroom.bidding.domain.pseudonyms import NAMING, salts_in, without_name
 from saleroom.bidding.domain.views import event_from_parts
 from saleroom.bidding.storage import archive
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.auction_columns import ending_rank
-from saleroom.bidding.storage.tables import ENDS, auctions, events
+from saleroom.bidding.storage.tables import ENDS, auctions, bids, events
 from saleroom.log.store import Log, LoggedEvent
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
@@ -115,6 +116,22 @@ def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[
         before = until + 1 if not rows else min(until + 1, rows[0].version or 0)
         rows = [*archive.public_of(tx, auction_id, after, before), *rows][: until - after]
     return _as_written(rows)
+
+
+def bid_versions(tx: Transaction, auction_id: int, number: int, limit: int) -> dict[int, int]:
+    """Return the versions of up to `limit` bids of an auction by their numbers, from bid `number` downwards.
+
+    Raises ArchiveMissing.
+    """
+    of_auction = (events.c.auction_id == auction_id, events.c.type == BidPlaced.TYPE)
+    # Counted back from the last bid, which another transaction may have added since `number` was read.
+    last = select(func.max(bids.c.number)).where(bids.c.auction_id == auction_id).scalar_subquery()
+    newest = select(events.c.version).where(*of_auction).order_by(events.c.position.desc())
+    found = tx.execute(newest.offset(last - number).limit(limit)).scalars().all()
+    if len(found) < min(limit, number):
+        rows = archive.public_of(tx, auction_id, 0, sys.maxsize)
+        found = [row.version for row in rows if row.type == BidPlaced.TYPE][:number][: -limit - 1 : -1]
+    return {number - place: version for place, version in enumerate(found)}
 
 
 def _whole(
