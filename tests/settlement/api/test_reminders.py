@@ -208,7 +208,7 @@ def test_the_page_of_overdue_invoices(shown: House, clock: FakeClock) -> None:
     clock.advance(days=11)
     assert "Reminders: 1. Strikes: 0." in cashier.sent(cashier.page(path), path).main
     clock.advance(days=14)
-    assert "which only those give who may ban people" in cashier.page(path).main
+    assert "Only people with the right to ban others give it" in cashier.page(path).main
     manager = Visitor(shown, unpaid.settling.manager)
     done = manager.sent(manager.page(path), one)
     assert "Strikes: 1. Bans: 1." in done.main and "1 strike" in done.main

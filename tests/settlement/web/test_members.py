@@ -28,7 +28,7 @@ def test_a_clerk_marks_a_paddle_and_ends_it(house: House) -> None:
         assert "fault" in str(
             clerk.sent(page, PATH, sale=club.gid, who="12", lastDay=day).one("small", id="last-day-help")
         )
-    assert "Nobody marks themselves" in clerk.sent(page, PATH, sale="", who=user.name).main
+    assert "You cannot mark yourself" in clerk.sent(page, PATH, sale="", who=user.name).main
     for sale, who in ((club.gid, "77"), ("", "nobody"), ("x" * 99, "12"), (club.gid, "\x00"), ("", "")):
         assert "Done." not in clerk.sent(page, PATH, sale=sale, who=who).main
     club.sell(guest.paddle)

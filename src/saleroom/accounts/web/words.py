@@ -91,7 +91,7 @@ WORDS = Words(
             N_("You are %(sanction)s here. The reason: “%(reason)s”."),
             N_("You are suspended or banned here."),
         ),
-        "not_oneself": (N_("Nobody can do this to themselves. Ask somebody above you."),),
+        "not_oneself": (N_("You cannot do this to yourself. Ask somebody with a higher role."),),
         "not_above_them": (N_("You can do this only to people below you in the house."),),
         "not_barred": (N_("This user is neither suspended nor banned."),),
         "seller_not_approved": (

@@ -41,7 +41,7 @@ TASKS = {
     "feed": N_("live pages and streams"),
     "feed of sales": N_("live pages of sales"),
     "figures": N_("figures for Prometheus"),
-    "notices": N_("word between processes"),
+    "notices": N_("messages between processes"),
     "presence": N_("says that this process serves"),
     "pushes": N_("sends messages to browsers"),
     "recovery": N_("forgotten passwords"),
@@ -55,7 +55,7 @@ TASKS = {
     "outbox sweeper": N_("deletes old mails from the outbox"),
     "events for webhooks": N_("events for the webhooks of programs"),
     "webhooks": N_("sends them to webhooks"),
-    "words": N_("word to people about their lots"),
+    "words": N_("messages to people about their lots"),
 }
 """What the tasks do; one that is not here is shown by its name."""
 

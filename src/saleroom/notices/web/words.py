@@ -14,7 +14,7 @@ from saleroom.site.words import Words
 WORDS = Words(
     refusals={
         "unknown_subscription": (N_("This device gets no messages any more."),),
-        "unknown_word": (N_("This word was sent meanwhile, or is too old."),),
+        "unknown_word": (N_("This message was sent meanwhile, or is too old."),),
         "unknown_webhook": (N_("There is no such webhook; you may have deleted it."),),
         "too_many_webhooks": (N_("You have as many webhooks as one user can have. Delete one first."),),
         "webhook_off": (N_("This webhook is switched off. Switch it on first."),),

@@ -59,8 +59,8 @@ WORDS = Words(
         "merged_already": (N_("They are one with another bidder of the sale already. Take the other one."),),
         "bids_stay": (
             N_(
-                "Both have bid in the sale, or an account has placed these bids, so they stay two. "
-                "Decline the one that is too many."
+                "Both have bid in the sale, or an account has placed these bids, so they cannot be merged. "
+                "Decline one of them instead."
             ),
         ),
         "too_many_participants": (

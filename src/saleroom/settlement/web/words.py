@@ -21,10 +21,12 @@ WORDS = Words(
         "unknown_rate_card": (N_("There is no such rate card."),),
         "rate_card_taken": (N_("Another rate card has this name. Choose another name."),),
         "too_many_rate_cards": (N_("The house has as many rate cards, or versions of one, as it can have."),),
-        "own_membership": (N_("Nobody marks themselves as a member. Ask somebody who sets the rates."),),
+        "own_membership": (N_("You cannot mark yourself as a member. Ask another person who sets the rates."),),
         "unknown_document": (N_("There is no such document."),),
         "no_electronic_form": (N_("This document has no electronic form. Its page says what is missing for that."),),
-        "nothing_to_issue": (N_("No lot of theirs ended that is not on a document already."),),
+        "nothing_to_issue": (
+            N_("There is nothing to put on it: all of their lots that ended are on a document already."),
+        ),
         "lot_on_document": (N_("A lot is on a document of this kind already. Credit that one first."),),
         "not_to_credit": (N_("Only lines of an invoice or a statement can be credited."),),
         "credited_already": (N_("A credit note has taken back these lines already."),),
@@ -33,7 +35,7 @@ WORDS = Words(
                 "Price, artist's share and donations are not the house's own. Tick all lines of the lot, or correct its sale."
             ),
         ),
-        "lot_changed": (N_("The lot has come to something else since this document. Tick all of its lines."),),
+        "lot_changed": (N_("The amounts of the lot have changed since this document. Tick all of its lines."),),
         "lot_not_sold": (N_("This lot is not sold, or still open."),),
         "same_buyer": (N_("The lot is theirs already. Enter the paddle of the right buyer."),),
         "nothing_to_net": (N_("There is nothing to set off: they owe nothing, or the house owes them nothing."),),
@@ -42,7 +44,7 @@ WORDS = Words(
         "lot_offered": (N_("This lot is offered to somebody already. Withdraw that offer first."),),
         "not_returned": (N_("This lot did not go back to its consignor."),),
         "plan_changed": (N_("Lots, bidders or prices have changed since then. Look at what would be offered again."),),
-        "nobody_to_offer": (N_("Nobody has a paddle in this sale and may bid on this lot."),),
+        "nobody_to_offer": (N_("No paddle of this sale may bid on this lot."),),
         "offer_ended": (N_("This offer has ended: it was answered, withdrawn, or its time is over."),),
         "not_paid": (
             N_("This lot is not paid: %(owed)s is left to pay. A manager can hand it out with a reason."),
@@ -69,7 +71,7 @@ WORDS = Words(
             ),
         ),
         "no_house_account": (
-            N_("The house has no bank account that transfers come from. Those who installed it set house_iban."),
+            N_("The house has no bank account to pay from. Ask the people who run its server to set house_iban."),
         ),
         "no_payout_account": (
             N_("%(consignor)s has no bank account. Enter it first, or leave them out."),
@@ -82,9 +84,11 @@ WORDS = Words(
         "payout_decided": (N_("A payout cannot get this mark any more. Look at what has become of it."),),
         "payout_in_doubt": (
             N_(
-                "What the bank has said of a payout to %(consignor)s does not fit. Look into it on the page of its file first."
+                "The reports of the bank on a payout to %(consignor)s contradict each other. Look into it on the page of its file first."
             ),
-            N_("What the bank has said of a payout does not fit. Look into it on the page of its file first."),
+            N_(
+                "The reports of the bank on a payout contradict each other. Look into it on the page of its file first."
+            ),
         ),
         "payout_not_sure": (
             N_(
@@ -177,7 +181,7 @@ WORDS = Words(
         "vat_id": (
             N_("Enter a VAT number with the letters of its country and correct check digits, such as DE136695976."),
         ),
-        "no_membership": (N_("Somebody who is no member has no last day."),),
+        "no_membership": (N_("A person who is no member has no last day. Leave the day empty."),),
         "day": (N_("Enter a day, such as 2026-12-09."),),
         "lines": (N_("Name lines by their places, the first of which is 0."),),
         "document_lines": (N_("There must be lines, or for a receipt only payments."),),
