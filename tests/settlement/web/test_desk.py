@@ -10,6 +10,8 @@ from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
 
+CURRENT = {"aria-current": "page"}
+
 
 def test_a_cashier_closes_a_buyer(house: House) -> None:
     """A paddle shows the lines and what is left; a part by card and cash with change closes it; the accounts are 0."""
@@ -149,3 +151,22 @@ def test_documents_that_no_longer_fit_are_named(house: House) -> None:
     visitor, desk = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
     for page, number in zip((f"{desk}?buyer={paddle}", f"{desk}/statements/{settling.code}"), made, strict=True):
         assert f"Lot 1: {number}" in visitor.page(page).one("div", role="alert").text
+
+
+def test_the_pages_of_a_sale_lead_to_each_other(house: House) -> None:
+    """Each page on which the money of a sale is settled leads to all others that the reader may open, and says where it is."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    desk = f"/admin/desk/{settling.gid}"
+    pages = {desk, *(f"{desk}/{one}" for one in ("pickup", "accounts", "documents", "report"))}
+    cashier = Visitor(house, settling.cashier)
+    for path in pages:
+        page = cashier.page(path)
+        assert pages <= set(page.links)
+        assert f"{desk}/offers" not in page.links, "a cashier may not open it"
+        assert [path] == [e["href"] for e in page.all("a", **CURRENT) if e["href"].startswith(desk)]
+    assert pages <= set(cashier.page(f"{desk}/statements/{settling.code}").links)
+    assert f"{desk}/pickup?buyer={paddle}" in cashier.page(f"{desk}?buyer={paddle}").links
+    offers = Visitor(house, settling.manager).page(f"{desk}/offers")
+    assert [f"{desk}/offers"] == [e["href"] for e in offers.all("a", **CURRENT) if e["href"].startswith(desk)]

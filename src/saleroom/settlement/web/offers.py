@@ -189,9 +189,10 @@ class OfferPages:
         plan: Plan | None = None,
     ) -> Response:
         gid = page_gid(request, UnknownSale)
-        viewer, found = await self._site.read(request, offering.listed, gid)
+        viewer, (title, found) = await self._site.read(request, offering.overview, gid)
         context = {
             "gid": gid,
+            "title": title,
             "found": found,
             "of": of,
             "sent": sent or {},

@@ -61,6 +61,12 @@ def listed(tx: Transaction, token: str | None, gid: str) -> OffersView:
     return offers_view(tx, get_one(tx, gid, staff=True))
 
 
+def overview(tx: Transaction, token: str | None, gid: str) -> tuple[str, OffersView]:
+    """Return the title of a sale, and what `listed` returns. Raises what `listed` raises."""
+    found = listed(tx, token, gid)
+    return get_one(tx, gid, staff=True).terms.title, found
+
+
 def offer(
     tx: Transaction,
     token: str,
