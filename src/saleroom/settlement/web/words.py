@@ -84,7 +84,8 @@ WORDS = Words(
         "payout_decided": (N_("A payout cannot get this mark any more. Look at what has become of it."),),
         "payout_in_doubt": (
             N_(
-                "The reports of the bank on a payout to %(consignor)s contradict each other. Look into it on the page of its file first."
+                "The reports of the bank on a payout to %(consignor)s contradict each other. "
+                "Look into it on the page of its file first."
             ),
             N_(
                 "The reports of the bank on a payout contradict each other. Look into it on the page of its file first."
