@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ def _line(name: str, module: Path, depth: int) -> str:
 
 def main(places: list[str]) -> None:
     """Print the map of folders of the source, such as `bidding/domain`; without any, of the whole source."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `make map | head` ends without a traceback
     for folder in [SOURCE / place for place in places] or [SOURCE]:
         if not (folder / "__init__.py").is_file():
             sys.exit(f"There is no folder {folder}. Name one below src/saleroom, such as IN=bidding/domain.")

@@ -31,12 +31,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path:
     file = tmp_path / "house.toml"
     file.write_text('host = "file"\nport = 1\nworkers = 1\nlog_level = "error"\n')
     settings = load({"host": "flag", "port": None}, {"SALEROOM_HOST": "env", "SALEROOM_PORT": "2"}, str(file))
-    assert ("flag", 2, "error", "console") == (
-        settings.host,
-        settings.port,
-        settings.log_level,
-        settings.log_format,
-    )
+    assert ("flag", 2, "error", "console") == (settings.host, settings.port, settings.log_level, settings.log_format)
 
 
 def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
