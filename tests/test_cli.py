@@ -4,13 +4,10 @@ import json
 import os
 import pty
 import re
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -20,9 +17,9 @@ import pytest
 import saleroom
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.admin import commands
-from saleroom.cli import cli, main
+from saleroom.cli import cli
 from saleroom.settings import shown_default
-from tests.fixtures_commands import Run, environment
+from tests.fixtures_process import Run
 from tests.forking import Program
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, ending
@@ -37,6 +34,12 @@ def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tu
     yield path
     for name, below in command.commands.items() if isinstance(command, click.Group) else ():
         yield from _commands(below, (*path, name))
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment without settings, and a terminal wide enough for whole lines."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
+    return kept | {"COLUMNS": "200", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
 
 
 def test_version(run: Run) -> None:
@@ -58,40 +61,6 @@ def test_every_command_helps_with_examples_and_exit_codes(run: Run, command: tup
     assert 0 == done.code
     assert re.search(rf"Examples:\s+saleroom {' '.join(command)}", done.out)
     assert re.search(r"Exit codes: 0 .+ 1 .+ 2 wrong usage", done.out)
-
-
-def test_ctrl_c_ends_a_command_in_one_line(tmp_path: Path) -> None:
-    """Ctrl-C is one line and exit code 130, also while the program is still being read."""
-    (tmp_path / "rich_click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    command = [sys.executable, "-m", "saleroom", "roles"]
-    read = environment() | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(command, env=read, capture_output=True, text=True, check=False)
-    assert (130, "", "saleroom: stopped\n") == (done.returncode, done.stdout, done.stderr)
-
-
-def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once a command works, Ctrl-C ends it in the same way."""
-    monkeypatch.setattr("saleroom.admin.users.everyone", lambda *_, **__: signal.raise_signal(signal.SIGINT))
-    assert 0 == run("migrate").code
-    assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
-
-
-def test_closed_streams_end_no_command(tmp_path: Path) -> None:
-    """A command without any standard stream does its work: the database does not become its standard output."""
-    command = [sys.executable, "-m", "saleroom", "migrate"]
-    done = subprocess.run(
-        ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], cwd=tmp_path, env=environment(), check=False
-    )
-    assert 0 == done.returncode
-    with closing(sqlite3.connect(tmp_path / "saleroom.db")) as database:
-        assert [("ok",)] == database.execute("PRAGMA integrity_check").fetchall()
-
-
-def test_text_that_is_not_utf_8_is_wrong_usage(run: Run) -> None:
-    """Bytes that are no text in UTF-8 are named in one line."""
-    assert 0 == run("migrate").code
-    said = "saleroom: '\\udcff' is not text in UTF-8; write it as such\n"
-    assert (2, "", said) == run("users", "list", "--search", "\udcff")
 
 
 def test_serve_helps_with_every_flag_and_its_default(run: Run) -> None:
@@ -122,14 +91,6 @@ def test_wrong_usage_is_one_line_and_exit_code_2(run: Run, args: list[str], line
     done = run(*args)
     assert (2, "", 1) == (done.code, done.out, len(done.err.splitlines()))
     assert done.err.startswith(line)
-
-
-def test_a_misspelt_variable_stops_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown SALEROOM_ variable stops the start, by name, with the nearest real one."""
-    monkeypatch.setenv("SALEROOM_DATABSE", "sqlite:///other.db")
-    assert (2, "", "saleroom: SALEROOM_DATABSE is no setting; did you mean SALEROOM_DATABASE?\n") == run(
-        "users", "list"
-    )
 
 
 def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
@@ -274,21 +235,6 @@ def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals)
         assert 200 == httpx.get(f"{address[0]}/healthz").status_code
         process.send_signal(stop)
         assert (0, "") == (process.wait(SECONDS_MAX), process.stderr.read())
-
-
-def test_names_in_a_database_do_not_steer_a_terminal(
-    sqlite_template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With any names in a database, `users list` writes control characters as escapes."""
-    file = tmp_path / "house.db"
-    shutil.copy(sqlite_template, file)
-    with closing(sqlite3.connect(file)) as database, database:
-        row = ("ada\x1b[2J\x9b31m\u202e", "2026-11-21T12:00:00.000000")
-        database.execute("INSERT INTO users (username, created_at) VALUES (?, ?)", row)
-    assert 0 == main(["users", "list", "--database", f"sqlite:///{file}"])
-    said = capsys.readouterr().out
-    assert said.startswith("ada\\u001b[2J\\u009b31m\\u202e\t")
-    assert said.strip().replace("\t", "").isprintable()
 
 
 def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:

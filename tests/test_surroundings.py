@@ -1,14 +1,62 @@
-"""What commands say of a database that is not there, damaged, empty, or a folder."""
+"""Commands in hostile surroundings: Ctrl-C, closed streams, wrong places, and databases that are none, empty or damaged."""
 
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.fixtures_commands import Run
+from saleroom.cli import main
+from tests.fixtures_process import Run
+from tests.process import environment
 
 PASSWORD = "correct horse"
+
+
+def test_ctrl_c_ends_a_command_in_one_line(tmp_path: Path) -> None:
+    """Ctrl-C is one line and exit code 130, also while the program is still being read."""
+    (tmp_path / "rich_click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    command = [sys.executable, "-m", "saleroom", "roles"]
+    read = environment() | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=read, capture_output=True, text=True, check=False)
+    assert (130, "", "saleroom: stopped\n") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a command works, Ctrl-C ends it in the same way."""
+    monkeypatch.setattr("saleroom.admin.users.everyone", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    assert 0 == run("migrate").code
+    assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
+
+
+def test_closed_streams_end_no_command(tmp_path: Path) -> None:
+    """A command without any standard stream does its work: the database does not become its standard output."""
+    command = [sys.executable, "-m", "saleroom", "migrate"]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], cwd=tmp_path, env=environment(), check=False
+    )
+    assert 0 == done.returncode
+    with closing(sqlite3.connect(tmp_path / "saleroom.db")) as database:
+        assert [("ok",)] == database.execute("PRAGMA integrity_check").fetchall()
+
+
+def test_text_that_is_not_utf_8_is_wrong_usage(run: Run) -> None:
+    """Bytes that are no text in UTF-8 are named in one line."""
+    assert 0 == run("migrate").code
+    said = "saleroom: '\\udcff' is not text in UTF-8; write it as such\n"
+    assert (2, "", said) == run("users", "list", "--search", "\udcff")
+
+
+def test_a_misspelt_variable_stops_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown SALEROOM_ variable stops the start, by name, with the nearest real one."""
+    monkeypatch.setenv("SALEROOM_DATABSE", "sqlite:///other.db")
+    assert (2, "", "saleroom: SALEROOM_DATABSE is no setting; did you mean SALEROOM_DATABASE?\n") == run(
+        "users", "list"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,3 +130,18 @@ def test_a_folder_is_no_database(run: Run, args: list[str], tmp_path: Path) -> N
     done = run(*args)
     assert (1, "") == (done.code, done.out)
     assert "saleroom.db is a folder: name the file of the database, such as " in done.err
+
+
+def test_names_in_a_database_do_not_steer_a_terminal(
+    sqlite_template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With any names in a database, `users list` writes control characters as escapes."""
+    file = tmp_path / "house.db"
+    shutil.copy(sqlite_template, file)
+    with closing(sqlite3.connect(file)) as database, database:
+        row = ("ada\x1b[2J\x9b31m\u202e", "2026-11-21T12:00:00.000000")
+        database.execute("INSERT INTO users (username, created_at) VALUES (?, ?)", row)
+    assert 0 == main(["users", "list", "--database", f"sqlite:///{file}"])
+    said = capsys.readouterr().out
+    assert said.startswith("ada\\u001b[2J\\u009b31m\\u202e\t")
+    assert said.strip().replace("\t", "").isprintable()
