@@ -296,7 +296,7 @@ class Matrix:
         if endpoint.upload is not None:
             headers["Content-Type"] = "image/jpeg"
         body = None if endpoint.form is None else endpoint.form.example
-        answer = self.http.request(endpoint.method, self._path(endpoint.path), headers=headers, json=body)
+        answer = self.http.request(endpoint.method, self.path(endpoint.path), headers=headers, json=body)
         assert answer.status_code not in (401, 500), answer.text
         if answer.status_code != 403 or answer.json()["code"] != "missing_right":
             return None
@@ -311,14 +311,15 @@ class Matrix:
             files = [(name, (None, value.encode())) for name, value in form.items()]
             sent = {"files": [*files, ("files", ("a.jpg", b"no picture", "image/jpeg"))]}
         cookie = {"Cookie": f"saleroom_session={self.token(role)}"}
-        address = self._path(path) + (f"?lots={self.gid}" if path == "/live" else "")
+        address = self.path(path) + (f"?lots={self.gid}" if path == "/live" else "")
         with self.http.stream(method, address, headers=cookie, **sent) as answer:
             assert answer.status_code < 500, page
             if answer.status_code != 403:
                 return False
             return REFUSED_ON_A_PAGE in answer.read().decode()
 
-    def _path(self, path: str) -> str:
+    def path(self, path: str) -> str:
+        """Return a path of the house with values in the places of its parameters."""
         for name, value in {
             "gid": self.gid,
             "draft": "AAAAAAAAAAAA",

@@ -111,8 +111,8 @@ class Pages:
     def answer(self, scope: Scope, refused: Refusal) -> Response | None:
         """Return an error as a page, or None if the address is not a page's and no reader has mistyped it.
 
-        A part of a page (htmx) gets a sentence instead, which is shown in it. Without a session, the sender of a form that is
-        refused is no longer logged in.
+        A page that needs a session leads to the form to log in. A part of a page (htmx) gets a sentence instead, which is shown
+        in it. Without a session, the sender of a form that is refused is no longer logged in.
         """
         path = scope["path"]
         is_form = path in self._form_paths and scope["method"] in ("GET", "HEAD")
@@ -120,6 +120,9 @@ class Pages:
         if not (is_page or (isinstance(refused, NotFound) and self._is_mistyped(scope))):
             return None
         request = Request(scope)
+        if isinstance(refused, Unauthenticated) and request.method in SAFE_METHODS and not is_fragment(request):
+            # The session has ended since the page began to read: it is as if it had ended before.
+            return self._site.to_log_in(request)
         part, forged = is_fragment(request), isinstance(refused, ForgeryRefusal)
         login = isinstance(refused, Unauthenticated) or (forged and session_token(request) is None)
         told = Unauthenticated() if part and login else refused
