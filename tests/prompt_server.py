@@ -18,9 +18,10 @@ class PromptServer(uvicorn.Server):
         await super().startup(sockets)
 
     def end(self) -> None:
-        """Finish the requests in flight, and end. Any thread may say so, once the server serves."""
+        """Finish the requests in flight, and end. Any thread may say so, once the server serves, and say it again."""
         self.should_exit = True
-        self._loop.call_soon_threadsafe(self._ends.set)
+        with suppress(RuntimeError):  # its loop is closed already
+            self._loop.call_soon_threadsafe(self._ends.set)
 
     async def main_loop(self) -> None:
         """Renew the date in the answers each second, as uvicorn does each tenth time."""

@@ -201,7 +201,7 @@ def test_a_house_that_stops_ends_its_streams(serve_house: ServeHouse, monkeypatc
         stalled.sendall(f"GET /auctions/{gid}/events?after=0 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         assert b"HTTP/1.1 200" == stalled.recv(12)
         stream.take(21)
-        house._server.should_exit = True
+        house._server.end()
         assert [] == stream.rest()
         house._thread.join(SECONDS_MAX)
         assert not house._thread.is_alive()
