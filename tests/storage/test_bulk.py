@@ -179,6 +179,24 @@ async def test_rows_are_read_in_their_types(kept: Database, database_kind: str, 
     assert {UTC, None} == {row["at"] and row["at"].tzinfo for row in found}
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu"])
+async def test_the_last_instants_are_read(kept: Database, database_kind: str, zone: str) -> None:
+    """asyncpg writes the last one as `infinity`, and a session east of UTC says those before it in the year 10000."""
+    last = datetime.max.replace(tzinfo=UTC)
+    instants = [last, None, last - timedelta(microseconds=1), last - timedelta(hours=1), last - timedelta(days=3), T0]
+    given = [{"id": number, "at": at} for number, at in enumerate(instants)]
+    await kept.write(lambda tx: bulk.insert(tx, scratch, given))
+    await kept.write(lambda tx: tx.execute(scratch.update().where(scratch.c.id == 0).values(at=last)))
+    lookup = bulk.BulkLookup(tuple[int, datetime | None], select(scratch.c.id, scratch.c.at), scratch.c.id)
+
+    def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
+        if database_kind == "postgresql":
+            tx.driver_sql(f"SET LOCAL TIME ZONE '{zone}'", ())
+        return sorted(lookup(tx, range(len(given))), key=lambda row: row[0])
+
+    assert list(enumerate(instants)) == await kept.read(look)
+
+
 async def test_a_lookup_takes_its_own_values_and_those_of_each_call(kept: Database) -> None:
     """Values that stand in the statement, and an instant that comes with the call, as each database has it."""
     lookup = bulk.BulkLookup(

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Text,
     any_,
     bindparam,
+    case,
     cast,
     func,
     literal,
@@ -43,6 +44,10 @@ _DIALECTS: dict[str, Dialect] = {
 }
 _CHUNKS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1)
 """Rows of a statement on SQLite: few enough sizes to stay prepared, and mostly two or three statements for any number."""
+
+_LATE = literal_column("'9999-12-30 00:00:00+00'::timestamptz")
+_LAST = literal_column("'9999-12-31 23:59:59.999999+00'::timestamptz")
+_IN_UTC = literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'""")
 
 R = TypeVar("R")
 Rows = Sequence[Mapping[str, Any]]
@@ -165,8 +170,19 @@ def _one_row(statement: Select[Any], dialect: str) -> Select[Any]:
     """Return all rows as one row with one JSON text: the drivers take longer for a row than for its content."""
     columns = statement.subquery().c
     if dialect == "postgresql":
-        return select(cast(func.json_agg(func.json_build_array(*columns)), Text))
+        return select(cast(func.json_agg(func.json_build_array(*map(_in_years_of_python, columns))), Text))
     return select(cast(func.json_group_array(func.json_array(*map(_with_zone, columns))), Text))
+
+
+def _in_years_of_python(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column of PostgreSQL with the last instants as Python can read them in JSON.
+
+    asyncpg writes the very last one as `infinity`; and a session east of UTC says the hours before it in the year 10000.
+    """
+    if not isinstance(column.type, Instant):
+        return column
+    in_utc = func.timezone("UTC", func.least(column, _LAST))
+    return case((column >= _LATE, func.to_json(func.to_char(in_utc, _IN_UTC))), else_=func.to_json(column))
 
 
 def _with_zone(column: ColumnElement[Any]) -> ColumnElement[Any]:
