@@ -1,6 +1,6 @@
 """Publication: what is ready for it, and which end each lot gets."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from saleroom.sales.domain import events
 from saleroom.sales.domain.errors import NoLots, PublishedAlready, SaleOver, StandsStill, TooManyLots
 from saleroom.sales.domain.lots import Entry, LotTerms, refuse_contradictory_estimate
 from saleroom.sales.domain.publication import (
+    YEAR_END,
     begin_if_due,
     close_if_over,
     created,
@@ -23,7 +24,7 @@ from saleroom.sales.domain.publication import (
     refuse_contradictory_terms,
     refuse_to_add,
 )
-from saleroom.sales.domain.sale import LOTS_MAX, Kind, Sale, SaleStatus
+from saleroom.sales.domain.sale import LOTS_MAX, SPACING_MAX, Kind, Sale, SaleStatus
 from tests.bidding.domain.examples import eur
 from tests.bidding.domain.playing import T0
 from tests.sales.domain.examples import a_lot, a_sale, at
@@ -158,3 +159,14 @@ def test_a_lot_that_comes_late_ends_after_the_others() -> None:
     assert at(71) == end_of_another(a_sale(), [at(60), at(70), None])
     assert at(60) == end_of_another(a_sale(), [])
     assert None is end_of_another(a_sale(kind=Kind.LIVE), [None])
+
+
+def test_the_ends_of_a_full_sale_are_dates() -> None:
+    """A sale of the last year has an end for as many lots as a sale can have; a later year is refused with its remedy."""
+    last = datetime(YEAR_END - 1, 12, 31, 23, 59, 59, 999_999, UTC)
+    sale = a_sale(starts_at=last, spacing=SPACING_MAX)
+    _, plan = publish(sale, [a_lot(rank) for rank in range(1, LOTS_MAX + 1)], T0)
+    assert last + timedelta(seconds=SPACING_MAX * (LOTS_MAX - 1)) == plan[-1][1]
+    later = structs.replace(sale, terms=structs.replace(sale.terms, starts_at=last + timedelta(microseconds=1)))
+    with pytest.raises(Contradiction, match="before the year 9900"):
+        publish(later, [a_lot(1)], T0)

@@ -27,6 +27,9 @@ from saleroom.sales.domain.sale import (
     refuse_unless_draft,
 )
 
+YEAR_END = 9900
+"""The first year in which no sale may begin: its last lot ends up to 14 years later, and dates end with the year 9999."""
+
 
 def end_at_place(terms: SaleTerms, place: int) -> datetime | None:
     """Return the end of the lot at a place from 0 in the order of calling; None where an auctioneer closes it."""
@@ -40,6 +43,8 @@ def refuse_contradictory_terms(terms: SaleTerms) -> None:
     faults: dict[str, list[Fault]] = {}
     if terms.opens_at is not None and terms.starts_at is not None and terms.opens_at >= terms.starts_at:
         faults["opens_at"] = [Fault("not_before_start", "must be before the first lot ends or the sale begins")]
+    if terms.starts_at is not None and terms.starts_at.year >= YEAR_END:
+        faults["starts_at"] = [Fault("too_far", f"must be before the year {YEAR_END}", end=YEAR_END)]
     if terms.following and (terms.kind is Kind.LIVE or terms.soft_close is None):
         faults["following"] = [Fault("no_soft_close", "needs a timed sale with a soft close")]
     if faults:

@@ -106,6 +106,7 @@ WORDS = Words(
         "required_with_to": (N_("Enter the lower end of the estimate too."),),
         "below_from": (N_("The upper end of the estimate must not be below the lower one."),),
         "not_before_start": (N_("Bidding must open before the first lot ends or the sale begins."),),
+        "too_far": (N_("This is too far away. Check the year."),),
         "no_soft_close": (N_("This needs a timed sale with a soft close."),),
         "repeated_lots": (N_("Each lot must be named once."),),
         "unknown_lots": (N_("Only lots of the sale can be put in order."),),
