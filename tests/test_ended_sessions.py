@@ -8,13 +8,13 @@ from sqlalchemy import delete
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import auth_tokens
 from saleroom.site.site import Site
-from tests.fixtures_house import House
+from tests.fixtures_house import ServeHouse
 from tests.test_matrix import PAGES, Matrix
 
 
-def test_a_session_that_ends_between_two_reads(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_ends_between_two_reads(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page that is opened meanwhile is shown, or leads to the form to log in, which leads back to it."""
-    matrix, read, led = Matrix(sqlite_house), Site.read, {}
+    matrix, read, led = Matrix(serve_house()), Site.read, {}
 
     async def read_and_end(site: Site, *given: Any, **named: Any) -> Any:
         found = await read(site, *given, **named)

@@ -7,6 +7,7 @@ thread that serves requests needs as well: beside a busy thread 200 rows took 60
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -45,9 +46,9 @@ _DIALECTS: dict[str, Dialect] = {
 _CHUNKS = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2, 1)
 """Rows of a statement on SQLite: few enough sizes to stay prepared, and mostly two or three statements for any number."""
 
-_LATE = literal_column("'9999-12-30 00:00:00+00'::timestamptz")
-_LAST = literal_column("'9999-12-31 23:59:59.999999+00'::timestamptz")
-_IN_UTC = literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'""")
+_LATE: ColumnElement[datetime] = literal_column("'9999-12-30 00:00:00+00'::timestamptz")
+_LAST: ColumnElement[datetime] = literal_column("'9999-12-31 23:59:59.999999+00'::timestamptz")
+_IN_UTC: ColumnElement[str] = literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'""")
 
 R = TypeVar("R")
 Rows = Sequence[Mapping[str, Any]]
