@@ -152,7 +152,7 @@ class ServeProcess:
         deadline = time.monotonic() + SECONDS_MAX
         while not holds():
             assert self.process.poll() is None and time.monotonic() < deadline, f"not so: {what}\n{self.told()}"
-            time.sleep(0.05)
+            time.sleep(0.01)
 
 
 class Client:

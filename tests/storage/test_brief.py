@@ -169,3 +169,21 @@ async def test_only_the_connection_of_bids_makes_no_temporary_files(database: Da
     memory, default = 2, 0
     assert memory == await database.write(briefly)
     assert default == await database.write(place) == await database.read(place) == await database.read(briefly)
+
+
+@SQLITE
+async def test_every_commit_waits_for_the_disk(database: Database) -> None:
+    """Whichever connection commits. No test notices otherwise: their files are in memory."""
+
+    def waits(tx: Transaction) -> tuple[str, int]:
+        asked = ("PRAGMA journal_mode", "PRAGMA synchronous")
+        mode, level = (tx.connection.exec_driver_sql(one).scalar_one() for one in asked)
+        return str(mode), int(level)
+
+    @brief
+    def briefly(tx: Transaction) -> tuple[str, int]:
+        return waits(tx)
+
+    full = 2
+    for use_case in (waits, briefly):
+        assert ("wal", full) == await database.write(use_case) == await database.read(use_case)
