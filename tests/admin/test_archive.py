@@ -3,8 +3,6 @@
 import asyncio
 import io
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,6 +32,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.tools.verify import reading
 from tests.admin.test_ledger_check import sale
 from tests.fixtures_database import FakeClock
+from tests.process import saleroom
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.settled_sales import closed
 from tests.settlement.sold_sales import sold
@@ -191,13 +190,13 @@ def test_lots_of_a_sale_wait_for_its_money(old: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("place", "call"), [("publish", 2), ("_check", 1), ("_note", 2), ("_remove", 2)])
-def test_killed_at_any_place(old: str, folder: Path, place: str, call: int) -> None:
+def test_killed_at_any_place(old: str, folder: Path, tmp_path: Path, place: str, call: int) -> None:
     """A run that is killed by SIGKILL leaves rows, or files with what the rows lack; the next one finishes it."""
     before, digest = shown(old, folder), reads(old, folder, ledger_check.check)
-    child = subprocess.run(
-        [sys.executable, "-c", KILLED, old, str(folder), place, str(call)], capture_output=True, check=False
-    )
-    assert -signal.SIGKILL == child.returncode, child.stderr.decode()
+    program = tmp_path / "killed.py"
+    program.write_text(KILLED)
+    child = saleroom(tmp_path, old, str(folder), place, str(call), program=str(program))
+    assert -signal.SIGKILL == child.returncode, child.stderr
     assert before == shown(old, folder)
     assert 0 == run(old, folder)
     assert before == shown(old, folder)

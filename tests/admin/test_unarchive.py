@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.log.store import owed_count
 from saleroom.storage.database import Database, Transaction
 from tests.admin.test_archive import FAR, archived_gids, folder, old, reads, run, settings, shown
+from tests.process import saleroom
 
 __all__ = ["folder", "old"]
 Say = pytest.CaptureFixture[str]
@@ -86,14 +85,14 @@ def test_one_lot_comes_back(old: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [2, 5])
-def test_killed_while_events_come_back(old: str, folder: Path, call: int) -> None:
+def test_killed_while_events_come_back(old: str, folder: Path, tmp_path: Path, call: int) -> None:
     """A run that is killed by SIGKILL leaves a house that reads as before; the next one finishes it."""
     before, table = shown(old, folder), rows(old)
     assert 0 == run(old, folder)
-    child = subprocess.run(
-        [sys.executable, "-c", KILLED, old, str(folder), str(call)], capture_output=True, check=False
-    )
-    assert -signal.SIGKILL == child.returncode, child.stderr.decode()
+    program = tmp_path / "killed.py"
+    program.write_text(KILLED)
+    child = saleroom(tmp_path, old, str(folder), str(call), program=str(program))
+    assert -signal.SIGKILL == child.returncode, child.stderr
     assert before == shown(old, folder)
     assert [] == reads(old, folder, ledger_check.faults_of)
     assert 0 == back(old, folder)
