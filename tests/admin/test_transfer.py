@@ -21,6 +21,7 @@ from saleroom.admin import transfers
 from saleroom.areas import TABLES
 from saleroom.cli import main
 from saleroom.kernel.chain import canonical
+from saleroom.sales.service.floor import floor
 from saleroom.storage import transfer
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.transfer import BadExport
@@ -297,6 +298,23 @@ async def test_values_that_postgresql_cannot_store_are_refused(
     data = b"".join(changed(exported, table, **values))
     with pytest.raises(BadExport, match=rf"before line [0-9]+: the database refuses a row of {table}$"):
         await database.write(lambda tx: transfer.load(tx, TABLES, io.BytesIO(data), lambda _: None))
+
+
+def test_the_account_of_the_floor_moves_too(database_url: str, empty: str, tmp_path: Path) -> None:
+    """A house that has taken a bid from its hall is imported whole, with the account that stands for the hall."""
+
+    async def open_hall() -> None:
+        database = Database(database_url)
+        await database.write(floor)
+        await database.close()
+
+    asyncio.run(open_hall())
+    first, second = tmp_path / "first.ndjson", tmp_path / "second.ndjson"
+    assert 0 == main(["export", str(first), "--database", database_url])
+    assert b'"#floor"' in first.read_bytes()
+    assert 0 == main(["import", str(first), "--database", empty])
+    assert 0 == main(["export", str(second), "--database", empty])
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_an_import_needs_an_empty_house(database_url: str, exported: list[bytes], tmp_path: Path, capfd: Say) -> None:

@@ -34,6 +34,7 @@ SESSIONS_MAX = 500
 PASSWORD_MIN, PASSWORD_MAX = 8, 256
 USERNAME_PATTERN = r"[A-Za-z0-9._-]{3,32}"
 _USERNAME = re.compile(USERNAME_PATTERN)
+_OF_HOUSE = re.compile("#[a-z]{1,31}")
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -96,6 +97,11 @@ class Account(Holder, frozen=True, kw_only=True):
 def name_digest(username: str) -> str:
     """Return the SHA-256 of a name, which is kept of somebody who was erased."""
     return hashlib.sha256(username.encode()).hexdigest()
+
+
+def is_of_house(name: str) -> bool:
+    """Return whether an account with this name is one of the house itself, such as that of the floor: no username has a `#`."""
+    return _OF_HOUSE.fullmatch(name) is not None
 
 
 def parse_username(text: str) -> str | Fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from saleroom.accounts.domain.access_tokens import parse_name, parse_scopes
-from saleroom.accounts.domain.accounts import parse_username
+from saleroom.accounts.domain.accounts import is_of_house, parse_username
 from saleroom.accounts.domain.audit import parse_reason
 from saleroom.accounts.domain.contacts import parse_contact
 from saleroom.accounts.domain.mails import mailbox
@@ -41,6 +41,8 @@ _INVITED = (invitations.c.by_id, invitations.c.used_by_id)
 
 
 def _username_fault(value: str) -> Fault | None:
+    if is_of_house(value):
+        return None
     found = parse_username(value)
     if isinstance(found, Fault):
         return found
