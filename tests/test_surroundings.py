@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from saleroom.cli import main
+from saleroom.storage.backup import _connected
+from saleroom.storage.files import beside
 from tests.fixtures_process import Run
 from tests.process import environment
 
@@ -145,3 +147,16 @@ def test_names_in_a_database_do_not_steer_a_terminal(
     said = capsys.readouterr().out
     assert said.startswith("ada\\u001b[2J\\u009b31m\\u202e\t")
     assert said.strip().replace("\t", "").isprintable()
+
+
+def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path: Path) -> None:
+    """Where there is no room for a copy or an export, the error names its file, and nothing of it stays."""
+    target, source = tmp_path / "copy", tmp_path / "house.db"
+    said = f"No space left on device: '{target}'"
+    with pytest.raises(OSError, match=said), beside(target), Path("/dev/full").open("wb") as full:
+        full.write(b"a line")
+    source.touch()
+    with pytest.raises(OSError, match=said), beside(target), _connected(source) as connection:  # noqa: PT012  # SQLite has two words
+        connection.execute("PRAGMA max_page_count=1")
+        connection.execute("CREATE TABLE more (than TEXT)")
+    assert [source] == list(tmp_path.iterdir())

@@ -192,6 +192,8 @@ def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connecti
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_INTERRUPT:
             raise KeyboardInterrupt from error
+        if code == sqlite3.SQLITE_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error  # `beside` names the file that is written
         if code == sqlite3.SQLITE_NOTADB:
             raise ForeignDatabase("it is not a SQLite database") from error
         if code == sqlite3.SQLITE_CORRUPT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -11,12 +12,14 @@ from pathlib import Path
 COMPANIONS = ("-wal", "-shm", "-journal")
 """The files that SQLite keeps beside a database while it is open, or after a crash."""
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def beside(file: Path) -> Iterator[Path]:
     """Make an empty file (mode 0600) in the folder of `file`; it is deleted at the end unless it was renamed.
 
-    Only a killed process leaves one behind: `.NAME.….part`. Raises OSError.
+    Only a killed process leaves one behind: `.NAME.….part`. Raises OSError, which names `file` if the disk is full.
     """
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
@@ -26,6 +29,10 @@ def beside(file: Path) -> Iterator[Path]:
         raise
     try:
         yield part
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(file)
+        raise
     finally:
         for suffix in ("", *COMPANIONS):
             Path(f"{part}{suffix}").unlink(missing_ok=True)
