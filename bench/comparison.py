@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
+from enum import StrEnum
 from functools import partial
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
-from bench import BenchError, bidding, instructions, revisions
+from bench import BenchError, bidding, instructions, revisions, turns
 from bench.data import AUCTIONS
 from bench.report import number
 from bench.results import Reading, Results, new
@@ -35,20 +36,33 @@ class Measure(Struct, frozen=True):
     lower_is_better: bool = True
 
 
+class Way(StrEnum):
+    """How a row measures: `wrk` for some seconds, instructions in storms, or storms on all three sides by turns."""
+
+    WRK = ""
+    INSTRUCTIONS = "-instructions"
+    TURNS = "-turns"
+
+
 class Row(Struct, frozen=True, kw_only=True):
-    """A row of the comparison: bids on so many auctions, in time or in instructions."""
+    """A row of the comparison: bids on so many auctions, or with `reads` requests for them."""
 
     kind: str
     auctions: int
-    counted: bool
+    way: Way
+    reads: bool = False
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The figures that are compared."""
-        if self.counted:
+        if self.way is Way.INSTRUCTIONS:
             return (
                 Measure("", "instructions of the house for each accepted bid"),
                 Measure(instructions.CALLS, "reads and writes of the house for each accepted bid"),
+            )
+        if self.way is Way.TURNS:
+            return (
+                Measure("", f"µs of the house's processor time for each {'answer' if self.reads else 'accepted bid'}"),
             )
         database = (Measure("database_cpu_us", "µs of PostgreSQL's processor time for each accepted bid"),)
         return (
@@ -58,11 +72,17 @@ class Row(Struct, frozen=True, kw_only=True):
         )
 
 
+_KINDS = (("sqlite", "sqlite"), ("pg", "postgresql"))
+_SIZES = (("hot", 1), ("spread", AUCTIONS))
 ROWS = {
-    f"{name}-{size}{suffix}": Row(kind=kind, auctions=auctions, counted=counted)
-    for counted, suffix in ((False, ""), (True, "-instructions"))
-    for name, kind in (("sqlite", "sqlite"), ("pg", "postgresql"))
-    for size, auctions in (("hot", 1), ("spread", AUCTIONS))
+    f"{name}-{size}{way}": Row(kind=kind, auctions=auctions, way=way)
+    for way in Way
+    for name, kind in _KINDS
+    for size, auctions in _SIZES
+} | {
+    f"{name}-show-{size}{Way.TURNS}": Row(kind=kind, auctions=auctions, way=Way.TURNS, reads=True)
+    for name, kind in _KINDS
+    for size, auctions in _SIZES
 }
 
 
@@ -91,8 +111,24 @@ def run(commit: str, rows: Sequence[str], rounds: int, seconds: float, console: 
                 for revision in (here, other)
             }
             for turn in range(1, rounds + 1):
+                for name in (name for name in rows if ROWS[name].way is Way.TURNS and name not in results.not_measured):
+                    kind = ROWS[name].kind
+                    sides = {
+                        side: turns.Side(revision.saleroom, opened[kind, revision])
+                        for side, revision in (("this", here), ("other", other), ("again", other))
+                    }
+                    try:
+                        found = turns.take(stage, kind, sides, auctions=ROWS[name].auctions, reads=ROWS[name].reads)
+                    except (BenchError, SQLAlchemyError) as error:
+                        results.not_measured[name] = str(error)
+                        results.failed += 1
+                        say(f"round {turn}  {name:<28} not measured: {error}")
+                    else:
+                        for side, readings in found.items():
+                            results.readings.setdefault(f"{name} {side}", []).extend(readings)
+                            say(f"round {turn}  {name:<28} {side:<6} {turns.told(readings)}")
                 for name, side in ((name, side) for name in rows for side in random.sample(SIDES, len(SIDES))):
-                    if name in results.not_measured:
+                    if ROWS[name].way is Way.TURNS or name in results.not_measured:
                         continue
                     revision = here if side == "this" else other
                     try:
@@ -123,7 +159,7 @@ def _open(stage: Stage, revision: Revision, url: str) -> None:
 
 def _measure(stage: Stage, row: Row, revision: Revision, template: str) -> Reading:
     with stage.database(row.kind, template) as url:
-        if row.counted:
+        if row.way is Way.INSTRUCTIONS:
             return instructions.for_each_bid(stage, url, auctions=row.auctions, saleroom=revision.saleroom)
         return bidding.on_database(stage, url, row.kind, auctions=row.auctions, saleroom=revision.saleroom)
 

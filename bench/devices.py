@@ -71,11 +71,12 @@ class _Connection(asyncio.Protocol):
 
 
 class HttpDevice(_Connection):
-    """Bids by `POST /auctions/{gid}/bids` on one connection, on each of `gids` in turn."""
+    """Bids by `POST /auctions/{gid}/bids` on one connection, or reads `GET /auctions/{gid}`, each of `gids` in turn."""
 
     def __init__(self, host: str, *gids: str) -> None:
         super().__init__()
         self._gids = itertools.cycle(gids)
+        self._show = f"HTTP/1.1\r\nHost: {host}\r\n\r\n"
         self._fields = f"HTTP/1.1\r\nHost: {host}\r\nX-Requested-With: bench\r\nContent-Type: application/json\r\n"
 
     async def bid(self, bid: Bid) -> int:
@@ -84,6 +85,10 @@ class HttpDevice(_Connection):
         line = f"POST /auctions/{next(self._gids)}/bids {self._fields}Authorization: Bearer {bid.token}\r\n"
         key = f"Idempotency-Key: {bid.id}\r\n" if bid.id else ""
         return await self._ask(f"{line}{key}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+
+    async def show(self) -> int:
+        """Ask for the next auction, and return the status of the answer."""
+        return await self._ask(f"GET /auctions/{next(self._gids)} {self._show}".encode())
 
     def data_received(self, data: bytes) -> None:
         """Read an answer."""

@@ -1,41 +1,29 @@
 """Instructions of the house for each accepted bid, counted by valgrind's callgrind, and its reads and writes.
 
-Neither depends much on other work.
-
-The house stands still while all devices send a bid. So it finds all of them at once, and its transactions are as large in
-each run, however fast the devices are. No bid is counted in part: the next ones are sent after the last answer.
+Neither depends much on other work. The bids come in storms, so no count depends on how fast the devices are.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-import random
 import re
-import signal
 import statistics
 import subprocess
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import uvloop
-from msgspec import structs
 
-from bench import BenchError, data, devices, violations
+from bench import BenchError, data, violations
 from bench.bidding import last_bid, recorded
-from bench.devices import Bid, HttpDevice
 from bench.results import Reading
 from bench.servers import SALEROOM, House, program
 from bench.stage import Stage
+from bench.storms import Storms
 
 CALLS = "reads_and_writes"
 """The figure of the system calls that read and write files and sockets, for each accepted bid."""
-CONNECTIONS = 128
 STORMS, WARM_UPS = 16, 4
 """How often each device bids, and how often before that, uncounted."""
-SENDING_SECONDS = 0.1
 START_SECONDS_MAX = 600.0
 _CALLS = re.compile(r"^sysc[rw]: ([0-9]+)", re.MULTILINE)
 _TOTALS = re.compile(r"^totals: ([0-9]+)", re.MULTILINE)
@@ -45,24 +33,25 @@ def for_each_bid(stage: Stage, url: str, *, auctions: int, saleroom: Sequence[st
     """Return the instructions for each accepted bid on so many auctions of the database at `url`: the lower quartile of storms.
 
     It leaves out what only some of them have beside the bids: a heartbeat, or two transactions instead of one. Texts have the
-    same hashes in each run, as chance would move the figure otherwise. The auctions are bid on in an order that is random, and
-    the same in each run: neighbours share pages of the database. The figure `CALLS` is the mean of all storms, as SQLite moves
-    its log into its file now and then. Raises BenchError if valgrind is missing.
+    same hashes in each run, as chance would move the figure otherwise. The figure `CALLS` is the mean of all storms, as SQLite
+    moves its log into its file now and then. Raises BenchError if valgrind is missing.
     """
     file = stage.folder / "callgrind.out"
     # Without a fair schedule valgrind's threads take turns by a pipe, which would count as reads and writes.
     valgrind = [program("valgrind"), "--fair-sched=yes", "--tool=callgrind", "--instr-atstart=no"]
     command = ("env", "PYTHONHASHSEED=0", *valgrind, f"--callgrind-out-file={file}", *saleroom)
-    gids = stage.gids(auctions).read_text().split()
-    random.Random(auctions).shuffle(gids)
-    rising = devices.rising(stage.tokens.read_text().split(), stage.first_amount(), "")
-    bids = (structs.replace(bid, id="") for bid in rising)
     before = data.on(url, last_bid)
     with House(stage.folder, url, saleroom=command, start_seconds_max=START_SECONDS_MAX) as house:
-        each, calls, statuses = uvloop.run(_bid(house, Callgrind(house.pid, file), gids, bids))
+        storms = Storms(stage, house, auctions, stage.first_amount())
+        each, calls = uvloop.run(_bid(storms, house, Callgrind(house.pid, file)))
     accepted = data.on(url, lambda connection: recorded(connection, before))
-    found = data.on(url, violations.find) | violations.between_client_and_database(statuses[201], accepted, 0)
-    figures = {"accepted_share": accepted / statuses.total(), "least": min(each), "greatest": max(each), CALLS: calls}
+    found = data.on(url, violations.find) | violations.between_client_and_database(storms.answers[201], accepted, 0)
+    figures = {
+        "accepted_share": accepted / storms.answers.total(),
+        "least": min(each),
+        "greatest": max(each),
+        CALLS: calls,
+    }
     return Reading(value=statistics.quantiles(each, n=4)[0], figures=figures, violations=found)
 
 
@@ -106,51 +95,20 @@ class Callgrind:
             raise BenchError(f"callgrind does not obey {order}: {told.stdout}{told.stderr}")
 
 
-async def _bid(
-    house: House, callgrind: Callgrind, gids: Sequence[str], bids: Iterator[Bid]
-) -> tuple[list[float], float, Counter[int]]:
-    """Place all bids; return the instructions for an accepted one in each storm, its reads and writes, and all answers."""
-    address = urlsplit(house.url)
-    loop = asyncio.get_running_loop()
+async def _bid(storms: Storms, house: House, callgrind: Callgrind) -> tuple[list[float], float]:
+    """Place all bids; return the instructions for an accepted one in each storm, and its reads and writes."""
     each: list[float] = []
-    answers: Counter[int] = Counter()
     calls = accepted = 0
-    begun = []
-    for number in range(CONNECTIONS):
-        own = gids[number::CONNECTIONS] or gids
-        _, device = await loop.create_connection(
-            lambda own=own: HttpDevice(address.netloc, *own),  # type: ignore[misc]  # it cannot see the default
-            address.hostname or "",
-            address.port or 80,
-        )
-        begun.append(device)
-    try:
+    async with storms:
         for _ in range(WARM_UPS):
-            answers += await _storm(house, begun, bids)
+            await storms.storm()
         callgrind.begin()
-        answers += await _storm(house, begun, bids)
+        await storms.storm()
         callgrind.count()  # callgrind may begin late, within this storm
         for _ in range(STORMS):
             before = reads_and_writes(house.pid)  # callgrind writes its counts by the house itself
-            statuses = await _storm(house, begun, bids)
+            statuses = await storms.storm()
             calls += reads_and_writes(house.pid) - before
             accepted += statuses[201]
             each.append(callgrind.count() / max(1, statuses[201]))
-            answers += statuses
-    finally:
-        for device in begun:
-            device.close()
-    if unexpected := set(answers) - {201, 409}:
-        raise BenchError(f"bids are answered {sorted(unexpected)}")
-    return each, calls / max(1, accepted), answers
-
-
-async def _storm(house: House, begun: Sequence[HttpDevice], bids: Iterator[Bid]) -> Counter[int]:
-    """Place a bid by each device, and return the answers by status."""
-    os.kill(house.pid, signal.SIGSTOP)
-    try:
-        asked = [asyncio.ensure_future(device.bid(next(bids))) for device in begun]
-        await asyncio.sleep(SENDING_SECONDS)
-    finally:
-        os.kill(house.pid, signal.SIGCONT)
-    return Counter(await asyncio.gather(*asked))
+    return each, calls / max(1, accepted)

@@ -1,16 +1,18 @@
 """The comparison of two revisions and the count of instructions: what they conclude from figures and files."""
 
 import math
+import os
 import random
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 
-from bench import BenchError, comparison, instructions, revisions
+from bench import BenchError, comparison, instructions, revisions, turns
 from bench.results import Reading, Results
 from bench.verdicts import Comparison, Outcome, Round, chance, compare, spread
 from tests.needs import need
@@ -116,6 +118,13 @@ def test_every_row_of_the_comparison_is_explained() -> None:
     """docs/maintaining/performance.md names each row of the comparison."""
     explained = (ROOT / "docs" / "maintaining" / "performance.md").read_text("utf-8")
     assert [] == [row for row in comparison.ROWS if f"`{row}`" not in explained]
+
+
+def test_the_processor_time_of_a_process_is_that_of_its_own_clock() -> None:
+    """Turns read it from outside, to less than a microsecond: a storm takes some milliseconds, a tick of the kernel as many."""
+    before = time.process_time_ns()
+    seen = turns.cpu_seconds(os.getpid())
+    assert before <= 1e9 * seen <= time.process_time_ns()
 
 
 def test_the_totals_of_all_parts_count() -> None:
