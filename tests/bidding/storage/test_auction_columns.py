@@ -163,6 +163,13 @@ def test_all_columns_that_an_event_changes_are_written(event: Event, bids: int) 
     assert {name for name in row if row[name] != before[name]} <= set(written)
 
 
+def test_a_close_names_no_end() -> None:
+    """Thousands of lots may close at once, and each column that is named takes time."""
+    written = columns_after({AuctionClosed, AuctionOpened})(begin(7, CREATED))
+    assert {"status", "outcome", "due_at", "ending_rank"} <= set(written)
+    assert {"ends_at", "paused_at"}.isdisjoint(written)
+
+
 def test_every_event_is_among_the_cases() -> None:
     """A new kind of event needs a case above."""
     assert set(EVENTS.values()) - {AuctionCreated} == {type(event) for event in CASES}

@@ -31,6 +31,8 @@ SEEN_MAX = 2000
 """Auctions that are looked at, and not locked, for one such transaction after an outage."""
 AHEAD = timedelta(seconds=6)
 """A heartbeat and a second."""
+READ_AHEAD_MAX = auctions.CACHED_MAX * 3 // 4
+"""Auctions that are read ahead. What others bid on meanwhile takes the rest of the cache before it drops one of these."""
 HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
 """Two missed heartbeats. A shorter gap may be a late heartbeat."""
@@ -79,6 +81,8 @@ def settle_due(tx: Transaction, *, reopens: bool = True, free: bool = False) -> 
         end = earliest.get(auction.id, now)
         taken += steps(auction, follow(auction, end, now) if end > now else settle(auction, now))
     record(tx, taken)
+    if len(due) == BATCH:  # more may be due now; only the last round looks when the next one is
+        return Round(len(due), reopened, 0.0, late)
     then = auctions.next_due(tx)
     return Round(len(due), reopened, None if then is None else max(0.0, (then - tx.now()).total_seconds()), late)
 
@@ -93,7 +97,7 @@ def _earliest_ends(tx: Transaction, due: Sequence[Auction]) -> Mapping[int, date
 def due_soon(tx: Transaction) -> list[int]:
     """Return the numbers of the auctions that are due within `AHEAD`, the first due first."""
     now = tx.now()
-    return auctions.due_between(tx, now, now + AHEAD, auctions.CACHED_MAX // 2)
+    return auctions.due_between(tx, now, now + AHEAD, READ_AHEAD_MAX)
 
 
 def _outage(tx: Transaction, before: datetime | None, now: datetime) -> Outage | None:

@@ -96,12 +96,15 @@ def _price(auction: Auction) -> dict[str, Any]:
     }
 
 
-def _times(auction: Auction) -> dict[str, Any]:
-    """Return the columns that the clock changes, by name."""
+def _ends(auction: Auction) -> dict[str, Any]:
+    """Return the columns that a new end, or a clock that stops or goes on, changes by name."""
+    return {"ends_at": auction.ends_at, "paused_at": auction.paused_at}
+
+
+def _status(auction: Auction) -> dict[str, Any]:
+    """Return the columns that the clock changes, and a new end too, by name."""
     return {
-        "ends_at": auction.ends_at,
         "due_at": auction.due_at,
-        "paused_at": auction.paused_at,
         "status": auction.status.value,
         "outcome": None if auction.outcome is None else auction.outcome.value,
         "ending_rank": ending_rank(auction),
@@ -134,6 +137,18 @@ def _terms(auction: Auction) -> dict[str, Any]:
     }
 
 
+_MOVES_ENDS: frozenset[type[Event]] = frozenset(
+    {
+        AuctionExtended,
+        AuctionPaused,
+        AuctionResumed,
+        AuctionCancelled,
+        AuctionAmended,
+        ActUndone,
+        AuctionReopened,
+        AuctionDecided,
+    }
+)
 _PARTS: Sequence[tuple[Columns, frozenset[type[Event]]]] = (
     (
         _price,
@@ -142,23 +157,8 @@ _PARTS: Sequence[tuple[Columns, frozenset[type[Event]]]] = (
         ),
     ),
     (_block, frozenset({*BLOCK_EVENTS, AuctionClosed, AuctionCancelled, BidVoided})),
-    (
-        _times,
-        frozenset(
-            {
-                AuctionOpened,
-                AuctionExtended,
-                AuctionPaused,
-                AuctionResumed,
-                AuctionClosed,
-                AuctionCancelled,
-                AuctionAmended,
-                ActUndone,
-                AuctionReopened,
-                AuctionDecided,
-            }
-        ),
-    ),
+    (_ends, _MOVES_ENDS),
+    (_status, frozenset({*_MOVES_ENDS, AuctionOpened, AuctionClosed})),
     (_terms, frozenset({AuctionAmended, AuctionResumed, PhotosArranged})),
     (_moderated, frozenset({AuctionHidden, AuctionShown, AuctionCancelled})),
 )
