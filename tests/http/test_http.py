@@ -276,6 +276,19 @@ def test_an_internal_error_tells_nothing(
     errors_logged.clear()
 
 
+def test_no_cache_gives_to_others_what_a_token_shows(sqlite_house: House) -> None:
+    """An answer that needs a token is not kept; one that a token may change is asked for again, by each token."""
+    ada = sqlite_house.user("ada")
+    gid = ada.auction()
+    for path in ("/me/rights", "/me/webhooks", "/me/calendar"):
+        assert "no-store" == ada.get(path).headers["cache-control"], path
+    for path in (f"/auctions/{gid}", f"/auctions/{gid}/questions", f"/auctions/{gid}/bids"):
+        for reader in (ada, sqlite_house.anyone):
+            headers = reader.get(path).headers
+            assert ("no-cache", "Authorization") == (headers["cache-control"], headers["vary"]), path
+    assert "cache-control" not in sqlite_house.anyone.get(f"/auctions/{gid}/photos").headers
+
+
 def test_health(house: House) -> None:
     """GET /healthz is 200 once the house serves. GET /readyz has the state of database and broker. Neither is cached."""
     for path, expected in (

@@ -44,6 +44,13 @@ S = TypeVar("S")
 """The services that an area gives to its handlers."""
 
 
+_KEPT = {
+    Access.TOKEN: ((b"cache-control", b"no-store"),),
+    Access.TOKEN_OPTIONAL: ((b"cache-control", b"no-cache"), (b"vary", b"Authorization")),
+}
+"""What caches hear of an answer if its handler says nothing."""
+
+
 class Call(Struct, Generic[S], frozen=True):
     """A request as its handler gets it: the token, the identifiers in the path, the values of body and query.
 
@@ -207,7 +214,7 @@ class Resource(Generic[S]):
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
             call = await self._read(endpoint, scope, receive)
-            return await endpoint.handler(call)
+            return _not_for_others(endpoint.access, await endpoint.handler(call))
         except Refusal as refused:
             explain = self._explanations.get(type(refused))
             if call is not None and explain is not None:
@@ -275,6 +282,16 @@ class Resource(Generic[S]):
         if kind not in JSON_TYPES:
             raise NotJson
         return body
+
+
+def _not_for_others(access: Access, response: Response) -> Response:
+    """Return an answer that no cache gives to anybody else: what a token shows is not kept, or asked for again by each token.
+
+    A handler that says more about caches is left alone.
+    """
+    if access is not Access.OPEN and not any(name == b"cache-control" for name, _ in response.raw_headers):
+        response.raw_headers.extend(_KEPT[access])
+    return response
 
 
 class Rows(Struct, Generic[S], frozen=True):
