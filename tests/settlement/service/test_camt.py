@@ -112,6 +112,8 @@ BOMB = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"
         (statement(credit("-5", "x")), "broken_entry"),
         (statement(credit("9" * 30, "x")), "broken_entry"),
         (statement(credit("1.0001", "x")), "broken_entry"),
+        (statement(credit("", "x")), "broken_entry"),
+        (statement(credit(".", "x")), "broken_entry"),
         (statement(credit("1", "x", currency="euro")), "broken_entry"),
         (statement(credit("1", "x").replace("2026-11-20", "2026-13-20")), "broken_entry"),
         (statement(credit("1", "x").replace("<Dt>2026-11-20</Dt>", "")), "broken_entry"),

@@ -107,6 +107,8 @@ def money_in(found: ET.Element | None) -> tuple[Decimal, str]:
 def amount_of(text: str) -> Decimal:
     """Return an amount, however many zeros it begins or its decimals end with. Raises UnusableFile."""
     whole, _dot, cents = text.partition(".")
+    if not (whole or cents):
+        raise UnusableFile
     whole = whole.lstrip("0") or "0"
     amount = parse_money(f"{whole}.{cents.rstrip('0')}" if cents.rstrip("0") else whole)
     if isinstance(amount, Fault):
