@@ -128,6 +128,18 @@ def test_no_function_is_longer_than_a_screen() -> None:
     assert "" == "\n".join(long)
 
 
+def test_no_choice_stands_within_a_choice() -> None:
+    """No conditional expression of the source holds another one: `if` statements show the order of the cases."""
+    nested = [
+        f"{name(file)}:{one.lineno}"
+        for file in tracked(".py")
+        if name(file).startswith(SOURCE)
+        for one in ast.walk(ast.parse(file.read_text()))
+        if isinstance(one, ast.IfExp) and any(isinstance(arm, ast.IfExp) for arm in (one.body, one.orelse))
+    ]
+    assert "" == "\n".join(nested)
+
+
 def banned(path: str, text: str) -> Iterator[str]:
     """Yield a line for each banned word in the file at `path`, with its replacement."""
     for pattern, place, exceptions, instead in BANS:

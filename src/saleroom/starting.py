@@ -163,7 +163,11 @@ def _start_lines(
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     processes = "" if settings.workers == 1 else f" with {settings.workers} processes"
-    mqtt = "off" if broker is None else broker.url if embedded is None else f"{embedded.shown} (embedded)"
+    mqtt = "off"
+    if embedded is not None:
+        mqtt = f"{embedded.shown} (embedded)"
+    elif broker is not None:
+        mqtt = broker.url
     return [
         f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
         f"  database  {shown_url(parse_url(settings.database))}",

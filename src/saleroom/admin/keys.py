@@ -40,7 +40,9 @@ def listed(settings: Settings) -> Sequence[tuple[str, str, str]]:
 
 
 def _where(settings: Settings, row: KeyRow) -> str:
-    return "database" if row.private is not None else "file" if settings.signing_key_file is not None else "gone"
+    if row.private is not None:
+        return "database"
+    return "gone" if settings.signing_key_file is None else "file"
 
 
 def renew(settings: Settings) -> str:

@@ -54,8 +54,9 @@ class Address(Struct, frozen=True):
     @property
     def unknown(self) -> Refusal:
         """The refusal if the house knows nothing at this address."""
-        first = self.path.split("/")[1]
-        return UnknownSale() if first == "sales" else UnknownAuction() if self.gid else NotFound()
+        if self.path.split("/")[1] == "sales":
+            return UnknownSale()
+        return UnknownAuction() if self.gid else NotFound()
 
 
 EVENTS = Address(Kind.LOG, "/events")

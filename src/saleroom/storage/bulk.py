@@ -232,9 +232,13 @@ def _same(columns: list[list[Any]]) -> tuple[bool, ...]:
 
 def _arguments(table: Table, names: Sequence[str], columns: list[list[Any]], same: tuple[bool, ...]) -> tuple[Any, ...]:
     return tuple(
-        column[0] if one else _array_text(column) if _is_plain(table, name) else column
+        column[0] if one else _array(table, name, column)
         for name, column, one in zip(names, columns, same, strict=True)
     )
+
+
+def _array(table: Table, name: str, values: list[Any]) -> str | list[Any]:
+    return _array_text(values) if _is_plain(table, name) else values
 
 
 def _is_plain(table: Table, name: str) -> bool:

@@ -47,7 +47,9 @@ class MailAddressPages:
             raise
         except Refusal as refused:
             return await self._page(request, sent=sent, refused=refused, removes=removes)
-        return await self._page(request, done="removed" if removes else "sent" if changed.unverified else "kept")
+        if removes:
+            return await self._page(request, done="removed")
+        return await self._page(request, done="sent" if changed.unverified else "kept")
 
     async def link(self, request: Request) -> Response:
         """GET /address/confirm: the page that a link leads to. It changes nothing, as mail scanners follow links."""
@@ -76,6 +78,7 @@ class MailAddressPages:
         viewer, state = await self._site.read(request, _own)
         if viewer is None:
             return self._site.to_log_in(request)
+        form = "remove" if removes else "change"
         context = {
             "state": state,
             "verified_at": maybe_instant(state.verified_at),
@@ -83,7 +86,7 @@ class MailAddressPages:
             "typed": (sent or {}).get("address", ""),
             "most": ADDRESS_MAX,
             "done": done,
-            "form": "" if refused is None else "remove" if removes else "change",
+            "form": "" if refused is None else form,
             "mail_on": self._services.sends_mail,
             **self._refusal(request, refused),
         }

@@ -389,9 +389,10 @@ def _check_photos(index: int, event: PhotosArranged) -> None:
 def _values(value: Any) -> Iterator[Any]:
     """Yield `value` and all values in it."""
     yield value
-    parts = value if isinstance(value, tuple) else structs.astuple(value) if isinstance(value, Struct) else ()
-    for part in parts:
-        yield from _values(part)
+    parts = structs.astuple(value) if isinstance(value, Struct) else value
+    if isinstance(parts, tuple):
+        for part in parts:
+            yield from _values(part)
 
 
 def _is_money(amount: Decimal) -> bool:

@@ -115,12 +115,12 @@ def _reopen(tx: Transaction, outage: Outage) -> tuple[int, bool]:
     seen = auctions.due_after(tx, outage.reached, outage.reached_id, outage.noticed + WINDOW_MAX, SEEN_MAX)
     taken: list[Step] = []
     cut = [one for one in seen if _was_cut(one, outage)][:BATCH]
-    last = cut[-1] if len(cut) == BATCH else (seen[-1] if seen else None)
     for auction in auctions.lock_live(tx, [one.id for one in cut]):
         taken += steps(auction, reopen_after_outage(auction, outage.began, outage.noticed))
     record(tx, taken)
     more = len(cut) == BATCH or len(seen) == SEEN_MAX
-    if more and last is not None:
+    if more:
+        last = cut[-1] if len(cut) == BATCH else seen[-1]
         outages.reach(tx, replace(outage, reached=last.due_at, reached_id=last.id))
     else:
         outages.end(tx)

@@ -140,7 +140,9 @@ def _whole(
     """Return `rows` of a log behind position `after`, and before them those that are in files: the first ones of old lots."""
     if rows and rows[0].position == after + 1:
         return rows
-    before = rows[0].position if rows else None if until is None else until + 1
+    before = None if until is None else until + 1
+    if rows:
+        before = rows[0].position
     return [*archive.rows_of(tx, auction_id, after, before), *rows]
 
 

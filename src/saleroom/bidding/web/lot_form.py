@@ -126,7 +126,9 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> L
 def offered_again(auction: Auction, photos: Sequence[str], ends_at: datetime, language: Language) -> LotForm:
     """Return a new form filled in from a lot, all but its dates. `ends_at` is a local time in the time zone of its reader."""
     form, new, ladder = of_auction(auction, photos, language), empty(ends_at, language), auction.ladder
-    increment = "default" if ladder == DEFAULT_LADDER else "fixed" if len(ladder.tiers) == 1 else "ladder"
+    increment = "fixed" if len(ladder.tiers) == 1 else "ladder"
+    if ladder == DEFAULT_LADDER:
+        increment = "default"
     texts = {
         **form.texts,
         **{field: new[field] for field in ("startsAt", "endsAt", "cap", "version")},
@@ -301,7 +303,9 @@ def labelled_fault(language: Language, field: str, fault: str) -> str:
 
 def _labelled(field: str) -> str:
     """Return the field with a label that a fault belongs to: a row of the ladder has none, and the whole form has none."""
-    return "increment" if field.startswith("tier-") else field if field in LABELS else "name"
+    if field.startswith("tier-"):
+        return "increment"
+    return field if field in LABELS else "name"
 
 
 def anchor(field: str) -> str:

@@ -9,6 +9,7 @@ from textwrap import fill
 WIDTH = 76
 _BLOCKS = frozenset({"h1", "h2", "p", "li", "tr", "hr", "div", "ul", "table"})
 _RULE = "--"
+_BEGINNINGS = {"hr": _RULE, "li": "- "}
 _SIGNATURE = "\n\n-- \n"
 """Parts a text from the signature, which mail programs then show apart or fold (RFC 3676)."""
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -67,7 +68,7 @@ class _Text(HTMLParser):
         """Begin a block, or note where a link leads."""
         given = dict(attrs)
         if tag in _BLOCKS:
-            self._blocks.append(_RULE if tag == "hr" else "- " if tag == "li" else "")
+            self._blocks.append(_BEGINNINGS.get(tag, ""))
             self._keeps_lines = "pre-line" in (given.get("style") or "")
             if tag == "hr":
                 self._blocks.append("")

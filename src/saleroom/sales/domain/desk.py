@@ -65,8 +65,10 @@ def channels(log: Iterable[Event]) -> list[str]:
         if isinstance(event, AuctionCalled):
             called = True
         elif isinstance(event, BidPlaced):
-            online = called and not event.automatic
-            found.append(event.channel.value if event.channel else Channel.ONLINE.value if online else ABSENTEE)
+            if event.channel is not None:
+                found.append(event.channel.value)
+            else:
+                found.append(Channel.ONLINE.value if called and not event.automatic else ABSENTEE)
     return found
 
 

@@ -166,8 +166,8 @@ def lot_view(
     """
     entry, terms = lot.entry, lot.terms
     view = None if auction is None else shown(auction)
-    assert view is not None or terms is not None, "a lot has an auction or its terms"
-    reserve = terms.reserve_price if terms is not None else None if auction is None else auction.reserve_price
+    offered, priced = view or terms, terms or auction
+    assert offered is not None and priced is not None, "a lot has an auction or its terms"
     need = None
     if lot.need is not None:
         need = need_view(lot.need, given or NeedProgress(Tally()))
@@ -175,10 +175,10 @@ def lot_view(
         gid=lot.gid,
         label=entry.label,
         rank=lot.rank,
-        name=view.name if view is not None else terms.name if terms is not None else "",
-        description=view.description if view is not None else terms.description if terms is not None else "",
-        category=view.category if view is not None else terms.category if terms is not None else None,
-        starting_price=view.starting_price if view is not None else str(terms.starting_price) if terms else "",
+        name=offered.name,
+        description=offered.description,
+        category=offered.category,
+        starting_price=str(offered.starting_price),
         estimate_from=_money(entry.estimate_from),
         estimate_to=_money(entry.estimate_to),
         tax_scheme=entry.tax_scheme,
@@ -186,7 +186,7 @@ def lot_view(
         auction=view,
         need=need,
         consignor=consignor if staff else UNSET,
-        reserve_price=_money(reserve) if staff else UNSET,
+        reserve_price=_money(priced.reserve_price) if staff else UNSET,
     )
 
 

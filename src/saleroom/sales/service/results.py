@@ -178,8 +178,10 @@ def hand_over(
     _refuse_if_on_block(tx, sale)
     found = _lots(tx, sale, [label])
     [auction] = lots.lock_auctions(tx, found).values()
-    price = offered if offered is not None else None if paddle is None else auction.current_bid
-    against = None if offered is None else auction.maximum
+    price = None if paddle is None else auction.current_bid
+    against = None
+    if offered is not None:
+        price, against = offered, auction.maximum
     line = ResultLine(
         labels=[label], price=price, paddle=paddle, is_sure=True, against=against, seen=[auction.tag], reason=reason
     )

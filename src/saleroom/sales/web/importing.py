@@ -148,5 +148,6 @@ def _sale(tx: Transaction, token: str | None, gid: str) -> Sale:
 
 
 def _text(value: Value) -> str:
-    text = "" if value is None else " / ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    values = value if isinstance(value, tuple) else (value,)
+    text = " / ".join(str(one) for one in values if one is not None)
     return text if len(text) <= TEXT_SHOWN_MAX else f"{text[: TEXT_SHOWN_MAX - 1]}…"

@@ -108,8 +108,12 @@ def to_minor(amount: Decimal, currency: str) -> int | None:
     if minor != minor.to_integral_value() or not 0 < minor <= MINOR_MAX or currency in NOT_TAKEN:
         return None
     found = int(minor)
-    step = 10 if currency in THREE_DECIMAL else 100 if currency == "ISK" else 1
-    return None if found % step else found
+    step = 1
+    if currency in THREE_DECIMAL:
+        step = 10
+    elif currency == "ISK":
+        step = 100
+    return found if found % step == 0 else None
 
 
 def from_minor(minor: int, currency: str) -> Decimal:

@@ -33,7 +33,12 @@ def to_invoice(tx: Transaction, sale: Sale, user_id: int, language: str) -> list
         return []
     invoiced: dict[str, Decimal] = {}
     for one in documents.of_parties(tx, [(sale.id, user_id)], []):
-        sign = 1 if one.document.kind in CREDITABLE else -1 if one.document.kind is DocumentKind.CREDIT_NOTE else 0
+        if one.document.kind in CREDITABLE:
+            sign = 1
+        elif one.document.kind is DocumentKind.CREDIT_NOTE:
+            sign = -1
+        else:
+            continue
         for line in one.document.lines:
             invoiced[line.lot] = invoiced.get(line.lot, ZERO) + sign * line.total
     left = [(lot, posted.get((lot.id, user_id), ZERO) - invoiced.get(lot.gid, ZERO)) for lot in lots.needs(tx, sale.id)]

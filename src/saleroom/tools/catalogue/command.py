@@ -185,4 +185,6 @@ def _row(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(value: str | None) -> str:
-    return "nothing" if value is None else value if len(value) <= 60 else f"{value[:59]}…"
+    if value is None:
+        return "nothing"
+    return value if len(value) <= 60 else f"{value[:59]}…"

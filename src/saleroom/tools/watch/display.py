@@ -182,15 +182,14 @@ def _style(lot: LotState, now: datetime) -> str:
 
 
 def _row(lot: LotState, now: datetime, money: Money) -> list[Text]:
-    scheduled = lot.status == "scheduled"
-    until = None if lot.over else lot.starts_at if scheduled else lot.ends_at
+    until = lot.starts_at if lot.status == "scheduled" else lot.ends_at
     cells = [
         _title(lot),
         money(lot.current_bid or "-"),
         lot.current_bidder or "-",
         money(lot.minimum_bid or "-"),
         str(lot.bid_count),
-        left(until, now),
+        left(None if lot.over else until, now),
         status(lot),
     ]
     return [Text(printable(cell)) for cell in cells]

@@ -27,7 +27,9 @@ def tell_of_decision(tx: Transaction, sale: Sale, was: Participant | None, one: 
 
 def _decision(one: Participant) -> str | None:
     """Return what staff have decided, as the mail says it; None while they have not."""
-    return Standing.APPROVED.value if one.may_bid else Standing.DECLINED.value if one.is_declined else None
+    if one.may_bid:
+        return Standing.APPROVED.value
+    return Standing.DECLINED.value if one.is_declined else None
 
 
 def _context(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
