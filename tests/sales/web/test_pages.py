@@ -6,6 +6,7 @@ from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import House, User
 from tests.sales.api.evening import made, with_lots
 from tests.sales.live_sale import LiveSale
+from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 
@@ -204,3 +205,55 @@ def test_the_editor_is_for_those_with_the_right(house: House, staff: User) -> No
     assert "Add a lot" in page.main
     assert 403 == Visitor(house, house.staff(Role.CLERK)).http.get(f"/admin/sales/{gid}").status_code
     assert 403 == Visitor(house, house.newcomer()).http.get("/admin/sales").status_code
+
+
+def test_a_wrong_lot_changes_no_terms(house: House, staff: User) -> None:
+    """What was typed for a new lot stays in its form alone, so that saving the terms afterwards does not take it for theirs."""
+    gid = with_lots(staff, 1, description="Clocks of a collector")
+    visitor, path = Visitor(house, staff), f"/admin/sales/{gid}"
+    page = visitor.page(path)
+    wrong = visitor.sent(page, f"{path}/lots", name="Vase", startingPrice="dear", description="With a crack")
+    assert "dear" == wrong.one("input", id="startingPrice")["value"]
+    assert "With a crack" == wrong.one("textarea", id="lot-description").text
+    assert "Clocks of a collector" == wrong.one("textarea", id="description").text
+    assert 303 == visitor.send(wrong, path).status_code
+    assert "Clocks of a collector" == staff.json("GET", f"/sales/{gid}")["description"]
+
+
+@pytest.mark.parametrize(
+    ("action", "field", "typed", "tag", "name"),
+    [
+        ("", "description", "\u202eclocks", "textarea", "description"),
+        ("/lots", "description", "\u202ecrack", "textarea", "lot-description"),
+        ("/cancel", "reason", "\u202eflood", "input", "reason"),
+        ("/order", "label", "77", "input", "move-label"),
+    ],
+)
+def test_a_fault_is_said_at_its_field(
+    house: House, staff: User, action: str, field: str, typed: str, tag: str, name: str
+) -> None:
+    """Each field that is refused keeps what was typed, and is described by what is wrong with it."""
+    gid = with_lots(staff, 2)
+    visitor, path = Visitor(house, staff), f"/admin/sales/{gid}"
+    if action == "/order":
+        token = visitor.page(path).all("input", name="csrfToken")[0]["value"]
+        sent = {"csrfToken": token, "label": typed, "before": "1"}
+        wrong = Page(visitor.http.post(path + action, data=sent))
+    else:
+        more = {"name": "Vase", "startingPrice": "10"} if action == "/lots" else {}
+        wrong = visitor.sent(visitor.page(path), path + action, **{field: typed, **more})
+    refused = wrong.one(tag, id=name)
+    assert typed == (refused["value"] if tag == "input" else refused.text)
+    assert "true" == refused["aria-invalid"]
+    [said] = [one for one in wrong.elements if one.attributes.get("id") == refused["aria-describedby"]]
+    assert "fault" in said["class"] and said.text
+
+
+def test_an_unticked_box_stays_unticked_in_a_refused_form(house: House, staff: User) -> None:
+    """A box that was unticked is not ticked again because another field was wrong."""
+    gid = made(staff, title="Clocks", kind="timed", following=True)
+    visitor, path = Visitor(house, staff), f"/admin/sales/{gid}"
+    page = visitor.page(path)
+    assert "checked" in page.one("input", name="following").attributes
+    wrong = visitor.sent(page, path, following=None, spacing="never")
+    assert "checked" not in wrong.one("input", name="following").attributes

@@ -95,7 +95,7 @@ class EditorPages:
         async def act(gid: str) -> None:
             await self._write(request, managing.cancel, gid, reason_of(sent))
 
-        return await self._done(request, act)
+        return await self._done(request, act, sent)
 
     async def pause(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/pause."""
@@ -132,7 +132,7 @@ class EditorPages:
             else:
                 await self._write(request, ordering.move, gid, label, label_of(before) if before else None)
 
-        return await self._done(request, act, after=rank(sent.get("after", "")), place="#lots")
+        return await self._done(request, act, sent, after=rank(sent.get("after", "")), place="#lots")
 
     async def renumber(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/renumber: number all lots in the order of calling."""
@@ -163,7 +163,7 @@ class EditorPages:
         async def act(gid: str) -> None:
             await self._write(request, lots.withdraw, gid, _label(request), reason_of(sent))
 
-        return await self._done(request, act, place="#lots", lot=True)
+        return await self._done(request, act, sent, place="#lots", lot=True)
 
     @for_users
     async def _done(
@@ -246,22 +246,29 @@ class EditorPages:
         except Refusal as other:
             raise refused or other from None
         manages = viewer is not None and Right.MANAGE_SALES in viewer.rights
+        said, typed = self._said(request, refused), sent or {}
+        act = "" if refused is None else request.url.path.removeprefix(f"{SALES.path}/{gid}").strip("/") or "terms"
+        adds = typed if act == "lots" else {}
         context = {
             "page": page,
             "sale": page.sale,
-            "w": self._written(request, page.sale) | (sent or {}),
+            "act": act,
+            "w": self._written(request, page.sale) | ({"following": "", **typed} if act == "terms" else {}),
+            "terms_faults": said["faults"] if act == "terms" else {},
             "known": {
                 name: getattr(page.sale, field) for name, field in (("opensAt", "opens_at"), ("startsAt", "starts_at"))
             },
-            "new": sent if sent is not None and "startingPrice" in sent else {},
-            "need": sent if sent is not None and "levels" in sent else {},
+            "new": adds if "levels" not in adds else {},
+            "need": adds if "levels" in adds else {},
+            "moving": typed if act == "order" and "before" in typed else {},
+            "reason": typed.get("reason", "") if act == "cancel" else "",
             "manages": manages,
             "after": after,
             "added": request.query_params.get("added", "")[:8],
             "categories": self._services.categories,
             "codes": codes,
             "reason_max": REASON_MAX,
-            **self._said(request, refused),
+            **said,
         }
         return self._site.page(request, "admin_sale.html", viewer, context, refused=refused)
 
@@ -279,6 +286,7 @@ class EditorPages:
             "sale": sale,
             "lot": lot,
             "new": texts_of(self._site.language(request), lot) | (sent or {}),
+            "reason": (sent or {}).get("reason", ""),
             "categories": self._services.categories,
             "codes": codes,
             "reason_max": REASON_MAX,
