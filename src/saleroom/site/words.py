@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
+from types import MappingProxyType
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -23,6 +24,7 @@ Sentences = Mapping[str, tuple[str, ...]]
 
 _PLACE = re.compile(r"%\((\w+)\)s")
 _HEADING = N_("That did not work")
+NOWHERE: Mapping[type[Refusal], str] = MappingProxyType({})
 NOT_FROM_A_PAGE = (N_("This was not sent as this page sends it. Reload the page and try again."),)
 """For faults that a page's form cannot have: the request was written by hand."""
 
@@ -61,19 +63,29 @@ class Words(Struct, frozen=True, kw_only=True):
             return heading, " ".join(dict.fromkeys(self.field_faults(language, refused).values()))
         return heading, self.refusal(language, refused)
 
-    def field_faults(self, language: Language, refused: Refusal | None) -> dict[str, str]:
-        """Return the faults of each field in whole sentences; nothing unless `refused` is Invalid."""
+    def field_faults(
+        self, language: Language, refused: Refusal | None, at: Mapping[type[Refusal], str] = NOWHERE
+    ) -> dict[str, str]:
+        """Return the faults of each field in whole sentences; a refusal that is no Invalid is said at its field in `at`."""
+        if refused is not None and type(refused) in at:
+            return {at[type(refused)]: self.refusal(language, refused)}
         found = faults_of(refused) if isinstance(refused, Invalid) else {}
         return {
             field: " ".join(dict.fromkeys(self.fault(language, one) for one in faults))
             for field, faults in found.items()
         }
 
-    def above(self, language: Language, refused: Refusal | None, marked: Collection[str]) -> str | None:
+    def above(
+        self,
+        language: Language,
+        refused: Refusal | None,
+        marked: Collection[str],
+        at: Mapping[type[Refusal], str] = NOWHERE,
+    ) -> str | None:
         """Return what a page says above its forms about a refusal; nothing of the faults of the fields that it marks."""
         if refused is None:
             return None
-        if not (faults := self.field_faults(language, refused)):
+        if not (faults := self.field_faults(language, refused, at)):
             return self.refusal(language, refused)
         return " ".join(dict.fromkeys(said for field, said in faults.items() if field not in marked)) or None
 

@@ -83,3 +83,31 @@ def test_a_clerk_checks_in_declines_and_merges(house: House, clerk: User) -> Non
     assert "There is no such bidder" in visitor.sent(guest, action, into="nobody").main
     page = visitor.sent(guest, action, into="12")
     assert "Bob has the paddle 12." in page.main and bob.name in page.main
+
+
+def test_a_fault_of_a_form_that_is_gone_is_said_above(house: House, clerk: User) -> None:
+    """Two clerks check the same person in: the second one is told what is wrong, although the field is not there any more."""
+    gid, _ = sale(house)
+    path, bob = f"/admin/sales/{gid}/people", house.newcomer()
+    bob.json("PUT", f"/sales/{gid}/registration")
+    visitor, other = Visitor(house, clerk), Visitor(house, clerk)
+    late = visitor.page(path)
+    [check_in] = [e["action"] for e in late.all("form") if e.attributes.get("action", "").endswith("/check-in")]
+    assert 303 == other.send(other.page(path), check_in).status_code
+    refused = visitor.sent(late, check_in, paddle="hundred")
+    assert (400, 1) == (refused.status, len(refused.all("p", role="alert")))
+
+
+@pytest.mark.parametrize(("form", "field"), [("", "username"), ("merger", "into")])
+def test_nobody_of_this_name_is_said_at_the_field(house: House, clerk: User, form: str, field: str) -> None:
+    """A name that nobody has is wrong in its field, not only in the page."""
+    gid, _ = sale(house)
+    path, bob = f"/admin/sales/{gid}/people", house.newcomer()
+    bob.json("PUT", f"/sales/{gid}/registration")
+    visitor = Visitor(house, clerk)
+    page = visitor.page(path)
+    [action] = [e["action"] for e in page.all("form", method="post") if e["action"].endswith(form or path)]
+    refused = visitor.sent(page, action, **{field: "nobody.at.all"})
+    typed = refused.one("input", name=field)
+    assert (404, "nobody.at.all", "true") == (refused.status, typed["value"], typed["aria-invalid"])
+    assert [] == refused.all("p", role="alert")

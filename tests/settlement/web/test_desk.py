@@ -170,3 +170,15 @@ def test_the_pages_of_a_sale_lead_to_each_other(house: House) -> None:
     assert f"{desk}/pickup?buyer={paddle}" in cashier.page(f"{desk}?buyer={paddle}").links
     offers = Visitor(house, settling.manager).page(f"{desk}/offers")
     assert [f"{desk}/offers"] == [e["href"] for e in offers.all("a", **CURRENT) if e["href"].startswith(desk)]
+
+
+def test_a_late_cashier_is_told_what_is_wrong(house: House) -> None:
+    """Of a payment to a paddle that another cashier has closed, the fault is said above: the fields are gone."""
+    settling = Settling(house, 1)
+    paddle = settling.bidder()
+    settling.sell(paddle)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}"
+    pay, late = f"{path}/payments", visitor.page(f"{path}?buyer={paddle}")
+    assert 303 == visitor.send(visitor.page(f"{path}?buyer={paddle}"), pay, card="14.88").status_code
+    refused = visitor.sent(late, pay, cash="much")
+    assert (400, 1) == (refused.status, len(refused.all("p", role="alert")))

@@ -100,3 +100,13 @@ def test_numbers_longer_than_any_are_refused(house: House) -> None:
     issued = visitor.send(page, issue).headers["location"]
     refused = visitor.sent(visitor.page(issued), f"{issued}/credit", reason="Damaged.", **{f"line-{digits}": "on"})
     assert "Tick the lines" in refused.main
+
+
+def test_the_address_of_one_form_stays_out_of_the_other(house: House) -> None:
+    """What was typed for an invoice is not in the form of a statement too, where it would be the address of a consignor."""
+    settling = Settling(house, 1)
+    visitor, path = Visitor(house, settling.cashier), f"/admin/desk/{settling.gid}/documents"
+    refused = visitor.sent(visitor.page(path), path, buyer="77777", city="Graz")
+    assert 409 == refused.status
+    assert "Graz" == refused.one("input", id="invoice-city")["value"]
+    assert "" == refused.one("input", id="statement-city")["value"]

@@ -31,6 +31,10 @@ def test_a_clerk_marks_a_paddle_and_ends_it(house: House) -> None:
     assert "You cannot mark yourself" in clerk.sent(page, PATH, sale="", who=user.name).main
     for sale, who in ((club.gid, "77"), ("", "nobody"), ("x" * 99, "12"), (club.gid, "\x00"), ("", "")):
         assert "Done." not in clerk.sent(page, PATH, sale=sale, who=who).main
+    unknown = clerk.sent(page, PATH, sale="", who="nobody").one("input", id="who")
+    assert ("nobody", "true", "who-help") == tuple(
+        unknown[name] for name in ("value", "aria-invalid", "aria-describedby")
+    )
     club.sell(guest.paddle)
     desk = Visitor(house, club.cashier).page(f"/admin/desk/{club.gid}?buyer=12")
     assert "(for members)" in desk.main and "Member" in desk.main

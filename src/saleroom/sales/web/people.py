@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
@@ -132,7 +133,8 @@ class PeoplePages:
         place = int(before) if _NUMBER.fullmatch(before) else None
         viewer, found = await self._site.read(request, participants.listed, gid, text, ROWS, place)
         kept, following = {"q": text} if text else {}, found.people.next
-        faults = self._site.words.field_faults(language, refused)
+        words, at = self._site.words, _AT.get(form.partition("-")[0], {})
+        marked = _marked(form, found.people.rows, is_over=found.sale.over)
         context = {
             "sale": found.sale,
             "rows": found.people.rows,
@@ -141,8 +143,8 @@ class PeoplePages:
             "done": asked.get("done", "") if refused is None else "",
             "form": form,
             "sent": sent or {},
-            "faults": faults,
-            "message": None if refused is None or faults else self._site.words.refusal(language, refused),
+            "faults": words.field_faults(language, refused, at),
+            "message": words.above(language, refused, marked, at),
             "admissions": _labels(language, ADMISSIONS),
             "channels": _labels(language, CHANNELS),
             "limits": {"name": NAME_MAX, "contact": CONTACT_MAX, "reason": REASON_MAX, "search": SEARCH_MAX},
@@ -152,6 +154,26 @@ class PeoplePages:
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "sale_people.html", viewer, context, refused=refused, headers=headers)
+
+
+_AT: dict[str, dict[type[Refusal], str]] = {"admit": {UnknownUser: "username"}, "merger": {UnknownParticipant: "into"}}
+"""The field at which each form says a refusal that is about one of them."""
+
+
+def _marked(form: str, rows: Sequence[ParticipantProfile], *, is_over: bool) -> tuple[str, ...]:
+    """Return the fields of the form that was sent, unless it is gone: its row may have changed, or be on another page."""
+    if form == "admit":
+        return ("username", "personName", "contact", "paddle", "bidLimit")
+    kind, _, gid = form.partition("-")
+    one = next((known.participant for known in rows if known.participant.gid == gid), None)
+    if one is None or (is_over and kind != "merger"):
+        return ()
+    if kind == "in":
+        is_shown = one.standing is not Standing.DECLINED and (not one.checked_in_at or not one.paddle)
+        return ("paddle",) if is_shown else ()
+    if kind == "decision":
+        return ("bidLimit",) if one.standing is Standing.DECLINED else ("bidLimit", "reason")
+    return ("into",)
 
 
 def _labels(language: Language, words: Any) -> dict[str, str]:

@@ -22,6 +22,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
+from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents import finer_fault
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method, rest
 from saleroom.settlement.service import closing, correcting, desk, reports
@@ -238,7 +239,7 @@ class DeskPages:
             "receipt": asked.get("receipt"),
             "invoice": asked.get("invoice"),
             "rest": REST,
-            **self._said(request, refused, sent),
+            **self._said(request, refused, sent, _marked(found, sent or {})),
         }
         return self._site.page(request, "desk.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -267,15 +268,16 @@ class DeskPages:
             "buyer": "",
         }
         context["receipt"] = asked.get("receipt")
-        context |= self._said(request, refused, sent)
+        context |= self._said(request, refused, sent, ("amount", "method") if context["owed"] > 0 else ())
         return self._site.page(request, "statement.html", viewer, context, refused=refused, headers=_UNSEEN)
 
-    def _said(self, request: Request, refused: Refusal | None, sent: Sent | None) -> dict[str, Any]:
+    def _said(
+        self, request: Request, refused: Refusal | None, sent: Sent | None, marked: tuple[str, ...]
+    ) -> dict[str, Any]:
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
         return {
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused),
+            "message": words.above(language, refused, marked),
             "sent": {"language": self._language(request), **(sent or {})},
             "key": secrets.token_urlsafe(24),
             "items": _labels(language, ITEMS),
@@ -290,6 +292,16 @@ class DeskPages:
 
 _AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _UNSEEN = {"Cache-Control": "no-store"}
+
+
+def _marked(found: DeskView | None, sent: Sent) -> tuple[str, ...]:
+    """Return the fields of the form that was sent, unless it is gone: another cashier may have settled the buyer meanwhile."""
+    if found is None:
+        return ()
+    if "lot" in sent:
+        return ("reason", "paddle") if found.settled_lots else ()
+    owed = Decimal(found.owed)
+    return tuple(METHODS) if owed > 0 else ("amount", "method") if owed < 0 else ()
 
 
 def _outcome(body: bytes, *names: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.http.guard import FORMS_TO
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
-from saleroom.sales.domain.errors import UnknownSale
+from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
 from saleroom.settlement.domain.document_views import DocumentView
 from saleroom.settlement.domain.documents import DocumentKind
@@ -125,7 +125,7 @@ class DocumentPages:
         gid = page_gid(request, UnknownDocument)
         cards, currency = self._services.cards, self._services.letterhead.currency
         viewer, found = await self._site.read(request, showing.view_of_own, gid)
-        context = {**self._shown(request, found, MINE), **self._said(request, refused), "online": None}
+        context = {**self._shown(request, found, MINE), **self._said(request, refused, ()), "online": None}
         if cards is not None and found.document_kind == DocumentKind.INVOICE:
             request.scope[FORMS_TO] = cards.origin
             _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
@@ -167,7 +167,7 @@ class DocumentPages:
             "base": ADMIN,
             "kinds": self._labels(request, DOCUMENTS),
             "sent": {"language": "de" if language.catalogue == "de" else "en", **asked, **(sent or {})},
-            **self._said(request, refused),
+            **self._said(request, refused, _ISSUED),
         }
         return self._site.page(request, "sale_documents.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -180,7 +180,7 @@ class DocumentPages:
             "sale_gid": found.sale,
             "credited": found.credited,
             "sent": sent or {},
-            **self._said(request, refused),
+            **self._said(request, refused, ("lines", "reason")),
         }
         return self._site.page(request, "admin_document.html", viewer, context, refused=refused, headers=_UNSEEN)
 
@@ -194,12 +194,11 @@ class DocumentPages:
             "lacks": self._labels(request, LACKS),
         }
 
-    def _said(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
+    def _said(self, request: Request, refused: Refusal | None, marked: tuple[str, ...]) -> dict[str, Any]:
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
         return {
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused, _AT),
+            "message": words.above(language, refused, marked, _AT),
             "key": secrets.token_urlsafe(24),
         }
 
@@ -209,6 +208,9 @@ class DocumentPages:
 
 
 _UNSEEN = {"Cache-Control": "no-store"}
+_AT: dict[type[Refusal], str] = {UnknownConsignor: "consignor", UnknownParticipant: "username"}
+_ISSUED = ("paddle", "username", "consignor", "name", "street", "postcode", "city", "country", "vatId", "dueOn")
+"""The fields of the forms to issue a document that say what is wrong with them."""
 
 
 def _holds(tx: Transaction, token: str | None, needed: Right) -> None:

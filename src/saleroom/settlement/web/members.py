@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
 from saleroom.http.responses import LIMIT_DEFAULT
@@ -62,7 +63,7 @@ class MemberPages:
         before = self._services.cursors.place_in(request.query_params, PAGES)
         viewer, (found, sales) = await self._site.read(request, members.overview, LIMIT_DEFAULT, before)
         language, words = self._site.language(request), self._site.words
-        faults = words.field_faults(language, refused)
+        fields_shown = ("consignor" if "consignor" in (sent or {}) else "who", "lastDay", "until")
         context: dict[str, Any] = {
             "found": found.rows,
             "sales": sales,
@@ -71,13 +72,15 @@ class MemberPages:
             "zone": self._services.letterhead.calendar.zone,
             "done": None if refused else request.query_params.get("done"),
             "may_rate": viewer is not None and Right.SET_RATES.value in viewer.rights,
-            "faults": faults,
-            "message": None if refused is None or faults else words.refusal(language, refused),
+            "faults": words.field_faults(language, refused, _AT),
+            "message": words.above(language, refused, fields_shown, _AT),
         }
         return self._site.page(request, "members.html", viewer, context, refused=refused, headers=_UNSEEN)
 
 
 _UNSEEN = {"Cache-Control": "no-store"}
+_AT: dict[type[Refusal], str] = {UnknownConsignor: "consignor", UnknownParticipant: "who", UnknownUser: "who"}
+"""The field at which a refusal is said."""
 
 
 def _whom(sent: Sent) -> Whom:
