@@ -1,40 +1,41 @@
-"""Houses and clients of this process share the results of their start (tests/shared_start.py), and decode pictures in it."""
+"""Houses and clients of this process share the results of their start (tests/shared_start.py), and work on files in it."""
 
-import msgspec
 import pytest
 
 from saleroom.accounts.service import passwords
-from saleroom.bidding.service import decoder, decoder_process
+from saleroom.confined import confinement, program
 from tests import shared_start as sharing
 
-DECODING_PROCESS = decoder._Process
+CONFINED_PROCESS = confinement.Process
 
 
-class DecodingHere:
-    """Decodes a picture without a process of its own, whose start takes a hundred times as long as a small picture."""
+class WorkingHere:
+    """Works on a file without a process of its own, whose start takes a hundred times as long as a small file."""
 
-    def run(self, data: bytes) -> decoder.ProcessResult:
+    def __init__(self, work: confinement.Work) -> None:
+        self._work = work
+
+    def run(self, data: bytes) -> confinement.ProcessResult:
         """Return what the process would answer. It has no limits here, and nothing ends it."""
-        answer = msgspec.msgpack.encode(decoder_process._answer(data))
-        return decoder.ProcessResult(0, is_ready=True, answer=answer)
+        return confinement.ProcessResult(0, is_ready=True, answer=program.answer_to(self._work.function, data))
 
     def end(self) -> None:
         """Leave it to end by itself."""
 
 
 def pytest_configure() -> None:
-    """Let them compute each result once, and decode pictures in this process.
+    """Let them compute each result once, and work on files in this process.
 
     It begins before the tests are imported, as some make languages and pages when they are.
     """
     sharing.share(setattr)
-    decoder.__dict__["_Process"] = DecodingHere
+    confinement.__dict__["Process"] = WorkingHere
 
 
 @pytest.fixture
-def decoding_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each picture is decoded in a process of its own, as outside tests."""
-    monkeypatch.setattr(decoder, "_Process", DECODING_PROCESS)
+def confined_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file is worked on in a process of its own, as outside tests."""
+    monkeypatch.setattr(confinement, "Process", CONFINED_PROCESS)
 
 
 @pytest.fixture

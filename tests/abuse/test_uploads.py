@@ -14,18 +14,14 @@ import pytest
 
 from saleroom.bidding.service.photos import PLACES, PLACES_OF_NETWORK, PLACES_OF_USER
 from tests.abuse.attack import ELSEWHERE, HERE, THERE, HastyHouse, asked, client, dial, rest
-from tests.bidding.service.test_decoder import SLEEPS, gone, is_decoder
+from tests.bidding.service.test_decoder import BEGINNING, SLEEPS, gone, is_decoder
 from tests.hostile_pictures import jpeg_of_scans
 from tests.patience import SECONDS_MAX
 from tests.pictures import plain
 from tests.process import Client, wait_until
 
 PICTURE = plain((1000, 500))
-NEVER_ENDING = (
-    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process\n"
-    + SLEEPS
-    + "\ndecoder_process.main()"
-)
+NEVER_ENDING = BEGINNING + SLEEPS + "\nprogram.main()"
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +167,7 @@ def test_a_trickle_ends(tmp_path: Path, begin: object) -> None:
 def decoding_for_ever(folder: Path) -> HastyHouse:
     """Start a house whose decoder never comes to an end."""
     constants = {
-        "saleroom.bidding.service.decoder:_PROGRAM": NEVER_ENDING,
-        "saleroom.bidding.service.decoder:SECONDS_MAX": 600.0,
+        "saleroom.confined.confinement:START": NEVER_ENDING,
     }
     return HastyHouse(folder, test_constants=json.dumps(constants))
 

@@ -54,7 +54,7 @@ def arrange(who: User, gid: str, ids: list[str]) -> httpx.Response:
     return who.request("PUT", f"/auctions/{gid}/photos", json={"photos": ids})
 
 
-@pytest.mark.usefixtures("decoding_process")
+@pytest.mark.usefixtures("confined_process")
 def test_a_photo_is_sent_put_on_an_auction_and_seen(house: House) -> None:
     """POST /photos is 201 with the photo's files; an auction with the photo lists it for everyone; each file can be read."""
     ada = house.user("ada")

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+from msgspec import structs
 
 from saleroom.bidding.service import decoder as module
-from saleroom.bidding.service import decoder_process
 from saleroom.bidding.service.decoder import Decoder
 from saleroom.bidding.service.renditions import make
+from saleroom.confined import confinement, program
 from saleroom.kernel.errors import Busy, Invalid
 from tests import hostile_pictures
 from tests.hostile_pictures import HOSTILE
@@ -24,14 +25,18 @@ from tests.patience import until
 from tests.pictures import plain, quartered, written
 from tests.process import ending, wait_until
 
-pytestmark = pytest.mark.usefixtures("decoding_process")
+pytestmark = pytest.mark.usefixtures("confined_process")
 
 PICTURE = plain()
 OVERHEAD_BYTES = 2 * 20_000_000
 """The file itself and a copy of it."""
 GROWTH_BYTES = 32 * 2**20
 """How much the tests' own process may grow meanwhile. After thousands of tests it is larger than what a picture may take."""
-SLEEPS = "import time; decoder_process.make = lambda data: time.sleep(600)"
+BEGINNING = (
+    "import sys; sys.path[:] = sys.argv[4:]\nimport msgspec\n"
+    "from saleroom.bidding.service import renditions\nfrom saleroom.confined import program\n"
+)
+SLEEPS = "import time; renditions.make = lambda data: time.sleep(600)"
 
 
 @pytest.fixture
@@ -44,8 +49,12 @@ def decoder() -> Iterator[Decoder]:
 
 def changed(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Let the decoding processes run this code before they begin."""
-    start = "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process, renditions"
-    monkeypatch.setattr(module, "_PROGRAM", f"{start}\n{change}\ndecoder_process.main()")
+    monkeypatch.setattr(confinement, "START", f"{BEGINNING}\n{change}\nprogram.main()")
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
+    """Let the decoding processes have these limits."""
+    monkeypatch.setattr(module, "WORK", structs.replace(module.WORK, **limits))
 
 
 async def fate(decoder: Decoder, data: bytes = PICTURE) -> str:
@@ -67,7 +76,7 @@ async def started() -> psutil.Process:
 def is_decoder(process: psutil.Process) -> bool:
     """Whether this is a decoding process."""
     try:
-        return any("decoder_process" in word for word in process.cmdline())
+        return any("renditions" in word for word in process.cmdline())
     except psutil.Error:
         return False
 
@@ -119,7 +128,7 @@ async def test_pictures_made_to_cost(decoder: Decoder, what: str) -> None:
     picture = craft()
     before = _most_taken()
     assert expected == await fate(decoder, picture)
-    assert _most_taken() <= max(before + GROWTH_BYTES, decoder_process.MEMORY_BYTES_MAX + OVERHEAD_BYTES)
+    assert _most_taken() <= max(before + GROWTH_BYTES, module.WORK.memory_bytes + OVERHEAD_BYTES)
     assert "made" == await fate(decoder)
 
 
@@ -127,8 +136,8 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
     decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decoding that takes too much processor time is ended, even if the picture's header does not show the cost."""
-    changed(monkeypatch, "decoder_process.CPU_SECONDS_MAX = 1; renditions.SCANS_MAX = 10**9")
-    monkeypatch.setattr(module, "SECONDS_MAX", 600.0)
+    changed(monkeypatch, "renditions.SCANS_MAX = 10**9")
+    limited(monkeypatch, cpu_seconds=1, seconds=600.0)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.jpeg_of_scans(9_000))
     assert "made" == await fate(decoder)
 
@@ -136,7 +145,7 @@ async def test_the_time_of_the_processor_is_the_kernels_limit(
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit memory")
 async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture that takes too much memory is refused, with the advice not to send the same file again."""
-    changed(monkeypatch, "decoder_process.MEMORY_BYTES_MAX = 150 * 2**20")
+    limited(monkeypatch, memory_bytes=150 * 2**20)
     assert "image_too_costly" == await fate(decoder, hostile_pictures.png((10_000, 6_000)))
     assert "made" == await fate(decoder)
 
@@ -144,7 +153,7 @@ async def test_the_memory_is_the_kernels_limit(decoder: Decoder, monkeypatch: py
 async def test_a_process_that_hangs_is_killed(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that hangs is killed in time, and its place is free."""
     changed(monkeypatch, SLEEPS)
-    monkeypatch.setattr(module, "SECONDS_MAX", 3.0)
+    limited(monkeypatch, seconds=3.0)
     waiting = asyncio.create_task(fate(decoder))
     process = await started()
     assert "image_too_costly" == await waiting
@@ -156,7 +165,7 @@ async def test_a_process_that_hangs_is_killed(decoder: Decoder, monkeypatch: pyt
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT])
 async def test_a_decoder_that_crashes(decoder: Decoder, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """If the process crashes, the picture is at fault, and nothing else is lost."""
-    changed(monkeypatch, f"import os; decoder_process.make = lambda data: os.kill(os.getpid(), {int(number)})")
+    changed(monkeypatch, f"import os; renditions.make = lambda data: os.kill(os.getpid(), {int(number)})")
     assert "image_truncated" == await fate(decoder)
     monkeypatch.undo()
     assert "made" == await fate(decoder)
@@ -164,13 +173,13 @@ async def test_a_decoder_that_crashes(decoder: Decoder, monkeypatch: pytest.Monk
 
 SMALL = "renditions.Renditions(20, 20, {20: FILE})"
 LIES = {
-    "nothing": "decoder_process.msgspec.msgpack.encode = lambda answer: b''",
-    "no answer": "decoder_process.msgspec.msgpack.encode = lambda answer: b'<html>'",
-    "a page": f"decoder_process.make = lambda data: {SMALL.replace('FILE', repr(b'<script>alert(1)</script>'))}",
-    "another length": f"decoder_process.make = lambda data: {SMALL.replace('FILE', repr(b'RIFF    WEBP'))}",
-    "a width of nobody": "decoder_process.make = lambda data: renditions.Renditions(20, 20, {})",
-    "a size of nobody": "decoder_process.make = lambda data: renditions.Renditions(10**9, 20, {})",
-    "more than there can be": "decoder_process.msgspec.msgpack.encode = lambda answer: b'x' * (80 * 2**20)",
+    "nothing": "msgspec.msgpack.encode = lambda answer: b''",
+    "no answer": "msgspec.msgpack.encode = lambda answer: b'<html>'",
+    "a page": f"renditions.make = lambda data: {SMALL.replace('FILE', repr(b'<script>alert(1)</script>'))}",
+    "another length": f"renditions.make = lambda data: {SMALL.replace('FILE', repr(b'RIFF    WEBP'))}",
+    "a width of nobody": "renditions.make = lambda data: renditions.Renditions(20, 20, {})",
+    "a size of nobody": "renditions.make = lambda data: renditions.Renditions(10**9, 20, {})",
+    "more than there can be": "msgspec.msgpack.encode = lambda answer: b'x' * (80 * 2**20)",
 }
 
 
@@ -195,7 +204,7 @@ def told(data):
     limits = {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT")}
     found = {"environment": dict(os.environ), "nice": os.nice(0), "limits": limits, "files": len(os.listdir("/dev/fd"))}
     raise Invalid.one("photo", "told", json.dumps(found))
-decoder_process.make = told
+renditions.make = told
 """
 
 
@@ -209,14 +218,14 @@ async def test_the_process_is_isolated(decoder: Decoder, monkeypatch: pytest.Mon
             await decoder.make(PICTURE)
     found = json.loads(caught.value.faults["photo"][0].message)
     assert {} == {name: value for name, value in found["environment"].items() if name != "LC_CTYPE"}
-    assert (4, min(19, os.nice(0) + decoder_process.NICENESS)) == (found["files"], found["nice"])
+    assert (4, min(19, os.nice(0) + program.NICENESS)) == (found["files"], found["nice"])
     expected = {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": 0,
-        "RLIMIT_CPU": decoder_process.CPU_SECONDS_MAX,
-        "RLIMIT_NOFILE": decoder_process.FILES_MAX,
+        "RLIMIT_CPU": module.WORK.cpu_seconds,
+        "RLIMIT_NOFILE": program.FILES_MAX,
         "RLIMIT_NPROC": 0,
-        "RLIMIT_AS": decoder_process.MEMORY_BYTES_MAX + 2 * len(PICTURE),
+        "RLIMIT_AS": module.WORK.memory_bytes + 2 * len(PICTURE),
     }
     assert {name: [limit, limit] for name, limit in expected.items()} == {
         name: found["limits"][name] for name in expected
@@ -255,10 +264,10 @@ async def test_closing_ends_the_decoding(monkeypatch: pytest.MonkeyPatch) -> Non
 HOUSE = """
 import asyncio
 from saleroom.bidding.service import decoder
-from tests.patience import SECONDS_MAX
-decoder._PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; from saleroom.bidding.service import decoder_process; import os, time;"
-    "decoder_process.make = lambda data: [os.nice(1), time.sleep(600)]; decoder_process.main()"
+from saleroom.confined import confinement
+from tests.bidding.service.test_decoder import BEGINNING
+confinement.START = (
+    BEGINNING + "import os, time; renditions.make = lambda data: [os.nice(1), time.sleep(600)]; program.main()"
 )
 asyncio.run(decoder.Decoder().make(b"x"))
 """
@@ -266,7 +275,7 @@ asyncio.run(decoder.Decoder().make(b"x"))
 
 def test_the_process_ends_with_a_killed_house() -> None:
     """If the house is killed, its decoding process ends too, even in the middle of a picture."""
-    begun = min(19, os.nice(0) + decoder_process.NICENESS + 1)
+    begun = min(19, os.nice(0) + program.NICENESS + 1)
 
     with ending(subprocess.Popen([sys.executable, "-c", HOUSE])) as house:
 

@@ -18,6 +18,7 @@ from sqlalchemy import select
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.service.recording import begin_ledger
+from saleroom.confined import confinement
 from saleroom.kernel.parties import Party
 from saleroom.sales.domain.publication import created, publish
 from saleroom.sales.domain.sale import Kind, Sale, SaleTerms
@@ -82,6 +83,27 @@ def zipped(files: dict[str, bytes]) -> bytes:
         for name, data in files.items():
             archive.writestr(name, data)
     return file.getvalue()
+
+
+@pytest.mark.usefixtures("confined_process")
+@pytest.mark.parametrize("dry_run", ["", "?dry_run=true"])
+def test_a_sheet_that_passes_a_limit_costs_the_house_nothing(
+    staff: User, gid: str, monkeypatch: pytest.MonkeyPatch, dry_run: str
+) -> None:
+    """A confined process reads the sheet; if it takes too much memory, the answer is 400 and names limits and remedy."""
+    monkeypatch.setattr(
+        confinement,
+        "START",
+        "import sys; sys.path[:] = sys.argv[4:]; from saleroom.sales.service.files import sheets\n"
+        "sheets.read_to_send = lambda data: bytearray(2**32)\n"
+        "from saleroom.confined.program import main; main()",
+    )
+    answer = send(staff, gid, to=f"import{dry_run}", catalogue=sheet("1;Clock;5;;"))
+    [fault] = answer.json()["message"]["catalogue"]
+    assert (400, "sheet_too_costly") == (answer.status_code, fault["code"])
+    assert "30 s or 768 MB" in fault["message"] and "save it as CSV" in fault["message"]
+    monkeypatch.undo()
+    assert (1, 0, 0, 0) == counts(imported(staff, gid, catalogue=sheet("1;Clock;5;;")))
 
 
 def sheet(*rows: str) -> bytes:

@@ -46,6 +46,9 @@ FAULTS: dict[str, tuple[str, ...]] = {
             "The file has too many cells or formats, perhaps empty ones. Save it as CSV, or copy the lots into a new file."
         ),
     ),
+    "sheet_too_costly": (
+        N_("The file takes too much time or memory to read. Save it as CSV, or copy the lots into a new file."),
+    ),
     "repeated_column": (N_("Two columns have headings that mean the same. Leave one of them out."),),
     "repeated_label": (N_("Row %(row)s has the same lot number."), N_("Another row has the same lot number.")),
     "repeated_photo": (N_("Another file is the same photo of this lot."),),

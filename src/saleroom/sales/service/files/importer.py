@@ -1,4 +1,4 @@
-"""Imports from their files to their transaction: files are read beside the event loop, and photos are made before.
+"""Imports from their files to their transaction: sheets are read by a process of their own, and photos are made before.
 
 A photo of an import is kept for a day, by the digest of its file. So an import that was cut off goes on where it stopped.
 """
@@ -16,6 +16,7 @@ from msgspec import structs
 from saleroom.bidding.service.decoder import Decoder
 from saleroom.bidding.service.photos import write_made
 from saleroom.bidding.service.renditions import FIELD
+from saleroom.confined.confinement import Confinement
 from saleroom.kernel.errors import Busy, Fault, Invalid
 from saleroom.sales.domain.photo_files import SentPhoto
 from saleroom.sales.service.files import archives, importing, sheets
@@ -40,6 +41,7 @@ class Importer:
         self._photo_bytes_max = photo_bytes_max
         self._rules = rules
         self._decoder = Decoder()
+        self._sheets = Confinement("sheets")
         self._is_taken = False
 
     @contextmanager
@@ -54,7 +56,8 @@ class Importer:
             self._is_taken = False
 
     def close(self) -> None:
-        """Kill the decoding of a picture."""
+        """Kill the reading of a sheet, and the decoding of a picture."""
+        self._sheets.close()
         self._decoder.close()
 
     async def refuse(self, token: str | None, gid: str) -> None:
@@ -64,7 +67,7 @@ class Importer:
     async def look(self, token: str | None, gid: str, sheet: bytes | None, photos: BinaryIO | None) -> Report:
         """Return what the import of a sheet, an archive of photos, or both would do. Raises Invalid for their files alone."""
         with ExitStack() as stack:
-            sent, _ = await asyncio.to_thread(self._read, stack, sheet, photos)
+            sent, _ = await self._read(stack, sheet, photos)
             return await self._database.read(importing.look, token, gid, sent, self._rules)
 
     async def run(
@@ -72,7 +75,7 @@ class Importer:
     ) -> Report:
         """Import a sheet, an archive of photos, or both, and return what that did. Raises as `importing.run`."""
         with ExitStack() as stack:
-            sent, archive = await asyncio.to_thread(self._read, stack, sheet, photos)
+            sent, archive = await self._read(stack, sheet, photos)
             report, missing = await self._database.read(importing.missing, token, gid, sent, self._rules)
             if report.refusal is not None:
                 raise report.refusal
@@ -82,7 +85,7 @@ class Importer:
                 await self._make(token, gid, archive, needed, tell)
             return await self._database.write(importing.run, token, gid, sent, self._rules)
 
-    def _read(
+    async def _read(
         self, stack: ExitStack, sheet: bytes | None, photos: BinaryIO | None
     ) -> tuple[CatalogueUpload, zipfile.ZipFile | None]:
         """Return what the files say; the archive stays open as long as `stack`. Raises Invalid with the faults of both."""
@@ -92,19 +95,23 @@ class Importer:
             raise Invalid.one(sheets.CATALOGUE, "required", "is required, or photos are")
         try:
             if sheet is not None:
-                rows, headings = sheets.read(sheet)
+                rows, headings = await sheets.read_confined(self._sheets, sheet)
                 sent = structs.replace(sent, rows=rows, headings=headings)
         except Invalid as invalid:
             faults |= invalid.faults
         try:
             if photos is not None:
-                archive = stack.enter_context(archives.opened(photos, archives.PHOTOS, ARCHIVE_BYTES_MAX))
-                sent = structs.replace(sent, photos=archives.sent_photos(archive, self._photo_bytes_max))
+                archive, found = await asyncio.to_thread(self._read_photos, stack, photos)
+                sent = structs.replace(sent, photos=found)
         except Invalid as invalid:
             faults |= invalid.faults
         if faults:
             raise Invalid(faults)
         return sent, archive
+
+    def _read_photos(self, stack: ExitStack, photos: BinaryIO) -> tuple[zipfile.ZipFile, list[SentPhoto]]:
+        archive = stack.enter_context(archives.opened(photos, archives.PHOTOS, ARCHIVE_BYTES_MAX))
+        return archive, archives.sent_photos(archive, self._photo_bytes_max)
 
     async def _make(
         self, token: str, gid: str, archive: zipfile.ZipFile, files: list[tuple[SentPhoto, int]], tell: Tell

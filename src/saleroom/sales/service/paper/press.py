@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from saleroom.confined.confinement import started
 from saleroom.kernel.errors import Busy
 from saleroom.sales.service.paper.paper_files import DATA, FAULT, MADE, READY
 
@@ -27,11 +27,11 @@ WAITING_MAX = 4
 WAIT_SECONDS_MAX = 10.0
 FAULT_SHOWN_MAX = 300
 _KILLED = -9
-_PROGRAM = "import sys; sys.path[:] = sys.argv[2:-2]; import importlib; importlib.import_module(sys.argv[1]).main()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv[4:]; import importlib; importlib.import_module(sys.argv[1]).main()"
 
 
 class Press:
-    """Sets paper by the program of a module, whose `main` gets the kind and the folder as its last two arguments."""
+    """Sets paper by the program of a module, whose `main` gets the kind and the folder as its second and third arguments."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -120,17 +120,7 @@ class _Process:
         with self._lock:
             if self._is_over:
                 return True, _KILLED
-            # It gets no settings and no environment, as both may hold passwords of databases and brokers.
-            process = self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, self._module, *sys.path, kind, str(folder)],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={},
-                start_new_session=True,
-            )
+            process = self._process = started(_PROGRAM, self._module, kind, str(folder))
         assert process.stdout is not None, "it is a pipe"
         with process:
             # Its standard input stays open until here, as the process ends when it is closed.

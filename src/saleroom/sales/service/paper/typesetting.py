@@ -23,7 +23,7 @@ import typst
 from fontTools.ttLib import TTFont
 from PIL import Image
 
-from saleroom.bidding.service.decoder_process import end_with, set_limit
+from saleroom.confined.program import end_with, set_limit
 from saleroom.sales.domain.paper import printable
 from saleroom.sales.service.paper.paper_files import DATA, FAULT, MADE, READY
 
@@ -49,7 +49,7 @@ def main() -> None:
 
 def run(work: Callable[[str, Path], bytes]) -> None:
     """Be the process that prints: limit itself, write `paper.pdf` to the folder that the arguments name, and end."""
-    kind, folder = sys.argv[-2], Path(sys.argv[-1])
+    kind, folder = sys.argv[2], Path(sys.argv[3])
     _limit()
     threading.Thread(target=end_with, args=(sys.stdin.buffer,), daemon=True).start()
     sys.stdout.buffer.write(READY)
