@@ -301,7 +301,9 @@ def _marked(found: DeskView | None, sent: Sent) -> tuple[str, ...]:
     if "lot" in sent:
         return ("reason", "paddle") if found.settled_lots else ()
     owed = Decimal(found.owed)
-    return tuple(METHODS) if owed > 0 else ("amount", "method") if owed < 0 else ()
+    if owed > 0:
+        return tuple(METHODS)
+    return ("amount", "method") if owed < 0 else ()
 
 
 def _outcome(body: bytes, *names: str) -> dict[str, str]:
