@@ -26,8 +26,15 @@ INTERRUPT_SECONDS = 0.05
 BUSY_SECONDS = 30
 WRITER_CACHE_KIB = 16_384
 """Pages that the connection of brief writes, such as those of bids, keeps. With the usual 2 MB each batch reads them again."""
-_PASSING = frozenset({5, 6, 8, 10, 13, 14})
-"""Busy, locked, read-only, I/O error, disk full, cannot open: faults of the file, not of the statement."""
+_PASSING = {
+    sqlite3.SQLITE_BUSY: "another program has it in use",
+    sqlite3.SQLITE_LOCKED: "another program has it in use",
+    sqlite3.SQLITE_READONLY: "let this account write the file and its folder",
+    sqlite3.SQLITE_IOERR: "look at its disk",
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_CANTOPEN: "look at its path, and let this account write the file and its folder",
+}
+"""Faults of the file, not of the statement, and what to do about each."""
 
 
 class Sqlite:
@@ -60,8 +67,9 @@ class Sqlite:
         except DatabaseError as error:
             if _is_damaged(error):
                 raise DatabaseDamaged(str(error.orig)) from error
-            if isinstance(error, OperationalError) and _code(error.orig) in _PASSING:
-                raise DatabaseUnavailable(f"SQLite: {error.orig}") from error
+            remedy = _PASSING.get(_code(error.orig)) if isinstance(error, OperationalError) else None
+            if remedy is not None:
+                raise DatabaseUnavailable(f"SQLite: {error.orig}; {remedy}") from error
             raise
 
     async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:
