@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, event, update
+from sqlalchemy import delete, update
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import lots
@@ -26,6 +26,7 @@ from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock, OpenDatabase
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.documents import draft, line
+from tests.statements import counted
 
 CASHIERS, TURNS = 32, 6
 FREE = draft(line(TaxScheme.MARGIN))
@@ -222,18 +223,12 @@ async def test_what_is_paid_is_read_at_once_for_a_whole_list(database: Database)
     for user_id in buyers:
         await database.write(issue, FREE, Owner(sale_id=house.sale.id, user_id=user_id), {})
 
-    def counted(tx: Transaction, count: int) -> list[str]:
-        some, heard = documents.newest(tx, house.sale.id, count, None), list[str]()
-
-        def hear(_: object, __: object, statement: str, *___: object) -> None:
-            heard.append(statement)
-
-        event.listen(tx.connection, "before_cursor_execute", hear)
-        rows = rows_of(tx, some)
-        event.remove(tx.connection, "before_cursor_execute", hear)
+    heard = []
+    for count in (1, len(buyers)):
+        some = await house.database.read(documents.newest, house.sale.id, count, None)
+        rows, statements = await house.database.read(counted, rows_of, some)
         assert count == len(rows)
-        return heard
-
-    few, many = await database.read(counted, 1), await database.read(counted, len(buyers))
+        heard.append(statements)
+    few, many = heard
     assert few == many
     assert 4 == len(many)

@@ -67,8 +67,18 @@ def give_strikes(tx: Transaction, source: int, target: int) -> int:
 
 def struck(tx: Transaction, user_id: int) -> list[str]:
     """Return the subjects of the strikes of a user that were not forgiven."""
-    mine = (sanctions.c.user_id == user_id, *_STANDS)
-    return [*tx.execute(select(sanctions.c.subject).where(*mine).order_by(sanctions.c.id)).scalars()]
+    return struck_all(tx, [user_id]).get(user_id, [])
+
+
+def struck_all(tx: Transaction, user_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return the subjects of the strikes of these users that were not forgiven; users without one are left out."""
+    found = select(sanctions.c.user_id, sanctions.c.subject).where(
+        bulk.among(tx, sanctions.c.user_id, user_ids), *_STANDS
+    )
+    subjects: dict[int, list[str]] = {}
+    for row in tx.execute(found.order_by(sanctions.c.id)):
+        subjects.setdefault(row.user_id, []).append(row.subject)
+    return subjects
 
 
 def strikes(tx: Transaction, user_ids: Collection[int]) -> dict[int, int]:

@@ -33,6 +33,15 @@ def person(tx: Transaction, sale_id: int, user_id: int) -> int:
     return int(tx.execute(which).scalar_one_or_none() or user_id)
 
 
+def persons(tx: Transaction, pairs: Collection[Pair]) -> dict[Pair, int]:
+    """Return who these users of sales are: themselves unless they were merged."""
+    if not pairs:
+        return {}
+    which = select(mergers).where(among_pairs(tx, (mergers.c.sale_id, mergers.c.source_id), pairs))
+    merged = {(row.sale_id, row.source_id): row.target_id for row in tx.execute(which)}
+    return {pair: merged.get(pair, pair[1]) for pair in pairs}
+
+
 def of_sale(tx: Transaction, sale_id: int) -> dict[int, int]:
     """Return who those who were merged in a sale are now, by number."""
     rows = tx.execute(select(mergers.c.source_id, mergers.c.target_id).where(mergers.c.sale_id == sale_id))

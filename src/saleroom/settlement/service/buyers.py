@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -42,11 +43,22 @@ def find_buyer(tx: Transaction, sale: Sale, who: str) -> Buyer:
 
 def buyer_of(tx: Transaction, sale: Sale, user_id: int) -> Buyer:
     """Return the buyer with the number of a user."""
-    one = participants.find(tx, sale.id, user_id)
-    if one is None:
-        name = users.names_of(tx, [user_id])[user_id]
-        return Buyer(id=user_id, username=name, name=name, paddle=None)
-    return Buyer(id=user_id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+    return buyers_of(tx, {(sale.id, user_id)})[sale.id, user_id]
+
+
+def buyers_of(tx: Transaction, pairs: Collection[mergers.Pair]) -> dict[mergers.Pair, Buyer]:
+    """Return the buyers with these numbers of a sale and a user."""
+    known = participants.of_pairs(tx, pairs, locked=False)
+    found = {
+        pair: Buyer(id=one.user.id, username=one.user.name, name=one.name or one.user.name, paddle=one.paddle)
+        for pair, one in known.items()
+    }
+    others = [pair for pair in pairs if pair not in known]
+    names = users.names_of(tx, {user_id for _, user_id in others})
+    for sale_id, user_id in others:
+        name = names[user_id]
+        found[sale_id, user_id] = Buyer(id=user_id, username=name, name=name, paddle=None)
+    return found
 
 
 def payer_of(buyer: Buyer) -> ReceiptHolder:

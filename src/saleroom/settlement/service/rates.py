@@ -73,8 +73,8 @@ def overview(tx: Transaction, token: str | None) -> Overview:
     """Return the cards, and what they can be chosen for. Raises Unauthenticated or MissingRight."""
     found = listed(tx, token)
     latest = sales.newest(tx, public_only=False, limit=SALES_SHOWN)
-    chosen = [(one, rates.chosen(tx, rate_choices.c.sale_id, one.id)) for one in latest]
-    return Overview(found, chosen, consignors.listed(tx, CONSIGNORS_SHOWN))
+    chosen = rates.chosen_all(tx, rate_choices.c.sale_id, [one.id for one in latest])
+    return Overview(found, [(one, chosen.get(one.id)) for one in latest], consignors.listed(tx, CONSIGNORS_SHOWN))
 
 
 def shown(tx: Transaction, token: str | None, gid: str) -> RateCardView:

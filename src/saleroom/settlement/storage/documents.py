@@ -103,6 +103,12 @@ def find(tx: Transaction, gid: str, *, locked: bool = False) -> StoredDocument |
     return None if row is None else issued_of(row)
 
 
+def find_all(tx: Transaction, gids: Collection[str]) -> dict[str, StoredDocument]:
+    """Return these documents by gid, as far as they are there."""
+    rows = tx.execute(ROWS.where(bulk.among(tx, documents.c.gid, gids)))
+    return {one.gid: one for one in map(issued_of, rows)}
+
+
 def of_sale(tx: Transaction, sale_id: int, after: int, most: int) -> list[StoredDocument]:
     """Return documents of a sale in the order in which they were issued, from the one after this number on."""
     which = ROWS.where(documents.c.sale_id == sale_id, documents.c.id > after)

@@ -70,8 +70,18 @@ def choose(tx: Transaction, card_id: int | None, of: Column[Any], number: int, b
 
 def chosen(tx: Transaction, of: Column[Any], number: int) -> str | None:
     """Return the gid of the card that holds by the latest choice for a sale, a consignor or a lot; None without one."""
-    found = select(rate_cards.c.gid).outerjoin_from(rate_choices, rate_cards, rate_cards.c.id == rate_choices.c.card_id)
-    return tx.execute(found.where(of == number).order_by(rate_choices.c.id.desc()).limit(1)).scalar_one_or_none()
+    return chosen_all(tx, of, [number]).get(number)
+
+
+def chosen_all(tx: Transaction, of: Column[Any], numbers: Collection[int]) -> dict[int, str | None]:
+    """Return as `chosen` for many sales, consignors or lots, by number; those without a choice are left out."""
+    latest = select(func.max(rate_choices.c.id)).where(among(tx, of, numbers)).group_by(of)
+    found = (
+        select(of.label("number"), rate_cards.c.gid)
+        .outerjoin_from(rate_choices, rate_cards, rate_cards.c.id == rate_choices.c.card_id)
+        .where(rate_choices.c.id.in_(latest))
+    )
+    return {row.number: row.gid for row in tx.execute(found)}
 
 
 def choices_of(tx: Transaction, of: Column[Any], numbers: Collection[int]) -> dict[int, list[Choice]]:

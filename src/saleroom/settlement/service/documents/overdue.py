@@ -101,8 +101,7 @@ def lift_if_paid(tx: Transaction, user_id: int, by: Staff | None) -> None:
     """Lift the ban of a user for strikes once nothing of the invoices that they have strikes for is open."""
     if not sanction_rows.is_barred_for(tx, user_id, sanctions.STRIKES):
         return
-    struck = [documents.find(tx, gid) for gid in sanction_rows.struck(tx, user_id)]
-    pairs = {(one.owner.sale_id, user_id) for one in struck if one is not None}
-    gids = {one.gid for one in struck if one is not None}
-    if not any(one.issued.gid in gids for one in open_invoices(tx, pairs, Calendar())):
+    struck = documents.find_all(tx, sanction_rows.struck(tx, user_id))
+    pairs = {(one.owner.sale_id, user_id) for one in struck.values()}
+    if not any(one.issued.gid in struck for one in open_invoices(tx, pairs, Calendar())):
         sanctions.lift_for_strikes(tx, user_id, by, ALL_PAID)

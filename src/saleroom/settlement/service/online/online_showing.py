@@ -15,7 +15,7 @@ from saleroom.settlement.domain.online_views import (
     OwnPaymentsView,
     OwnPaymentView,
 )
-from saleroom.settlement.service.buyers import buyer_of
+from saleroom.settlement.service.buyers import buyers_of
 from saleroom.settlement.service.online.online_paying import own_document, payable
 from saleroom.settlement.storage import documents, online
 from saleroom.settlement.storage.online import OnlinePayment, OnlineRefund
@@ -38,11 +38,13 @@ def views(tx: Transaction, found: Sequence[OnlinePayment]) -> list[OnlinePayment
     """Return payments as those who settle see them."""
     back = online.refunds(tx, [one.id for one in found])
     of_sales = sales.by_ids(tx, {one.sale_id for one in found})
-    numbers = {one.document: documents.find(tx, one.document) for one in found}
+    invoices = documents.find_all(tx, {one.document for one in found})
+    people = mergers.persons(tx, {(one.sale_id, one.user_id) for one in found})
+    buyers = buyers_of(tx, {(sale_id, person) for (sale_id, _), person in people.items()})
     shown = []
     for one in found:
-        sale, invoice = of_sales[one.sale_id], numbers[one.document]
-        buyer = buyer_of(tx, sale, mergers.person(tx, sale.id, one.user_id))
+        sale, invoice = of_sales[one.sale_id], invoices.get(one.document)
+        buyer = buyers[sale.id, people[sale.id, one.user_id]]
         shown.append(
             OnlinePaymentView(
                 online_payment=one.gid,

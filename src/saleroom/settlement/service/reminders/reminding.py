@@ -31,7 +31,7 @@ from saleroom.settlement.domain.reminder_views import (
 )
 from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_overdue
 from saleroom.settlement.service import money_mails
-from saleroom.settlement.service.buyers import buyer_of
+from saleroom.settlement.service.buyers import buyers_of
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.documents.overdue import Overdue, Pair, lift_if_paid, overdue, owed_of
 from saleroom.settlement.storage import documents, reminders
@@ -46,15 +46,15 @@ def listed(tx: Transaction, token: str | None, calendar: Calendar) -> OverdueInv
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     found = overdue(tx, None, calendar)
     of_sales = sales.by_ids(tx, {one.issued.owner.sale_id for one in found})
-    struck = sanction_rows.strikes(tx, {one.user_id for one in found})
-    subjects = {user: sanction_rows.struck(tx, user) for user in struck}
+    struck = sanction_rows.struck_all(tx, {one.user_id for one in found})
+    buyers = buyers_of(tx, {(one.issued.owner.sale_id, one.user_id) for one in found})
     reached = mail_addresses.verified(tx, {one.user_id for one in found})
     today = calendar.day(tx.now())
     views = []
     for one in found:
         sale = of_sales[one.issued.owner.sale_id]
-        buyer, document = buyer_of(tx, sale, one.user_id), one.issued.document
-        step = one.step
+        buyer, document = buyers[sale.id, one.user_id], one.issued.document
+        step, subjects = one.step, struck.get(one.user_id, [])
         views.append(
             OverdueInvoiceView(
                 document=one.issued.gid,
@@ -76,8 +76,8 @@ def listed(tx: Transaction, token: str | None, calendar: Calendar) -> OverdueInv
                     step_on=step.on.isoformat(),
                     is_due=one.is_due(today),
                 ),
-                has_strike=one.issued.gid in subjects.get(one.user_id, []),
-                strikes=struck.get(one.user_id, 0),
+                has_strike=one.issued.gid in subjects,
+                strikes=len(subjects),
                 has_mail=one.user_id in reached,
             )
         )

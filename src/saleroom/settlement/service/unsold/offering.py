@@ -51,6 +51,8 @@ from saleroom.storage.database import Transaction
 MINE = "/mine/offers"
 """The page of a person's own offers, to which mails lead."""
 SALES_SHOWN = 50
+People = Mapping[tuple[int, int], Participant]
+"""Participants by the numbers of sale and user."""
 _ACCEPTED = "The offer after the sale was accepted."
 _encode = msgspec.json.Encoder().encode
 
@@ -253,7 +255,8 @@ def offers_view(tx: Transaction, sale: Sale) -> OffersView:
         and one.lot.id not in taken
     ]
     by_lot = {one.lot.id: one for one in offered}
-    views = [offer_view(tx, sale, by_lot[one.lot_id], one, now) for one in found]
+    people = _people(tx, [(sale.id, one) for one in found])
+    views = [offer_view(sale, by_lot[one.lot_id], one, people, now) for one in found]
     gone_lots = [_gone_view(by_lot[number], one) for number, one in gone.items()]
     return OffersView(
         sale=sale.gid,
@@ -290,10 +293,10 @@ def _own(tx: Transaction, viewer: User, places: int) -> OwnOffersView:
     by_lot = {one.lot.id: one for some in offered.values() for one in some}
     open_in = {sale_id for sale_id, one in found if one.state(now, viewer.id) is OfferState.OPEN}
     billings = {one: OfferBilling(tx, of_sales[one], offered[one], viewer.id, places) for one in open_in}
-    shown = []
+    shown, people = [], _people(tx, found)
     for sale_id, one in found:
         lot = by_lot[one.lot_id]
-        view = offer_view(tx, of_sales[sale_id], lot, one, now, viewer.id)
+        view = offer_view(of_sales[sale_id], lot, one, people, now, viewer.id)
         if one.state(now, viewer.id) is OfferState.OPEN:
             total = billings[sale_id].due(lot, one.price)
             view = msgspec.structs.replace(view, offer_total=f"{total:.3f}")
@@ -301,13 +304,18 @@ def _own(tx: Transaction, viewer: User, places: int) -> OwnOffersView:
     return OwnOffersView(offers=shown)
 
 
+def _people(tx: Transaction, some: Sequence[tuple[int, Offer]]) -> People:
+    """Return the participants whom these offers name, each offer with the number of its sale."""
+    pairs = {(sale_id, one.user_id) for sale_id, one in some if one.user_id is not None}
+    return participants.of_pairs(tx, pairs, locked=False)
+
+
 def offer_view(
-    tx: Transaction, sale: Sale, lot: OfferedLot, one: Offer, now: datetime, viewer_id: int | None = None
+    sale: Sale, lot: OfferedLot, one: Offer, people: People, now: datetime, viewer_id: int | None = None
 ) -> OfferView:
     """Return an offer as JSON has it. One of those whom an offer to all is for does not see who has accepted it."""
     others = one.to_all and viewer_id is not None and viewer_id != one.user_id
-    user_id = None if others else one.user_id
-    person = None if user_id is None else participants.find(tx, sale.id, user_id)
+    person = None if others or one.user_id is None else people.get((sale.id, one.user_id))
     return OfferView(
         offer=one.gid,
         sale=sale.gid,
@@ -337,7 +345,7 @@ def _said(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     sale_id, one = found
     sale = sales.by_id(tx, sale_id)
     [lot] = [lot for lot in lots.offered(tx, sale_id) if lot.lot.id == one.lot_id]
-    view = offer_view(tx, sale, lot, one, tx.now())
+    view = offer_view(sale, lot, one, _people(tx, [found]), tx.now())
     return {
         "lot": view.lot_name,
         "sale": view.sale_title,

@@ -1,0 +1,101 @@
+"""Lists of settlement take as many statements for many rows as for one."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage import accounts
+from saleroom.sales.domain.lots import TaxScheme
+from saleroom.sales.storage import lots
+from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.journal import EntryKind, of_pledge
+from saleroom.settlement.domain.offers import Offer
+from saleroom.settlement.domain.reminding import Calendar
+from saleroom.settlement.service import rates
+from saleroom.settlement.service.documents.register import issue
+from saleroom.settlement.service.online import online_showing
+from saleroom.settlement.service.reminders import reminding
+from saleroom.settlement.service.unsold.offering import offers_view
+from saleroom.settlement.storage import journal, offers, online
+from saleroom.settlement.storage.documents import Owner, StoredDocument
+from saleroom.storage.database import Database, Transaction
+from tests.bidding.service.people import person
+from tests.fixtures_database import FakeClock
+from tests.sales.service.evenings import Evening, evening
+from tests.settlement.documents import draft, line
+from tests.statements import counted
+
+OWED = Decimal("120.000")
+
+
+@pytest.fixture
+async def house(clocked_database: Database, clock: FakeClock) -> Evening:
+    """A sale whose clerk may settle and set rates, long after the day on which the invoices of `draft` are due."""
+    clock.now = datetime(2030, 1, 1, tzinfo=UTC)
+    one = await evening(clocked_database, 5)
+    await clocked_database.write(accounts.set_role, one.clerk.account.id, Role.MANAGER)
+    return one
+
+
+async def buyers(house: Evening, count: int) -> list[int]:
+    """Add users, and return their numbers."""
+    return [(await person(house.database)).account.id for _ in range(count)]
+
+
+def invoiced(tx: Transaction, house: Evening, user_id: int) -> StoredDocument:
+    """Issue an invoice that a buyer owes."""
+    journal.add(tx, house.sale.id, EntryKind.PLEDGE, of_pledge(user_id, OWED), house.clerk.account.id)
+    made = draft(line(TaxScheme.MARGIN), kind=DocumentKind.INVOICE)
+    return issue(tx, made, Owner(sale_id=house.sale.id, user_id=user_id), {})
+
+
+async def test_overdue_invoices_are_read_at_once(house: Evening) -> None:
+    """Buyers and their strikes are not asked for one by one."""
+    heard = []
+    for count in (1, 5):
+        for user_id in await buyers(house, count):
+            await house.database.write(invoiced, house, user_id)
+        found, statements = await house.database.read(counted, reminding.listed, house.clerk.token, Calendar())
+        heard.append(statements)
+    assert 6 == len(found.overdue_invoices)
+    assert heard[0] == heard[1]
+
+
+async def test_payments_online_are_read_at_once(house: Evening) -> None:
+    """Their invoices and buyers are not asked for one by one."""
+    heard = []
+    for count in (1, 5):
+        for user_id in await buyers(house, count):
+            invoice = await house.database.write(invoiced, house, user_id)
+            await house.database.write(online.add, invoice, user_id, OWED, invoice.issued_at + timedelta(hours=1))
+        found, statements = await house.database.read(counted, online_showing.listed, house.clerk.token, 50, None)
+        heard.append(statements)
+    assert 6 == len({one.buyer for one in found.rows})
+    assert heard[0] == heard[1]
+
+
+async def test_offers_are_read_at_once(house: Evening) -> None:
+    """The people whom they are for are not asked for one by one."""
+    some, heard = await house.database.read(lots.of_sale, house.sale.id), []
+    for lot, user_id in zip(some, await buyers(house, 5), strict=True):
+        now = await house.database.read(lambda tx: tx.now())
+        end = now + timedelta(days=1)
+        made = Offer(id=0, gid=lot.gid, lot_id=lot.id, user_id=user_id, price=OWED, offered_at=now, until=end)
+        await house.database.write(offers.add, made, house.clerk.account.id)
+        found, statements = await house.database.read(counted, offers_view, house.sale)
+        heard.append(statements)
+    assert 5 == len(found.offers)
+    assert heard[0] == heard[-1]
+
+
+async def test_the_cards_of_sales_are_read_at_once(house: Evening) -> None:
+    """The page on which cards are chosen does not ask for that of each sale."""
+    heard = []
+    for _ in range(3):
+        found, statements = await house.database.read(counted, rates.overview, house.clerk.token)
+        heard.append(statements)
+        await evening(house.database)
+    assert 3 == len(found.sales)
+    assert heard[0] == heard[-1]
