@@ -14,7 +14,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from saleroom.kernel.terminal import plain
 from saleroom.outbox.message import CHANNELS, Message, State, Word, facts_of, pause, tries_max
 from saleroom.outbox.tables import TO_WEBHOOKS, WAITING, outbox
-from saleroom.storage import bulk
 from saleroom.storage.database import Note, Switch, Transaction
 
 POSTED: Note[int] = Note()
@@ -369,12 +368,6 @@ def failing(tx: Transaction, channel: str, since: datetime) -> int:
     """Return to how many addresses of a channel a word that was posted before `since` waits for another try."""
     found = select(func.count(outbox.c.address.distinct())).where(WAITING, outbox.c.channel == channel)
     return int(tx.execute(found.where(outbox.c.tries > 0, outbox.c.posted_at < since)).scalar_one())
-
-
-def keys_known(tx: Transaction, channel: str, keys: Collection[str]) -> frozenset[str]:
-    """Return those of `keys` that were posted before."""
-    found = select(outbox.c.key).where(outbox.c.channel == channel, bulk.among(tx, outbox.c.key, keys))
-    return frozenset(tx.execute(found).scalars())
 
 
 def _word(row: Row[Any]) -> Word:

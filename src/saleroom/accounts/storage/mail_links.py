@@ -119,11 +119,6 @@ def mailbox_wait(
     return max(_wait(tx, theirs, limit, now) for limit in limits)
 
 
-def delete_all(tx: Transaction, user_id: int) -> None:
-    """Delete all links of a user."""
-    tx.execute(delete(mail_links).where(mail_links.c.user_id == user_id))
-
-
 def sweep(tx: Transaction, now: datetime, limit: int) -> int:
     """Delete up to `limit` old links, and return how many."""
     old = select(mail_links.c.id).where(mail_links.c.made_at < now - RETENTION).limit(limit)

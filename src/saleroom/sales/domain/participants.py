@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -223,9 +223,3 @@ def merged(source: Participant, target: Participant, *, source_has_bid: bool, ta
         checked_in_at=min(both) if both else None,
         is_guest=target.is_guest,
     )
-
-
-def exposure_of(lots: Iterable[Auction], user_id: int) -> Exposure:
-    """Return the exposure of a user on the lots of a sale."""
-    led = (lot for lot in lots if lot.leader is not None and lot.leader.id == user_id)
-    return Exposure({lot.id: amount for lot in led if (amount := committed(lot)) > ZERO})

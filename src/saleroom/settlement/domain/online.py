@@ -138,7 +138,6 @@ OPEN_FOR = timedelta(hours=2)
 """How long the provider's page can be paid."""
 REUSED_FOR = timedelta(minutes=40)
 """How long a page must still be open to be shown again: the provider wants 30 minutes for a new one."""
-FIRST_LOOK = timedelta(minutes=2)
 RETRY = timedelta(minutes=2)
 """When a payment is looked at again if a look does not end, as the process is killed or the provider is away."""
 UNCLEAR_AFTER = timedelta(days=3)

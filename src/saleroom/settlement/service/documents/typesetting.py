@@ -58,6 +58,7 @@ def einvoice(terms: dict[str, Any]) -> bytes:
     try:
         made: bytes = facturx.generate_xml(_in_xml(terms), level="en16931", check_xsd=True, check_schematron=False)
     except Exception as error:
+        # If the XML does not fit the schema, facturx raises Exception itself.
         raise ValueError(f"the electronic invoice: {error}") from error
     return made
 
