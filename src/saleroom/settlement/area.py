@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from saleroom.area import Area, AreaParts, Platform, Task
+from saleroom.confined.confinement import Confinement
 from saleroom.http.endpoints import Rows
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
@@ -66,6 +67,7 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
         tokens=platform.tokens,
         cursors=platform.cursors,
         printer=DocumentPrinter(platform.database),
+        bank_files=Confinement("bank files"),
         documents_years=settings.documents_years,
         letterhead=letterhead,
         payer=payer_of(settings),
@@ -81,11 +83,15 @@ def _open(settings: SettlementSettings, platform: Platform) -> AreaParts:
             tasks["payments online"] = partial(cards.run, cards.duty())
         return tasks
 
+    def close() -> None:
+        services.bank_files.close()
+        services.printer.close()
+
     return AreaParts(
         pages=area_pages(services),
         rows=(Rows(services, api.ENDPOINTS),),
         begin=begin,
-        close=services.printer.close,
+        close=close,
         figures=tuple if cards is None else cards.figures,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from saleroom.confined.confinement import Confinement
 from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.documents import Letterhead
 from saleroom.settlement.domain.payouts import PayingHouse
@@ -22,6 +23,8 @@ class SettlementServices:
     tokens: Tokens
     cursors: Cursors
     printer: DocumentPrinter
+    bank_files: Confinement
+    """Where files of banks are read."""
     letterhead: Letterhead
     payer: PayingHouse
     documents_years: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Annotated
 
@@ -26,7 +25,7 @@ from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
 from saleroom.settlement.domain.bank_views import BankPaymentPage, BankPaymentView, ImportedStatementView
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
-from saleroom.settlement.service.bank import banking, camt
+from saleroom.settlement.service.bank import banking, camt, reading
 from saleroom.settlement.services import SettlementServices
 
 PAGE = 20
@@ -89,11 +88,11 @@ async def send(call: Call[SettlementServices]) -> Response:
 async def imported(services: SettlementServices, request: Request, token: str) -> ImportedStatementView:
     """Return what the import of the file in a form does. The sender is known before the form is read.
 
-    Raises as `banking.import_statement`, `camt.read` and `multipart` do.
+    Raises as `banking.import_statement`, `reading.read_statement` and `multipart` do.
     """
     await services.database.read(banking.refuse, token)
     data = await file_in(request, camt.FILE, camt.BYTES_MAX)
-    statement = await asyncio.to_thread(camt.read, data)
+    statement = await reading.read_statement(services.bank_files, data)
     write = services.tokens.write
     return await write(banking.import_statement, token, statement, services.letterhead)
 

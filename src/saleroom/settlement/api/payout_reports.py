@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 import msgspec
@@ -20,7 +19,7 @@ from saleroom.settlement.api.bank import file_in
 from saleroom.settlement.api.payouts import FILE, TRANSFERS
 from saleroom.settlement.domain.errors import PayoutNotInDoubt, UnknownPaymentFile
 from saleroom.settlement.domain.payout_views import ImportedReportView, PaymentFileView
-from saleroom.settlement.service.bank import payout_reporting, status_reports
+from saleroom.settlement.service.bank import payout_reporting, reading, status_reports
 from saleroom.settlement.services import SettlementServices
 
 CHECK = Form(
@@ -41,11 +40,11 @@ async def send(call: Call[SettlementServices]) -> Response:
 async def imported(services: SettlementServices, request: Request, token: str) -> ImportedReportView:
     """Return what the import of the report in a form does. The sender is known before the form is read.
 
-    Raises as `payout_reporting.import_report`, `status_reports.read` and `multipart` do.
+    Raises as `payout_reporting.import_report`, `reading.read_report` and `multipart` do.
     """
     await services.database.read(payout_reporting.refuse, token)
     data = await file_in(request, status_reports.FILE, status_reports.BYTES_MAX)
-    report = await asyncio.to_thread(status_reports.read, data)
+    report = await reading.read_report(services.bank_files, data)
     return await services.tokens.write(payout_reporting.import_report, token, report)
 
 

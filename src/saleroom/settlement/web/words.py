@@ -126,6 +126,10 @@ WORDS = Words(
         "payouts_length": (N_("Choose at least one payout, and at most 500."),),
         "transfer_amount": (N_("One transfer carries at most 999,999,999.99 euros."),),
         "places": (N_("There is no such transfer in the file."),),
+        "bank_file_too_costly": (
+            N_("The file takes too much time or memory to read. Ask your bank for a file of fewer days."),
+        ),
+        "bank_file_damaged": (N_("The file is damaged. Ask your bank for the XML file again."),),
         "not_camt": (N_("This is no bank statement in CAMT.053, or it is broken. Ask your bank for the XML file."),),
         "broken_entry": (
             N_(
