@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.kernel.errors import Fault
-from saleroom.sales.domain.cells import guarded, parse_amount, plain_text, text_of, written_amount
+from saleroom.kernel.texts import guarded
+from saleroom.sales.domain.cells import parse_amount, plain_text, text_of, written_amount
 
 CENTS = st.decimals(min_value=0, max_value=10**17 - 1, places=2)
 AMOUNTS = st.one_of(CENTS, st.decimals(min_value=0, max_value=10**14, places=3))
@@ -59,7 +60,9 @@ def test_amounts_are_read_in_both_languages(cell: str | int | Decimal, amount: s
         ("1" * 18, "money_digits"),
         ("\u0661\u0662", "money_format"),
         (Decimal("0.0001"), "money_decimals"),
-        (-3, "money_format"),
+        (-3, "money_negative"),
+        (Decimal("-3.50"), "money_negative"),
+        (Decimal("-1E+300"), "money_negative"),
     ],
 )
 def test_what_is_no_amount_or_could_be_two_is_refused(cell: str | int | Decimal, code: str) -> None:

@@ -17,12 +17,12 @@ from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.service import results
 from saleroom.bidding.services import BiddingServices
 from saleroom.kernel.instants import instant
+from saleroom.kernel.texts import guarded
 from saleroom.site import amounts
 from saleroom.site.site import Site
 
 COLUMNS = ("name", "seller", "outcome", "price", "currency", "bids", "buyer", "ended", "address", "category")
 OWN_COLUMNS = (*COLUMNS[:-1], "startingPrice", "reservePrice", "category")
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # spreadsheets take the wide forms, too
 _BYTE_ORDER_MARK = "\ufeff"
 """Without it, spreadsheets do not take a file for UTF-8."""
 _DOTS = Locale("en")
@@ -71,24 +71,19 @@ def result(a: Auction, origin: str, currency: str) -> dict[str, str]:
     """Return the result of a lot that is over, by column. A price that nobody paid is empty."""
     sold = a.outcome is Outcome.SOLD
     return {
-        "name": _harmless(a.name),
-        "seller": _harmless(a.author.name),
+        "name": guarded(a.name),
+        "seller": guarded(a.author.name),
         "outcome": str(a.outcome or a.status),
         "price": _amount(a.current_bid, currency) if sold else "",
         "currency": currency,
         "bids": str(a.bid_count),
-        "buyer": _harmless(a.leader.name) if sold and a.leader is not None else "",
+        "buyer": guarded(a.leader.name) if sold and a.leader is not None else "",
         "ended": _instant(a.closed_at),
         "address": f"{origin}/lots/{a.gid}",
-        "category": _harmless(a.category or ""),
+        "category": guarded(a.category or ""),
         "startingPrice": _amount(a.starting_price, currency),
         "reservePrice": _amount(a.reserve_price, currency),
     }
-
-
-def _harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: with an apostrophe before it if it begins like one."""
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(_FORMULA) else text
 
 
 def _amount(amount: Decimal | None, currency: str) -> str:

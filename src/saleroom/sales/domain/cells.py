@@ -1,4 +1,4 @@
-"""Cells of a catalogue file: amounts in English and German decimals, labels, and texts that no spreadsheet runs.
+"""Cells of a catalogue file: amounts in English and German decimals, labels, and texts without their guard against formulas.
 
 A cell is a text, or a number as XLSX has it. Nobody guesses: `1.234` can be two amounts, so it is refused.
 """
@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.money import STEP, parse_money
-from saleroom.kernel.texts import in_xml
+from saleroom.kernel.texts import in_xml, unguarded
 
 Cell = str | int | Decimal | None
 """A number of a spreadsheet is an int or a Decimal of at most 15 digits, which is what spreadsheets keep."""
@@ -21,14 +21,13 @@ _GROUPED = re.compile("[0-9]{1,3}(?:[.,'\u2019][0-9]{3})+")
 """Thousands in groups; the Swiss group them by an apostrophe."""
 _DASHES = re.compile(",(?:-|--|\u2013)$")
 """What German writes for no cents."""
-_FORMULA = re.compile("[=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20]")
-"""The first characters that make a spreadsheet run a cell of CSV, also in full width; and the apostrophe that guards them."""
 _NEGATIVE = re.compile("[-\u2212][0-9.,]+")
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 _AMBIGUOUS = Fault(
     "ambiguous_number",
     "can be read in two ways, in English or in German decimals; write it with two decimals, or without a mark",
 )
+_BELOW_ZERO = Fault("money_negative", "must not be negative")
 _NO_NUMBER = Fault("money_format", "must be an amount such as 1234.50 or 1.234,50")
 
 
@@ -38,8 +37,7 @@ def text_of(cell: Cell) -> str:
         return ""
     if isinstance(cell, Decimal):
         return f"{cell.normalize():f}"
-    text = plain_text(str(cell))
-    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+    return unguarded(plain_text(str(cell))).strip()
 
 
 def plain_text(text: str) -> str:
@@ -47,21 +45,18 @@ def plain_text(text: str) -> str:
     return _BREAKS.sub("\n", in_xml(text)).strip()
 
 
-def guarded(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs as a formula; `text_of` takes the apostrophe away again."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
 def parse_amount(cell: Cell, marks: Collection[str] = ()) -> Decimal | Fault:
     """Return the amount in a cell, or its fault. `marks` are the signs and codes of the house's currency, such as € and EUR."""
     if isinstance(cell, int | Decimal):
+        if cell < 0:
+            return _BELOW_ZERO
         return _amount(f"{cell:f}" if isinstance(cell, Decimal) else str(cell))
     text = text_of(cell)
     for mark in marks:
         text = text.removeprefix(mark).removesuffix(mark).strip()
     text = _DASHES.sub("", _SPACES.sub("", text))
     if _NEGATIVE.fullmatch(text):
-        return Fault("money_negative", "must not be negative")
+        return _BELOW_ZERO
     plain = _plain(text)
     return plain if isinstance(plain, Fault) else _amount(plain)
 

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from saleroom.kernel.texts import in_xml
-from saleroom.sales.domain.cells import Cell, guarded, written_amount
+from saleroom.kernel.texts import guarded, in_xml
+from saleroom.sales.domain.cells import Cell, written_amount
 
 CSV_TYPE = "text/csv; charset=utf-8"
 XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
