@@ -1,7 +1,7 @@
 """A whole database compared with its ledgers. Every change of a covered row is found."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -128,6 +128,15 @@ async def test_an_unchanged_house_has_no_faults(house: Database) -> None:
     rows = {table.name: len(await house.read(_all, table)) for table in COVERED}
     assert rows == {"auctions": checked.auctions, "events": checked.events, "bids": checked.bids}
     assert checked.digest == (await house.read(heads, TABLES)).digest
+
+
+async def test_a_lot_that_ends_at_the_last_instant_has_no_fault(database: Database) -> None:
+    """asyncpg reads that instant without a zone."""
+    ada = await person(database, "ada")
+    await sells(
+        database, ada, ends_at=datetime.max.replace(tzinfo=UTC), starts_at=datetime.max.replace(tzinfo=UTC, second=0)
+    )
+    assert [] == (await database.read(check)).faults
 
 
 def _all(tx: Transaction, table: Table) -> list[dict[str, Any]]:
