@@ -35,6 +35,18 @@ def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyP
     assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_backup_that_is_stopped_leaves_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop: signal.Signals
+) -> None:
+    """Ctrl-C and SIGTERM in the middle of a backup leave no part of the copy, and the signal means afterwards what it did."""
+    assert 0 == run("migrate").code
+    before, meant = sorted(tmp_path.iterdir()), signal.getsignal(stop)
+    monkeypatch.setattr("saleroom.storage.backup.check", lambda *_: signal.raise_signal(stop))
+    assert (130, "", "\nsaleroom: stopped\n") == run("backup", "copy.db")
+    assert (before, meant) == (sorted(tmp_path.iterdir()), signal.getsignal(stop))
+
+
 def test_closed_streams_end_no_command(tmp_path: Path) -> None:
     """A command without any standard stream does its work: the database does not become its standard output."""
     command = [sys.executable, "-m", "saleroom", "migrate"]

@@ -1,6 +1,6 @@
 """The command line: `serve` calls `starting.py`, the tools have folders of their names, the owner's commands are in `admin/`.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by Ctrl-C. A failure is one line on standard
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by a signal. A failure is one line on standard
 error.
 Heavy modules are imported only by the command that uses them, so that `--version` and a mistyped command answer at once.
 """
@@ -21,7 +21,7 @@ from saleroom.options import EXIT_CODES
 LINE_LENGTH_MAX = 4000
 """The longest message of a command that fails."""
 STOPPED = 130
-"""The exit code after Ctrl-C, by which a shell knows it."""
+"""The exit code after Ctrl-C, by which a shell knows it, and after SIGTERM."""
 
 
 @click.group(epilog=EXIT_CODES)

@@ -6,7 +6,10 @@ Every command imports this module, even `--version`. Heavy modules are therefore
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ import rich_click as click
 if TYPE_CHECKING:
     from saleroom.settings import Settings
 
-EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by Ctrl-C."
+EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped."
 
 
 class ToolCommand(click.RichCommand):
@@ -62,9 +65,23 @@ def house(command: Callable[..., Any]) -> Any:
     @config
     @wraps(command)
     def with_settings(config: str | None, database: str | None, **given: Any) -> Any:
-        return command(settings=read_settings(config, database=database), **given)
+        with _sigterm_as_ctrl_c():
+            return command(settings=read_settings(config, database=database), **given)
 
     return with_settings
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that nothing of a copy or an export is left behind."""
+    if threading.current_thread() is not threading.main_thread():  # only that one may say what a signal does
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def read_settings(config: str | None, **flags: str | None) -> Settings:
