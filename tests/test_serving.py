@@ -191,3 +191,12 @@ def test_workers_end_with_their_parent(shared: ServeProcess, database_url: str, 
             with contextlib.suppress(psutil.NoSuchProcess):
                 worker.kill()
         shared.wait()
+
+
+def test_a_port_that_is_taken_is_said_with_its_own_setting() -> None:
+    """The message about a taken port names where that port is chosen, not always the port of the house."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for by in ("--host or --port", "the settings metrics_host or metrics_port"):
+            with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1 port {port}: .*; choose another with {by}"):
+                serving.listen("127.0.0.1", port, by)

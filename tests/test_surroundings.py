@@ -125,6 +125,18 @@ def test_a_damaged_database_is_refused_in_one_line(run: Run, args: list[str], tm
     assert f"cannot use the database sqlite:///saleroom.db: {said}; put a backup in its place" in done.err
 
 
+@pytest.mark.parametrize("content", [b"no database " * 1_000, None])
+def test_a_backup_names_the_damaged_file(run: Run, tmp_path: Path, content: bytes | None) -> None:
+    """A backup of a damaged database names that, not the copy, and makes none."""
+    assert 0 == run("migrate").code
+    file = tmp_path / "saleroom.db"
+    file.write_bytes(content or file.read_bytes()[:100_000])
+    done = run("backup", "copy.db")
+    assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+    assert done.err.startswith("saleroom: saleroom.db cannot be used: it is ")
+    assert not (tmp_path / "copy.db").exists()
+
+
 @pytest.mark.parametrize("args", [["users", "list"], ["keys", "renew"], ["export", "house.ndjson"], ["audit", "list"]])
 def test_an_empty_file_is_no_house(run: Run, args: list[str], tmp_path: Path) -> None:
     """A command for a house leaves a database without tables as it is, and says so."""
