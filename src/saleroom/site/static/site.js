@@ -147,5 +147,48 @@ setInterval(() => {
   place._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
 }, 5000);
 
+// What was typed outlives a login: if the answer to a form is the form to log in, or a refusal that leads there, the page of the
+// form has it again, for the same user. Pages of lots and the form of a seller keep theirs by themselves. No password and no file
+// is kept.
+{
+  const key = "typed";
+  const pages = /^\/(admin|mine|sales)(\/|$)/;
+  const user = document.querySelector(".masthead .viewer")?.textContent;
+  const unkept = "[type=hidden], [type=password], [type=file], button";
+  const fieldsOf = (form) => [...form.elements].filter((one) => one.name && !one.matches(unkept));
+  const property = (one) => (one.matches("[type=checkbox], [type=radio]") ? "checked" : "value");
+
+  const typeAgain = ({ action, values }) => {
+    const isSame = (form) => {
+      const fields = fieldsOf(form);
+      return fields.length === values.length && fields.every((one, place) => one.name === values[place][0]);
+    };
+    const form = [...document.forms].find((one) => one.getAttribute("action") === action && isSame(one));
+    if (!form) return;
+    fieldsOf(form).forEach((one, place) => { one[property(one)] = values[place][1]; });
+    for (const fold of form.querySelectorAll("details")) fold.open = true;
+    form.closest("details")?.setAttribute("open", "");
+    const told = problem(document.getElementById("offline").dataset.typed);
+    form.before(told);
+    told.scrollIntoView({ block: "nearest" });
+  };
+
+  try {
+    const typed = JSON.parse(sessionStorage.getItem(key) ?? "null");
+    const isAsked = document.querySelector("[data-keeps-typed]") !== null;
+    if (typed && isAsked) sessionStorage.setItem(key, JSON.stringify({ ...typed, isLost: true }));
+    else sessionStorage.removeItem(key);
+    if (typed?.isLost && !isAsked && typed.user === user) typeAgain(typed);
+  } catch { /* the browser keeps nothing */ }
+
+  document.addEventListener("submit", ({ target }) => {
+    if (target.method !== "post" || !pages.test(location.pathname)) return;
+    const values = fieldsOf(target).map((one) => [one.name, one[property(one)]]);
+    try {
+      sessionStorage.setItem(key, JSON.stringify({ action: target.getAttribute("action"), user, values }));
+    } catch { /* as above */ }
+  });
+}
+
 // Only where the house is reached by https, or on the same machine, may it have a service worker.
 navigator.serviceWorker?.register("/service-worker.js", { updateViaCache: "none" }).catch(() => {});
