@@ -303,7 +303,7 @@ def _writers(table: Table, dialect: Dialect) -> dict[str, Callable[[Any], Any]]:
 def _same(found: Any, expected: Any) -> bool:
     if isinstance(expected, memoryview):
         expected = bytes(expected)
-    if isinstance(expected, datetime) and expected.tzinfo is not None and found == datetime.max:
+    if isinstance(expected, datetime) and expected.tzinfo is not None and isinstance(found, datetime):
         found = read_instant(found)  # asyncpg reads the last instant without a zone
     return type(found) is type(expected) and bool(found == expected)
 
