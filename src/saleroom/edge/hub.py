@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import structlog
 
@@ -37,6 +38,14 @@ CATCHING_UP_SHARE = 16
 """How many of them may be of one network."""
 HEARD_SECONDS_MAX = 20.0
 """A house sends the time every 15 seconds. An edge that has heard nothing for longer is not ready."""
+
+
+class Reader(NamedTuple):
+    """A reader of a channel. `before` comes before all messages."""
+
+    channel: Channel
+    follower: Follower
+    before: bytes
 
 
 class Hub:
@@ -76,8 +85,8 @@ class Hub:
                 self._ended = True
                 self._close_all()
 
-    async def follow(self, address: Address, after: EventId | None) -> tuple[Channel, Follower, bytes]:
-        """Return a new reader with its channel, and what it gets before all messages. Raises Refusal."""
+    async def follow(self, address: Address, after: EventId | None) -> Reader:
+        """Return a new reader. Raises Refusal."""
         network = await client_key()
         if self._readers >= self._readers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
@@ -93,7 +102,7 @@ class Hub:
             if channel is not None:
                 self._close_later(channel)
             raise
-        return channel, follower, before
+        return Reader(channel, follower, before)
 
     def left(self, channel: Channel) -> None:
         """Count one reader less, who followed `channel`."""

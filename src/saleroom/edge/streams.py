@@ -12,8 +12,7 @@ from starlette.types import Send
 
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.edge.addresses import Address, Kind
-from saleroom.edge.channel import Channel
-from saleroom.edge.hub import Hub
+from saleroom.edge.hub import Hub, Reader
 from saleroom.feed.follower import Follower
 from saleroom.feed.streams import EventStream, page_time, send_more
 from saleroom.http.problems import NoSessions
@@ -42,8 +41,8 @@ class LogDoor:
     async def follow(self, gid: str | None, after: EventId | None) -> Follower:
         """Return a reader, from behind the event `after` or from now on. Raises Refusal."""
         path = self._path if gid is None else self._path.replace("{gid}", gid)
-        _, follower, _ = await self._hub.follow(Address(Kind.LOG, path, gid or ""), after)
-        return follower
+        reader = await self._hub.follow(Address(Kind.LOG, path, gid or ""), after)
+        return reader.follower
 
     def now(self) -> datetime:
         """Return the time of the house's clock."""
@@ -53,12 +52,11 @@ class LogDoor:
 class PageStream(EventStream):
     """A stream of a page: the messages of the house as they came."""
 
-    def __init__(self, hub: Hub, channel: Channel, follower: Follower, before: bytes) -> None:
-        """`before` comes before all messages."""
-        super().__init__(follower, hub.house.now)
-        self._says_ids = channel.upstream.says_ids
-        self._whole = channel.address.kind is Kind.STATE
-        self._before = before
+    def __init__(self, hub: Hub, reader: Reader) -> None:
+        super().__init__(reader.follower, hub.house.now)
+        self._says_ids = reader.channel.upstream.says_ids
+        self._whole = reader.channel.address.kind is Kind.STATE
+        self._before = reader.before
 
     def frame(self, event: LoggedEvent) -> bytes:
         """Return a message as it is sent."""
@@ -132,7 +130,7 @@ class Pages:
         return await self._follow(Address(Kind.STATE, f"/sales/{gid}/block/live?view={view}", gid, language))
 
     async def _follow(self, address: Address, after: EventId | None = None) -> Response:
-        return PageStream(self._hub, *await self._hub.follow(address, after))
+        return PageStream(self._hub, await self._hub.follow(address, after))
 
     def _language(self, request: Request) -> str:
         return self._languages.of(request).tag

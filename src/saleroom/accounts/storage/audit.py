@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -55,10 +55,19 @@ def add(
     tx.execute(insert(audit), row)
 
 
-def of_act(tx: Transaction, act: str) -> list[tuple[int | None, Facts, Facts]]:
-    """Return of each entry of an act, the earliest first: the number of the user it is on, and what was before and after."""
+class Change(NamedTuple):
+    """What an act changed: the number of the user it is on, and the facts before and after."""
+
+    user_id: int | None
+    before: Facts
+    after: Facts
+
+
+def of_act(tx: Transaction, act: str) -> list[Change]:
+    """Return what all entries of an act changed, the earliest first."""
     found = select(audit.c.user_id, audit.c.before, audit.c.after).where(audit.c.act == act).order_by(audit.c.id)
-    return [(row.user_id, msgspec.json.decode(row.before), msgspec.json.decode(row.after)) for row in tx.execute(found)]
+    decode = msgspec.json.decode
+    return [Change(row.user_id, decode(row.before), decode(row.after)) for row in tx.execute(found)]
 
 
 def newest(tx: Transaction, which: EntryFilter, limit: int, before: int | None) -> list[Entry]:

@@ -104,15 +104,15 @@ def post_ending(tx: Transaction) -> int:
     found = [
         Message(
             kind=f"{NOTICE}ending",
-            key=f"ending:{auction_id}:{number}",
-            receiver=user_id,
-            address=str(number),
-            about=gid,
+            key=f"ending:{one.auction_id}:{one.webhook}",
+            receiver=one.user_id,
+            address=str(one.webhook),
+            about=one.gid,
             facts={"at": instant(now), "data": {}},
             channel=WEBHOOK,
             lasts=KINDS["ending"].lasts,
         )
-        for auction_id, gid, number, user_id in webhooks.watched_ending(tx, now + SOON)
+        for one in webhooks.watched_ending(tx, now + SOON)
     ]
     return store.post_all(tx, found)
 

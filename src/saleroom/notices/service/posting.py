@@ -105,13 +105,13 @@ def post_ending(tx: Transaction, channel: str) -> int:
         [
             Message(
                 kind="ending",
-                key=f"ending:{auction_id}:{user_id}",
-                receiver=user_id,
-                about=gid,
+                key=f"ending:{one.auction_id}:{one.user_id}",
+                receiver=one.user_id,
+                about=one.gid,
                 channel=channel,
                 alone=False,
                 lasts=KINDS["ending"].lasts,
             )
-            for auction_id, gid, user_id in found
+            for one in found
         ],
     )

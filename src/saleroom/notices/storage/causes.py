@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, literal, or_, select
@@ -138,8 +139,16 @@ def reachable(tx: Transaction, user_ids: Collection[int], channel: str) -> froze
     return frozenset(tx.execute(found.where(bulk.among(tx, column, user_ids))).scalars())
 
 
-def watchers_of_ending(tx: Transaction, now: datetime, until: datetime, channel: str) -> list[tuple[int, str, int]]:
-    """Return (auction, its gid, user) for lots that end by `until` and are watched by users who were not told yet, a page."""
+class EndingLot(NamedTuple):
+    """An auction that ends soon, and a user who watches it."""
+
+    auction_id: int
+    gid: str
+    user_id: int
+
+
+def watchers_of_ending(tx: Transaction, now: datetime, until: datetime, channel: str) -> list[EndingLot]:
+    """Return a page of lots that end by `until`, for each user who watches them and was not told yet."""
     key = literal("ending:") + cast(auctions.c.id, String) + ":" + cast(watches.c.user_id, String)
     source = auctions.join(watches, watches.c.auction_id == auctions.c.id).outerjoin(
         outbox, and_(outbox.c.channel == channel, outbox.c.key == key)
@@ -158,4 +167,4 @@ def watchers_of_ending(tx: Transaction, now: datetime, until: datetime, channel:
         .order_by(auctions.c.due_at, watches.c.id)
         .limit(PAGE)
     )
-    return [(row.id, row.gid, row.user_id) for row in tx.execute(found)]
+    return [EndingLot(row.id, row.gid, row.user_id) for row in tx.execute(found)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Column, ColumnElement, Row, String, cast, delete, func, insert, literal, select, update
@@ -137,8 +137,17 @@ def parties(tx: Transaction, lots: Collection[int], user_ids: Collection[int]) -
     )
 
 
-def watched_ending(tx: Transaction, until: datetime) -> list[tuple[int, str, int, int]]:
-    """Return (auction, its gid, webhook, its owner) for watched lots that end by `until` and were not told yet, a page."""
+class EndingLot(NamedTuple):
+    """An auction that ends soon, and a webhook whose owner watches it."""
+
+    auction_id: int
+    gid: str
+    webhook: int
+    user_id: int
+
+
+def watched_ending(tx: Transaction, until: datetime) -> list[EndingLot]:
+    """Return a page of watched lots that end by `until`, for each webhook that was not told yet."""
     key = literal("ending:") + cast(auctions.c.id, String) + ":" + cast(webhooks.c.id, String)
     source = (
         auctions.join(watches, watches.c.auction_id == auctions.c.id)
@@ -159,7 +168,7 @@ def watched_ending(tx: Transaction, until: datetime) -> list[tuple[int, str, int
         .order_by(auctions.c.due_at, webhooks.c.id)
         .limit(PAGE)
     )
-    return [(row.id, row.gid, row.webhook, row.user_id) for row in tx.execute(found)]
+    return [EndingLot(row.id, row.gid, row.webhook, row.user_id) for row in tx.execute(found)]
 
 
 def too_full(tx: Transaction, most: int) -> list[int]:

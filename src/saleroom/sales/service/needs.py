@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -42,6 +42,14 @@ ON_NEED = frozenset({Act.LEVEL, Act.PLEDGE, Act.UNDO_PLEDGE})
 """The acts that only a fund-a-need takes."""
 
 
+class GivenPledge(NamedTuple):
+    """A pledge with the name of its giver in the sale, and with their name as staff have noted it."""
+
+    pledge: Pledge
+    bidder: str
+    person_name: str
+
+
 def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, NeedProgress]:
     """Return what each fund-a-need among lots of one sale has come to, by number; the givers as far as they are shown."""
     asked = [lot for lot in some if lot.need is not None]
@@ -61,8 +69,8 @@ def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, Nee
     return found
 
 
-def listed(tx: Transaction, token: str | None, gid: str, label: str) -> list[tuple[Pledge, str, str]]:
-    """Return all pledges of a fund-a-need, each with the name of the giver in the sale and what staff have noted as theirs.
+def listed(tx: Transaction, token: str | None, gid: str, label: str) -> list[GivenPledge]:
+    """Return all pledges of a fund-a-need with their givers.
 
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownLot or OfNeeds.
     """
@@ -73,12 +81,12 @@ def listed(tx: Transaction, token: str | None, gid: str, label: str) -> list[tup
     return with_givers(tx, sale, pledges.of_lot(tx, lot.id))
 
 
-def with_givers(tx: Transaction, sale: Sale, some: Sequence[Pledge]) -> list[tuple[Pledge, str, str]]:
-    """Return pledges with the name of each giver in the sale, and their name as staff have noted it."""
+def with_givers(tx: Transaction, sale: Sale, some: Sequence[Pledge]) -> list[GivenPledge]:
+    """Return pledges with their givers."""
     people = participants.of_pairs(tx, {(sale.id, one.user.id) for one in some}, locked=False)
     noted = {user: one.name or ("" if one.is_guest else one.user.name) for (_, user), one in people.items()}
     names = _names(tx, sale, some, staff=True)
-    return [(one, names[one.user.id], noted.get(one.user.id, one.user.name)) for one in some]
+    return [GivenPledge(one, names[one.user.id], noted.get(one.user.id, one.user.name)) for one in some]
 
 
 def call(tx: Transaction, sale: Sale, lot: Lot, told: Sequence[SaleEvent]) -> Sale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -147,14 +147,14 @@ def choose(tx: Transaction, token: str, chosen: CardTarget, card: str | None) ->
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownLot, UnknownConsignor or UnknownRateCard.
     """
     staff = authenticate(tx, token, Right.SET_RATES)
-    of, number, subject = _place(tx, chosen)
+    at = _place(tx, chosen)
     card_id = None if card is None else rates.lock(tx, card)
     if card is not None and card_id is None:
         raise UnknownRateCard
-    was = rates.chosen(tx, of, number)
+    was = rates.chosen(tx, at.column, at.number)
     if was != card:
-        rates.choose(tx, card_id, of, number, staff.id)
-        audit.note(tx, staff, Act.RATES_CHOSEN, subject, {"rates": was}, {"rates": card})
+        rates.choose(tx, card_id, at.column, at.number, staff.id)
+        audit.note(tx, staff, Act.RATES_CHOSEN, at.subject, {"rates": was}, {"rates": card})
     return card
 
 
@@ -164,21 +164,29 @@ def holding(tx: Transaction, token: str | None, chosen: CardTarget) -> str | Non
     Raises Unauthenticated, MissingRight, UnknownSale, UnknownLot or UnknownConsignor.
     """
     authenticate(tx, token, Right.SET_RATES)
-    of, number, _ = _place(tx, chosen)
-    return rates.chosen(tx, of, number)
+    at = _place(tx, chosen)
+    return rates.chosen(tx, at.column, at.number)
 
 
-def _place(tx: Transaction, chosen: CardTarget) -> tuple[Column[Any], int, str]:
+class _Place(NamedTuple):
+    """Where a card is chosen: a column of the choices and the number in it, and its name in the audit log."""
+
+    column: Column[Any]
+    number: int
+    subject: str
+
+
+def _place(tx: Transaction, chosen: CardTarget) -> _Place:
     if chosen.consignor is not None:
         found = consignors.find(tx, chosen.consignor)
         if found is None:
             raise UnknownConsignor
-        return rate_choices.c.consignor_id, found.id, f"consignor {found.code}"
+        return _Place(rate_choices.c.consignor_id, found.id, f"consignor {found.code}")
     sale = get_one(tx, chosen.sale, staff=True)
     if chosen.lot is None:
-        return rate_choices.c.sale_id, sale.id, sale.gid
+        return _Place(rate_choices.c.sale_id, sale.id, sale.gid)
     lot = get_lot(tx, sale, chosen.lot)
-    return rate_choices.c.lot_id, lot.id, lot.gid
+    return _Place(rate_choices.c.lot_id, lot.id, lot.gid)
 
 
 def _shown(tx: Transaction, gid: str) -> RateCardView:
