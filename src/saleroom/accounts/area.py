@@ -38,24 +38,18 @@ from saleroom.http.secret import Purpose
 from saleroom.storage.database import Database
 
 
-def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
-    passwords = Passwords(_breached(settings), settings.house_name)
+def _services(settings: AccountSettings, platform: Platform, passwords: Passwords, keys: LoginKeys) -> AccountServices:
     database = platform.database
     registrations = (
         Registrations(database, settings.registrations_per_hour) if settings.registration == "open" else None
     )
     failed_logins = FailedLogins(database, settings.failed_logins_per_hour)
-    key = settings.load_key
-    keys = LoginKeys(
-        Sealing(partial(platform.secret.key, Purpose.SECOND_FACTORS)),
-        Sealing(partial(platform.secret.key, Purpose.LOGIN_STEPS)),
-    )
     accounts = Accounts(
         database, passwords, registrations, failed_logins, keys, tells_of_devices=settings.new_login_mails
     )
     mails = None if settings.smtp_url is None else AccountMails(database, settings.account_mails_per_hour)
     sign = partial(platform.secret.sign, Purpose.MAILS)
-    services = AccountServices(
+    return AccountServices(
         database=database,
         accounts=accounts,
         codes=OneTimeCodes(database, accounts, keys.secrets, settings.house_name),
@@ -76,10 +70,19 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         cursors=platform.cursors,
         sign=sign,
         mails=mails,
-        load_key=None if key is None else key.get_secret_value(),
+        load_key=None if settings.load_key is None else settings.load_key.get_secret_value(),
     )
 
-    database.provide(CONFIRMATIONS, Confirmations(accounts, keys.secrets))
+
+def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
+    database, passwords = platform.database, Passwords(_breached(settings), settings.house_name)
+    keys = LoginKeys(
+        Sealing(partial(platform.secret.key, Purpose.SECOND_FACTORS)),
+        Sealing(partial(platform.secret.key, Purpose.LOGIN_STEPS)),
+    )
+    services = _services(settings, platform, passwords, keys)
+
+    database.provide(CONFIRMATIONS, Confirmations(services.accounts, keys.secrets))
     idle = timedelta(minutes=settings.session_idle_minutes) if settings.session_idle_minutes else None
     uses = LastUses(idle)
     database.after_commit(ACCESS_TOKENS_USED, uses.saw)
@@ -100,8 +103,10 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         }
 
     return AreaParts(
-        pages=area_pages(services, registration_open=registrations is not None, sends_mail=mails is not None),
-        rows=(Rows(services, api.ENDPOINTS if key is None else ACCOUNTS.endpoints),),
+        pages=area_pages(
+            services, registration_open=settings.registration == "open", sends_mail=services.mails is not None
+        ),
+        rows=(Rows(services, api.ENDPOINTS if settings.load_key is None else ACCOUNTS.endpoints),),
         begin=begin,
         close=passwords.close,
     )

@@ -104,9 +104,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
 class Site:
     """All pages of one house.
 
-    `authenticate` returns the holder of a session's token, or raises Unauthenticated; `login` is the path of the form to log
-    in. `public_url` is the address by which
-    people reach the house; without it the request has that address.
+    `authenticate` returns the holder of a session's token, or raises Unauthenticated. `login` is the path of the form to log
+    in. `public_url` is the address by which people reach the house; without it the request has that address.
     """
 
     def __init__(
@@ -136,23 +135,10 @@ class Site:
         self.languages = Languages(currency)
         self.app = App(self.assets, self.languages, profile)
         logo = self.assets.url("logo.svg" if profile.logo is None else f"house/{profile.logo.name}")
-        names: dict[str, Any] = {
-            "app": self.app,
-            "asset": self.assets.url,
-            "bars": SURFACE,
-            "house": profile,
-            "logo": logo,
-            "languages": tuple(self.languages),
-            "sections_of": self.sections_of,
-            "menus": [area.menu for area in areas if area.menu],
-            "banners": [area.banner for area in areas if area.banner],
-            "tabs": [area.tabs for area in sorted(areas, key=lambda area: area.tabs_last) if area.tabs],
-        }
         filters: dict[str, Callable[[Language, Any], Any]] = {}
         for area in areas:
-            names |= area.names
             filters |= area.filters
-        self.renderer = Renderer([folder / "templates" for folder in folders], names, filters)
+        self.renderer = Renderer([folder / "templates" for folder in folders], self._names(logo), filters)
         self.worker = self.app.worker(
             logo,
             lambda one, name, shown: self.renderer.fragment(one, name, {"path": "/", "here": "/", **shown}),
@@ -163,6 +149,24 @@ class Site:
         self._authenticate = authenticate
         self._login = login
         self._public_url = None if public_url is None else public_url.rstrip("/")
+
+    def _names(self, logo: str) -> dict[str, Any]:
+        """Return what all templates know; `logo` is its address."""
+        names: dict[str, Any] = {
+            "app": self.app,
+            "asset": self.assets.url,
+            "bars": SURFACE,
+            "house": self.profile,
+            "logo": logo,
+            "languages": tuple(self.languages),
+            "sections_of": self.sections_of,
+            "menus": [area.menu for area in self.areas if area.menu],
+            "banners": [area.banner for area in self.areas if area.banner],
+            "tabs": [area.tabs for area in sorted(self.areas, key=lambda area: area.tabs_last) if area.tabs],
+        }
+        for area in self.areas:
+            names |= area.names
+        return names
 
     def language(self, request: Request) -> Language:
         """Return the language of the reader."""
