@@ -1,6 +1,8 @@
 import io
+import re
 import zipfile
 from collections.abc import Callable
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -261,3 +263,94 @@ def test_a_small_file_of_many_tags_is_refused(part: str, end: str, tag: str, man
     data = changed(xlsx(["Lot", "Title"], ["1", "Clock"]), part, lambda text: text.replace(end, tag * many + end))
     assert len(data) < 100_000
     assert "sheet_too_complex" == refusal(data)
+
+
+HEADED = ["Lot", "Title", "Starting price"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "named"),
+    [
+        ('<row r="2"', '<row r="-2"', "row -2 behind row 1"),
+        ('<row r="3"', '<row r="2"', "row 2 behind row 2"),
+        ('<row r="3"', '<row r="0"', "row 0 behind row 2"),
+        ('r="C3"', 'r="B3"', "cell B3 behind cell B3"),
+        ('r="C3"', 'r="C2"', "cell C2 behind cell B3"),
+        ('r="C3"', 'r="CW3"', "cell CW3, and at most 100 columns"),
+        ('<c r="C2" t="n"><v>5</v>', '<c r="C2" t="e"><v>#SPILL!</v>', "without a value in C2"),
+    ],
+)
+def test_no_row_and_no_cell_is_lost_in_silence(was: str, now: str, named: str) -> None:
+    """A row or a cell out of order, one behind the columns that are read, and an error are named with their place."""
+    data = xlsx(HEADED, [1, "Clock", 5], [2, "Bell", 6])
+    with pytest.raises(Invalid, match=named):
+        sheets.read(changed(data, "sheet1.xml", lambda text: text.replace(was, now)))
+
+
+def test_rows_and_cells_without_numbers_follow_each_other() -> None:
+    """A sheet need not number its rows and cells, nor leave out formats behind the columns that are read."""
+    data = xlsx(HEADED, [1, "Clock", 5], [2, "Bell", 6])
+    bare = changed(data, "sheet1.xml", lambda text: re.sub(' r="[A-Z]*[0-9]+"', "", text))
+    formatted = changed(data, "sheet1.xml", lambda text: text.replace("</row>", "<c r='CW1'/></row>", 1))
+    assert sheets.read(data)[0] == sheets.read(bare)[0] == sheets.read(formatted)[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (-5, "money_negative"), (-5.5, "money_negative"), ("-5", "money_negative"),
+        (1e300, "money_digits"), (1e-7, "money_decimals"),
+        (True, "money_format"), (date(2026, 1, 2), "money_format"), ("1e3", "money_format"), (10**25, "money_digits"),
+        ("12.50", Decimal("12.5")), (0.1 + 0.2, Decimal("0.3")), (" 12 ", Decimal(12)),
+    ],
+)  # fmt: skip
+def test_each_kind_of_cell_is_read_or_named(value: object, found: object) -> None:
+    """An amount is read from a number or a text; every other cell is a fault of its row and column."""
+    rows, headings = sheets.read(xlsx(HEADED, [1, "Clock", value], [2, "Bell", 6]))
+    first, second = plan(rows, headings, {}, House(lambda values: None))
+    assert (2, 3, Effect.NEW) == (first.row, second.row, second.effect)
+    faults = [(one.heading, one.fault.code) for one in first.faults]
+    assert ([("Starting price", found)] if isinstance(found, str) else []) == faults
+    assert isinstance(found, str) or found == first.values[Column.STARTING_PRICE]
+
+
+def test_the_first_sheet_that_is_shown_counts() -> None:
+    """A hidden sheet before it is not what somebody sees, so it is not imported."""
+    book = Workbook()
+    hidden, shown = book.active, book.create_sheet()
+    assert hidden is not None
+    hidden.sheet_state = "hidden"
+    for sheet, title in ((hidden, "Old"), (shown, "Clock")):
+        sheet.append(HEADED)
+        sheet.append([1, title, 5])
+    file = io.BytesIO()
+    book.save(file)
+    assert [1, "Clock", 5] == sheets.read(file.getvalue())[0][1]
+
+
+def test_times_of_days_are_kept() -> None:
+    """A date is read as one, and a moment with its time."""
+    moments = [datetime.fromisoformat(one) for one in ("2026-01-02T03:04:05", "2026-01-02")]
+    rows, _ = sheets.read(xlsx(HEADED, *([n, at, 5] for n, at in enumerate(moments, 1))))
+    assert ["2026-01-02 03:04:05", "2026-01-02"] == [row[1] for row in rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "named"),
+    [
+        ("Lot,Title,Starting price,Description\n1,Clock,5,old, but good\n", "surplus_cells", "E2"),
+        ("Lot;Title;Starting price\n1;Clock;5;;;\n2;Bell;6;;x\n", "surplus_cells", "E3"),
+        ("Lot;Title" + ";" * 99 + "\n1;Clock" + ";" * 99 + "x\n", "too_many_columns", "row 2"),
+    ],
+)
+def test_no_cell_of_csv_is_lost_in_silence(text: str, code: str, named: str) -> None:
+    """A cell behind the last heading, or behind the columns that are read, is named with its place."""
+    assert code == refusal(text.encode())
+    with pytest.raises(Invalid, match=named):
+        sheets.read(text.encode())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_each_end_of_a_line_is_read(end: str) -> None:
+    """Lines end as on Unix, on Windows or on an old Macintosh."""
+    assert [["Lot", "Title"], ["1", "Clock"]] == sheets.read(end.join(("Lot;Title", "1;Clock", "")).encode())[0]

@@ -46,6 +46,20 @@ FAULTS: dict[str, tuple[str, ...]] = {
             "The file has too many cells or formats, perhaps empty ones. Save it as CSV, or copy the lots into a new file."
         ),
     ),
+    "sheet_order": (
+        N_("The file has %(this)s behind %(last)s, so a value would be lost. Open the file and save it again."),
+        N_("Rows or cells of the file are out of order, so a value would be lost. Open the file and save it again."),
+    ),
+    "surplus_cells": (
+        N_(
+            "These cells stand behind the last heading: %(cells)s. Put texts with what divides cells into quotation marks."
+        ),
+        N_("Some cells stand behind the last heading. Put texts with what divides cells into quotation marks."),
+    ),
+    "too_many_columns": (
+        N_("At most %(most)s columns are read. Delete the columns behind them."),
+        N_("The file has too many columns. Delete those that are not needed."),
+    ),
     "sheet_too_costly": (
         N_("The file takes too much time or memory to read. Save it as CSV, or copy the lots into a new file."),
     ),

@@ -10,7 +10,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -91,9 +91,28 @@ def _read_csv(data: bytes) -> list[list[Cell]]:
     text = _decoded(data)
     first, _, rest = text.partition("\n")
     if first.strip().strip('"').startswith("sep=") and len(first.strip().strip('"')) == 5:
-        return _records(rest, first.strip().strip('"')[-1])  # Excel's own hint; it is no row of the sheet
+        return _fitting(_records(rest, first.strip().strip('"')[-1]))  # Excel's own hint; it is no row of the sheet
     tries = {delimiter: _count_columns(text, delimiter) for delimiter in _DELIMITERS}
-    return _records(text, max(tries, key=lambda one: tries[one]))
+    return _fitting(_records(text, max(tries, key=lambda one: tries[one])))
+
+
+def _fitting(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Return rows of CSV. Raises Invalid for those with a cell behind the last heading: what divides cells stands in a text."""
+    headings = find_headings(rows)
+    if isinstance(headings, Fault):
+        return rows
+    width = len(rows[headings.row - 1])
+    wrong = [
+        f"{_letters(place)}{number}"
+        for number, row in enumerate(rows[headings.row :], headings.row + 1)
+        for place, cell in enumerate(row[width:], width)
+        if str(cell).strip()
+    ]
+    if wrong:
+        shown = _named(wrong)
+        message = f"has cells behind the last heading: {shown}; put texts with what divides cells into quotation marks"
+        raise _refused(Fault("surplus_cells", message, cells=shown))
+    return rows
 
 
 def _count_columns(text: str, delimiter: str) -> int:
@@ -113,6 +132,8 @@ def _records(text: str, delimiter: str) -> list[list[Cell]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
+            if any(cell.strip() for cell in row[COLUMNS_MAX:]):
+                raise _refused(_too_wide(f"behind them in row {len(rows) + 1}"))
             rows.append(_bounded(row, len(rows) + 1))
     except csv.Error as error:
         message = f"cannot be read behind row {len(rows)} ({error}); is there a quotation mark without its other one?"
@@ -138,7 +159,7 @@ def _read_xlsx(data: bytes) -> list[list[Cell]]:
         with opened(io.BytesIO(data), CATALOGUE, UNPACKED_BYTES_MAX, PARTS_MAX) as archive:
             _refuse_complex(archive)
         values, formulas = (_sheet(data, values=values) for values in (True, False))
-        merged = _merged(data, values)
+        merged = _scanned(data, values)
     except (Invalid, MemoryError):
         raise
     except Exception as error:
@@ -170,7 +191,7 @@ def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
 
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=values, keep_links=False)
     try:
-        sheet = book.worksheets[0]
+        sheet = _shown(book)
         sheet.reset_dimensions()
         rows: list[list[Any]] = []
         for row in sheet.iter_rows(max_row=ROWS_MAX + HEADING_ROWS_MAX + 1, max_col=COLUMNS_MAX, values_only=True):
@@ -182,31 +203,89 @@ def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
         book.close()
 
 
-def _merged(data: bytes, rows: list[list[Any]]) -> list[str]:
-    """Return the first ranges of merged cells below the headings, in columns that are read."""
+def _scanned(data: bytes, rows: list[list[Any]]) -> list[str]:
+    """Return the first ranges of merged cells below the headings, in columns that are read.
+
+    Raises Invalid for a row or a cell whose number does not follow that of the one before it: openpyxl would leave it out, or
+    put it in the place of another.
+    """
     from openpyxl import load_workbook
     from openpyxl.utils.cell import range_boundaries
     from openpyxl.xml.constants import SHEET_MAIN_NS
     from openpyxl.xml.functions import iterparse
 
     headings = find_headings(rows)
-    if isinstance(headings, Fault):
-        return []
-    columns = {place + 1 for place in headings.places.values()}
+    first = len(rows) if isinstance(headings, Fault) else headings.row
+    columns = set() if isinstance(headings, Fault) else {place + 1 for place in headings.places.values()}
     book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     found: list[str] = []
+    order = _Order()
+    tags = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("row", "c", "v", "t", "mergeCell"))
+    row_tag, cell_tag, value_tag, text_tag, merged_tag = tags
     try:
         # A sheet that is read in pieces does not tell its merged cells.
-        with getattr(book.worksheets[0], PRIVATE_PART)() as source:
-            for _, element in iterparse(source):
-                if element.tag == f"{{{SHEET_MAIN_NS}}}mergeCell" and len(found) <= CELLS_NAMED_MAX:
+        with getattr(_shown(book), PRIVATE_PART)() as source:
+            for event, element in iterparse(source, events=("start", "end")):
+                if event == "start":
+                    if element.tag == row_tag:
+                        order.row(element.get("r"))
+                    elif element.tag == cell_tag:
+                        order.cell(element.get("r"))
+                    continue
+                if element.tag in (value_tag, text_tag) and element.text:
+                    order.value()
+                if element.tag == merged_tag and len(found) <= CELLS_NAMED_MAX:
                     left, top, right, bottom = (int(side or 0) for side in range_boundaries(element.get("ref", "")))
-                    if bottom > headings.row and top <= len(rows) and columns.intersection(range(left, right + 1)):
+                    if bottom > first and top <= len(rows) and columns.intersection(range(left, right + 1)):
                         found.append(element.get("ref", ""))
                 element.clear()
         return found
     finally:
         book.close()
+
+
+def _shown(book: Any) -> Any:
+    """Return the first sheet that is not hidden: what somebody sees is what is imported."""
+    return next((one for one in book.worksheets if one.sheet_state == "visible"), book.worksheets[0])
+
+
+class _Order:
+    """The numbers of rows and cells of a sheet, each greater than the one before it."""
+
+    def __init__(self) -> None:
+        self._row = 0
+        self._place = 0
+
+    def row(self, number: str | None) -> None:
+        """A row begins. Raises Invalid."""
+        said = self._row + 1 if number is None else int(number)
+        if said <= self._row:
+            raise _refused(_order_fault(f"row {said}", f"row {self._row}"))
+        self._row, self._place = said, 0
+
+    def cell(self, address: str | None) -> None:
+        """A cell of the row begins. Raises Invalid."""
+        from openpyxl.utils.cell import coordinate_to_tuple
+
+        row, place = (self._row, self._place + 1) if address is None else coordinate_to_tuple(address)
+        if row != self._row or place <= self._place:
+            raise _refused(_order_fault(f"cell {address}", f"cell {_letters(self._place - 1)}{self._row}"))
+        self._place = place
+
+    def value(self) -> None:
+        """The cell has a value. Raises Invalid if it stands behind the columns that are read."""
+        if self._place > COLUMNS_MAX:
+            raise _refused(_too_wide(f"{_letters(self._place - 1)}{self._row}"))
+
+
+def _order_fault(this: str, last: str) -> Fault:
+    message = f"has {this} behind {last}, so a value would be lost; open the file and save it again"
+    return Fault("sheet_order", message, this=this, last=last)
+
+
+def _too_wide(cell: str) -> Fault:
+    message = f"has a cell {cell}, and at most {COLUMNS_MAX} columns are read; delete the columns behind them"
+    return Fault("too_many_columns", message, most=COLUMNS_MAX, cell=cell)
 
 
 def _refuse_formulas(values: list[list[Any]], formulas: list[list[Any]]) -> None:
@@ -233,10 +312,12 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, bool) or value is None:
         return None if value is None else str(value)
     if isinstance(value, int):
-        return value
+        return value if abs(value) < 2**63 else Decimal(value)
     if isinstance(value, float):
         return Decimal(f"{value:.15g}")
-    return value.date().isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    return str(value)
 
 
 def _bounded(row: Iterable[Any], number: int) -> list[Any]:
@@ -253,7 +334,10 @@ def _bounded(row: Iterable[Any], number: int) -> list[Any]:
 
 
 def _letters(place: int) -> str:
-    return (chr(64 + place // 26) if place >= 26 else "") + chr(65 + place % 26)
+    letters = ""
+    while place >= 0:
+        letters, place = chr(65 + place % 26) + letters, place // 26 - 1
+    return letters
 
 
 def _refused(fault: Fault | None) -> Invalid:
@@ -274,4 +358,8 @@ _TOO_COMPLEX = Fault(
     "sheet_too_complex",
     "has too many cells or formats, perhaps empty ones; save it as CSV, or copy the lots into a new file",
 )
-_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NULL!", "#NUM!"})
+_ERRORS = frozenset(
+    {"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!"}
+    | {"#CONNECT!", "#BUSY!", "#UNKNOWN!", "#GETTING_DATA", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!"}
+)
+"""What a cell shows that has no value, in Excel of all years and in LibreOffice."""
