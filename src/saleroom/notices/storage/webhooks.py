@@ -137,7 +137,7 @@ def parties(tx: Transaction, lots: Collection[int], user_ids: Collection[int]) -
     )
 
 
-class EndingLot(NamedTuple):
+class WebhookEnding(NamedTuple):
     """An auction that ends soon, and a webhook whose owner watches it."""
 
     auction_id: int
@@ -146,7 +146,7 @@ class EndingLot(NamedTuple):
     user_id: int
 
 
-def watched_ending(tx: Transaction, until: datetime) -> list[EndingLot]:
+def watched_ending(tx: Transaction, until: datetime) -> list[WebhookEnding]:
     """Return a page of watched lots that end by `until`, for each webhook that was not told yet."""
     key = literal("ending:") + cast(auctions.c.id, String) + ":" + cast(webhooks.c.id, String)
     source = (
@@ -168,7 +168,7 @@ def watched_ending(tx: Transaction, until: datetime) -> list[EndingLot]:
         .order_by(auctions.c.due_at, webhooks.c.id)
         .limit(PAGE)
     )
-    return [EndingLot(row.id, row.gid, row.webhook, row.user_id) for row in tx.execute(found)]
+    return [WebhookEnding(row.id, row.gid, row.webhook, row.user_id) for row in tx.execute(found)]
 
 
 def too_full(tx: Transaction, most: int) -> list[int]:
