@@ -159,9 +159,9 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
         if place % 3 == 0:
             until = datetime.now(UTC) + timedelta(days=chance.choice([1, 400]))
             whom = Whom(username=username)
-            await database.write(members.mark, sale.token, whom, True, chance.choice([None, until]))
+            await database.write(members.mark, sale.token, whom, chance.choice([None, until]), member=True)
     for code in sale.codes[::2]:
-        await database.write(members.mark, sale.token, Whom(consignor=code), True, None)
+        await database.write(members.mark, sale.token, Whom(consignor=code), member=True)
     labels = [str(label) for label in range(1, count + 1)]
     while labels:
         some, labels = labels[: (take := chance.randint(1, LABELS_MAX))], labels[take:]

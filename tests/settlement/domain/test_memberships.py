@@ -58,7 +58,7 @@ def test_two_who_were_merged_are_a_member_if_one_of_them_is() -> None:
 def test_ends_that_make_no_sense_are_refused(member: bool, until: datetime, code: str) -> None:
     """An end lies in the future, and only a membership has one."""
     with pytest.raises(Contradiction) as refused:
-        refuse_end(member, until, NOON)
+        refuse_end(until, NOON, is_member=member)
     assert code == refused.value.faults["until"][0].code
-    refuse_end(True, NOON + TICK, NOON)
-    refuse_end(False, None, NOON)
+    refuse_end(NOON + TICK, NOON, is_member=True)
+    refuse_end(None, NOON, is_member=False)

@@ -107,8 +107,8 @@ class Accounts:
                 account, digest = await self._verified(username, password, address, "a login failed")
                 newer = await self._passwords.digest_again(password) if self._passwords.is_outdated(digest) else None
                 secrets = None if keys is None else keys.secrets
-                values = (account.id, digest, newer, agent, code, secrets, self._tells)
-                started = await self._database.write(start_session, *values)
+                values = (account.id, digest, newer, agent, code, secrets)
+                started = await self._database.write(start_session, *values, tells=self._tells)
                 if isinstance(started, CodeRequired) and keys is not None:
                     started.ticket = keys.ticket(account.id, username, digest, self._database.clock_now())
             token = _started(started, username, address)
@@ -121,7 +121,9 @@ class Accounts:
             raise LoginExpired
         one = self._keys.read(ticket, self._database.clock_now())
         async with self._failed_logins.attempt(one.username, address):
-            started = await self._database.write(_continue_session, one, agent, code, self._keys.secrets, self._tells)
+            started = await self._database.write(
+                _continue_session, one, agent, code, self._keys.secrets, tells=self._tells
+            )
             token = _started(started, one.username, address)
         log.info("somebody logged in", user=one.username, address=address)
         return token
@@ -255,6 +257,7 @@ def start_session(
     agent: str,
     code: str | None = None,
     secrets: Sealing | None = None,
+    *,
     tells: bool = False,
 ) -> IssuedToken | Refusal | None:
     """Store and return a new token for the user whose password belongs to the digest `verified`.
@@ -288,13 +291,13 @@ def open_session(
 
 @ranked(Rank.LOGIN)
 def _continue_session(
-    tx: Transaction, ticket: Ticket, agent: str, code: str, secrets: Sealing, tells: bool
+    tx: Transaction, ticket: Ticket, agent: str, code: str, secrets: Sealing, *, tells: bool
 ) -> IssuedToken | Refusal:
     """Do as `start_session` for the user of a ticket; return LoginExpired if the password was changed since."""
     digest = accounts.lock_digest(tx, ticket.user_id)
     if digest is None or not ticket.is_of(digest):
         return LoginExpired()
-    return start_session(tx, ticket.user_id, digest, None, agent, code, secrets, tells) or LoginExpired()
+    return start_session(tx, ticket.user_id, digest, None, agent, code, secrets, tells=tells) or LoginExpired()
 
 
 def _started(started: IssuedToken | Refusal, username: str, address: str) -> IssuedToken:

@@ -125,7 +125,7 @@ class Passkeys:
             user = await self._database.read(accounts.find, found.user_id)
             if count is None:
                 raise _refused(user, address)
-            started = await self._database.write(_start, found.id, user.id, challenge, count, agent, self._tells)
+            started = await self._database.write(_start, found.id, user.id, challenge, count, agent, tells=self._tells)
             if started is None:
                 raise _refused(user, address)
         log.info("somebody logged in", user=user.username, address=address, by="passkey")
@@ -200,7 +200,7 @@ def _add(tx: Transaction, token: str, challenge: Challenge, made: ceremonies.New
 
 @ranked(Rank.LOGIN)
 def _start(
-    tx: Transaction, number: int, user_id: int, challenge: Challenge, count: int, agent: str, tells: bool
+    tx: Transaction, number: int, user_id: int, challenge: Challenge, count: int, agent: str, *, tells: bool
 ) -> IssuedToken | None:
     """Open a session; None if the challenge was used, or the passkey was removed or copied. The challenge is used up."""
     accounts.lock_user(tx, user_id)

@@ -130,7 +130,7 @@ async def listed(call: Call[NoticeServices]) -> Response:
     """GET /me/browsers."""
     found = await call.services.database.read(subscribing.subscriptions, call.token)
     push = call.services.push
-    views = [_view(one, current) for one, current in found]
+    views = [_view(one, current=current) for one, current in found]
     return json_response(BrowsersView(None if push is None else push.key().public, views), 200, PRIVATE)
 
 
@@ -138,7 +138,7 @@ async def subscribe(call: Call[NoticeServices]) -> Response:
     """POST /me/browsers."""
     wanted, fault = given(call.services, call.values)
     made = await call.services.tokens.write(subscribing.subscribe, call.token, wanted, fault)
-    return json_response(_view(made, True), 201, PRIVATE)
+    return json_response(_view(made, current=True), 201, PRIVATE)
 
 
 async def unsubscribe(call: Call[NoticeServices]) -> Response:
@@ -147,7 +147,7 @@ async def unsubscribe(call: Call[NoticeServices]) -> Response:
     return Response(status_code=204)
 
 
-def _view(one: NumberedSubscription, current: bool) -> BrowserView:
+def _view(one: NumberedSubscription, *, current: bool) -> BrowserView:
     return BrowserView(one.id, one.agent, instant(one.created_at), current)
 
 

@@ -43,7 +43,9 @@ class Pushes:
         title = subject_of(letter, len(lots), language)
         if title is None:
             title = language.ngettext(*NEWS, len(lots))
-            body = "\n".join(_name(item.lot.name, is_named(item, letter.receiver), language) for item in lots.values())
+            body = "\n".join(
+                _name(item.lot.name, language, shown=is_named(item, letter.receiver)) for item in lots.values()
+            )
         else:
             body = " ".join(
                 said for item in letter.items for said in sentences_of(item, language, self._zone_of(letter))
@@ -72,7 +74,7 @@ def _message(letter: Letter, language: Language, title: str, body: str, url: str
     return written
 
 
-def _name(name: str, shown: bool, language: Language) -> str:
+def _name(name: str, language: Language, *, shown: bool) -> str:
     return printable(name) if shown else language.gettext(TAKEN_DOWN)
 
 

@@ -82,7 +82,7 @@ async def _holding(call: Call[SettlementServices], whom: Whom) -> Response:
 async def _mark(call: Call[SettlementServices], whom: Whom) -> Response:
     sent = call.values
     return json_response(
-        await call.services.tokens.write(members.mark, call.token, whom, sent["member"], sent.get("until"))
+        await call.services.tokens.write(members.mark, call.token, whom, sent.get("until"), member=sent["member"])
     )
 
 

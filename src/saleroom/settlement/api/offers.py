@@ -102,7 +102,7 @@ async def make(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/lots/{label}/offers."""
     sent, write = call.values, call.services.tokens.write
     paddle = sent.get("paddle")
-    refuse_receiver(paddle, sent.get("to_all", False))
+    refuse_receiver(paddle, to_all=sent.get("to_all", False))
     given = (call.identifier, call.part, paddle, sent["price"], sent["until"], call.key)
     return json_response(await write(offering.offer, call.token, *given), 201)
 

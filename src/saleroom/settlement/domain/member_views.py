@@ -33,7 +33,7 @@ class MembersView(Struct, frozen=True, kw_only=True, rename="camel"):
     next: str | None
 
 
-def membership_view(mark: Mark | None, is_member: bool) -> MembershipView:
+def membership_view(mark: Mark | None, *, is_member: bool) -> MembershipView:
     """Return a membership as JSON has it; `mark` is the last one."""
     if mark is None or not is_member:
         return MembershipView(is_member=False, member_since=None, member_until=None)

@@ -62,9 +62,11 @@ def people_of(users: Collection[int], merged: Mapping[int, int]) -> set[int]:
     return {*users, *(source for source, target in merged.items() if target in users)}
 
 
-def refuse_end(member: bool, until: datetime | None, now: datetime) -> None:
-    """Raise Contradiction unless a membership may end then; who is no member has no end."""
-    if until is not None and not member:
+def refuse_end(until: datetime | None, now: datetime, *, is_member: bool) -> None:
+    """Raise Contradiction unless a membership may end then; only a member has an end."""
+    if until is None:
+        return
+    if not is_member:
         raise Contradiction.one("until", "no_membership", "must not be given for somebody who is no member")
-    if until is not None and until <= now:
+    if until <= now:
         raise Contradiction.one("until", "end_in_past", "must be in the future")

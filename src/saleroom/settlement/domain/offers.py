@@ -49,9 +49,9 @@ class Offer(Struct, frozen=True, kw_only=True):
         return OfferState.OPEN if now < self.until else OfferState.EXPIRED
 
 
-def refuse_receiver(paddle: int | None, to_all: bool) -> None:
+def refuse_receiver(paddle: int | None, *, to_all: bool) -> None:
     """Raise Contradiction unless an offer is for one paddle, or for all."""
-    if (paddle is None) is not to_all:
+    if to_all == (paddle is not None):
         raise Contradiction.one("paddle", "one_or_all", "must be given, or toAll must be true, but not both")
 
 

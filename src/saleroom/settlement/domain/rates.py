@@ -155,7 +155,7 @@ def _scheme(card: RateCard, hammer: Hammer) -> TaxScheme:
     return card.scheme if hammer.scheme is None else hammer.scheme
 
 
-def _scale(for_all: Scale, for_members: Scale | None, is_member: bool) -> tuple[Scale, bool]:
+def _scale(for_all: Scale, for_members: Scale | None, *, is_member: bool) -> tuple[Scale, bool]:
     """Return the scale that holds, and whether it is that of members."""
     return (for_all, False) if for_members is None or not is_member else (for_members, True)
 
@@ -201,12 +201,12 @@ class _Charges(Struct, frozen=True):
         return Charge(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
 
     def _premium(self, price: Decimal) -> Charge:
-        scale, member = _scale(self.card.premium, self.card.member_premium, self.hammer.buyer_member)
+        scale, member = _scale(self.card.premium, self.card.member_premium, is_member=self.hammer.buyer_member)
         return structs.replace(self._of_goods(Item.PREMIUM, scale.of(price)), member=member)
 
     def _commission(self, price: Decimal) -> Charge:
         """Return the seller's commission. By the margin scheme it is part of the margin, so no tax comes on top."""
-        scale, member = _scale(self.card.commission, self.card.member_commission, self.hammer.seller_member)
+        scale, member = _scale(self.card.commission, self.card.member_commission, is_member=self.hammer.seller_member)
         if self.scheme not in MARGIN:
             return structs.replace(self._service(Item.COMMISSION, scale.of(price)), member=member)
         amount = self.round(scale.of(price))

@@ -53,7 +53,7 @@ class _Subject(Struct, frozen=True):
     subject: str | int
 
 
-def mark(tx: Transaction, token: str, whom: Whom, member: bool, until: datetime | None = None) -> MembershipView:
+def mark(tx: Transaction, token: str, whom: Whom, until: datetime | None = None, *, member: bool) -> MembershipView:
     """Have somebody be a member from now on, or none any more; the same again changes nothing.
 
     Users are marked with the right to admit bidders, consignors with that to set rates. Raises Unauthenticated, MissingRight,
@@ -64,7 +64,7 @@ def mark(tx: Transaction, token: str, whom: Whom, member: bool, until: datetime 
     found = _known(tx, whom)
     if found.subject == staff.id and Right.SET_RATES not in staff.rights:
         raise OwnMembership
-    refuse_end(member, until, tx.now())
+    refuse_end(until, tx.now(), is_member=member)
     last, now = _last(tx, found), _membership(tx, found)
     if member != now.is_member or (member and last is not None and last.until != until):
         new = Mark(since=tx.now(), is_member=member, until=until)
@@ -150,7 +150,7 @@ def _last(tx: Transaction, known: _Subject) -> Mark | None:
 
 def _membership(tx: Transaction, known: _Subject) -> MembershipView:
     last = _last(tx, known)
-    return membership_view(last, last is not None and is_member([last], tx.now()))
+    return membership_view(last, is_member=last is not None and is_member([last], tx.now()))
 
 
 def _note(tx: Transaction, staff: Staff, known: _Subject, number: int, was: MembershipView, new: Mark) -> None:

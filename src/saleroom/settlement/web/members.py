@@ -51,7 +51,7 @@ class MemberPages:
             whom = _whom(sent)
             until = _until(sent.get("lastDay", "").strip(), self._services.letterhead.calendar) if member else None
             token = session_token(request) or ""
-            await self._services.tokens.write(members.mark, token, whom, member, until)
+            await self._services.tokens.write(members.mark, token, whom, until, member=member)
         except (Unauthenticated, MissingRight):
             raise
         except Refusal as refused:
