@@ -1,6 +1,7 @@
 """Overdue invoices over HTTP: reminders by the calendar, strikes and bans, and what a late payment ends."""
 
 import re
+import secrets
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from tests.fixtures_house import House, User, settings_for
 from tests.notices.api.test_choices import give_address
 from tests.patience import SECONDS_MAX
 from tests.settlement.api.test_desk import Settling
+from tests.settlement.camt import credit, statement
 from tests.site.visitor import Visitor
 
 
@@ -127,6 +129,25 @@ def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -
         assert unpaid.user.bid(shown.user().auction(), amount="10").is_success
 
 
+def test_an_invoice_that_does_not_fit_ends_its_ban(shown: House, clock: FakeClock) -> None:
+    """Its lot is undone and passed: nothing is open of it, no payment is surely for it, and the ban ends without a note."""
+    unpaid = Unpaid(shown, clock)
+    settling, manager = unpaid.settling, unpaid.settling.manager
+    unpaid.until_the_strike()
+    assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(manager).json()
+    gid = shown.user().auction()
+    assert (403, "barred") == refusal(unpaid.user.bid(gid, amount="10"))
+    for act in ("undo", "undo", "pass"):
+        settling.sale.act(act)
+    assert {"reminded": 0, "struck": 0, "banned": 0} == manager.json("POST", "/reminders")
+    assert unpaid.user.bid(gid, amount="10").is_success
+    document = settling.cashier.json("GET", f"/documents/{unpaid.invoice}")
+    assert ("0.000", "0.000") == (document["stillOpen"], settling.desk(unpaid.paddle)["owed"])
+    paid = statement(credit("14.88", f"{document['documentNumber']} {secrets.token_hex(8)}"))
+    sent = settling.cashier.post("/bank-statements", files={"statement": ("camt.xml", paid, "application/xml")})
+    assert (0, 1) == (sent.json()["takenPayments"], sent.json()["doubtfulPayments"])
+
+
 def test_a_strike_can_be_forgiven(shown: House, clock: FakeClock) -> None:
     """With a reason, by those who may ban people; the ban ends with it though nothing was paid."""
     unpaid = Unpaid(shown, clock)
@@ -173,6 +194,11 @@ def test_no_step_is_about_an_invoice_that_does_not_fit(shown: House, clock: Fake
     assert 1 == mails.count("1. Erinnerung")
     [path] = [line for line in re.findall(r'href="(/mails/[0-9]+)"><bdi>([^<]*)', mails) if "1. Erinnerung" in line[1]]
     assert "140,00" in shown.plain.get(path[0]).text
+    documents = [settling.cashier.json("GET", f"/documents/{one}") for one in (unpaid.invoice, second)]
+    assert ["0.000", "140.000"] == [one["stillOpen"] for one in documents]
+    paid = statement(credit("14.88", f"{documents[0]['documentNumber']} {secrets.token_hex(8)}"))
+    sent = settling.cashier.post("/bank-statements", files={"statement": ("camt.xml", paid, "application/xml")})
+    assert (0, 1) == (sent.json()["takenPayments"], sent.json()["doubtfulPayments"])
 
 
 @pytest.mark.databases("sqlite")
@@ -181,14 +207,14 @@ def test_invoices_that_are_not_overdue_are_refused(shown: House, clock: FakeCloc
     unpaid = Unpaid(shown, clock)
     settling = unpaid.settling
     order = {"documentKind": "statement", "consignor": settling.code}
-    statement = settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=order)["document"]
+    issued = settling.cashier.json("POST", f"/sales/{settling.gid}/documents", json=order)["document"]
     other = settling.bidder()
     settling.sell(other)
     made = settling.cashier.json(
         "POST", f"/sales/{settling.gid}/documents", json={"documentKind": "invoice", "paddle": other}
     )
     assert (clock.now + timedelta(days=14)).date().isoformat() == made["dueOn"]
-    for gid in (statement, made["document"]):
+    for gid in (issued, made["document"]):
         assert (409, "not_overdue") == refusal(settling.cashier.post(f"/documents/{gid}/reminders"))
     assert (404, "unknown_document") == refusal(settling.cashier.post("/documents/nothing/reminders"))
     member = settling.house.newcomer()

@@ -48,7 +48,10 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "postcode": ({}, "Their postcode."),
     "saleTitle": ({}, "The title of the sale, when it was issued."),
     "settled": (_SIGNED, "What is paid of it by now, by the journal; null but for an invoice and a statement."),
-    "stillOpen": (_SIGNED, "What is open of it by now; negative if the house owes it. Null as `settled`."),
+    "stillOpen": (
+        _SIGNED,
+        "Open of it by now, nothing if it does not fit; negative if the house owes it. Null as `settled`.",
+    ),
     "street": ({}, "Their street and number."),
     "tax": (_SIGNED, "The tax on top of all lines."),
     "taxCategory": ({"enum": list(Category)}, "The category of the tax (UNTDID 5305), as electronic invoices name it."),

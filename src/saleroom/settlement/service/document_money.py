@@ -7,11 +7,13 @@ from decimal import Decimal
 
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.instants import instant
+from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView, document_view, row_view
 from saleroom.settlement.domain.document_words import method_words
 from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind, Payment
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.paying import Progress, progress
+from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, journal
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
@@ -94,8 +96,14 @@ def of_account(tx: Transaction, sale_id: int, account: Account) -> list[Document
 
 def _with_progress(tx: Transaction, some: Sequence[StoredDocument]) -> list[tuple[StoredDocument, Progress | None]]:
     keys = [_key(one) if one.document.kind in CREDITABLE else None for one in some]
-    known = progress_of(tx, {key for key in keys if key is not None})
-    return [(one, None if key is None else known[key].get(one.id)) for one, key in zip(some, keys, strict=True)]
+    accounts = {key for key in keys if key is not None}
+    to_credit = invoices_to_credit(tx, _all(tx, accounts))
+    known = progress_of(tx, accounts, to_credit)
+    nothing = Progress(ZERO, ZERO)
+    return [
+        (one, None if key is None else nothing if one.id in to_credit else known[key].get(one.id))
+        for one, key in zip(some, keys, strict=True)
+    ]
 
 
 def _all(tx: Transaction, accounts: Collection[Key]) -> list[StoredDocument]:

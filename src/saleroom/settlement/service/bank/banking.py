@@ -41,6 +41,7 @@ from saleroom.settlement.service.bank import payout_booking
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.service.documents.overdue import lift_if_paid
+from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import bank, documents, journal
 from saleroom.settlement.storage.bank import StoredPayment
 from saleroom.settlement.storage.documents import StoredDocument
@@ -152,11 +153,15 @@ def _take_sure(
 
 
 def _open(tx: Transaction, sale: Sale, invoice: StoredDocument, buyer: int) -> Open:
-    """Return an invoice as a payment may be for it: without the lines that credit notes have taken back."""
+    """Return an invoice as a payment may be for it: without the lines that credit notes have taken back.
+
+    Nothing is due of one that does not fit any more, so a person decides what a payment for it is.
+    """
     document, credited = invoice.document, documents.credited(tx, invoice.id)
     gone = sum((line.total for place, line in enumerate(document.lines) if place in credited), ZERO)
     owed = balance(tx, sale, Account(Book.BUYERS, buyer))
-    return Open(number=document.number, currency=document.currency, due=document.due - gone, owed=owed)
+    due = ZERO if invoices_to_credit(tx, [invoice]) else document.due - gone
+    return Open(number=document.number, currency=document.currency, due=due, owed=owed)
 
 
 def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -> int:

@@ -19,8 +19,8 @@ from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, of_credit
 from saleroom.settlement.service.documents import register
-from saleroom.settlement.service.documents.fitting import changed_lots, party, party_of
 from saleroom.settlement.service.documents.overdue import lift_if_paid
+from saleroom.settlement.service.fitting import changed_lots, party, party_of
 from saleroom.settlement.service.journal import SaleBook, take_entry_back
 from saleroom.settlement.storage import documents as rows
 from saleroom.settlement.storage import journal

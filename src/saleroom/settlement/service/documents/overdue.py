@@ -16,7 +16,7 @@ from saleroom.settlement.domain.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
-from saleroom.settlement.service.documents.fitting import invoices_to_credit
+from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, reminders
 from saleroom.settlement.storage.documents import StoredDocument
 from saleroom.storage.database import Transaction
@@ -68,11 +68,6 @@ def owed_of(tx: Transaction, one: StoredDocument) -> Decimal:
     return ZERO if found is None else found.open
 
 
-def open_invoices(tx: Transaction, pairs: Collection[Pair], calendar: Calendar) -> list[Overdue]:
-    """Return the open invoices of buyers of sales, also those that do not fit any more."""
-    return _open(tx, pairs, documents.of_parties(tx, [*pairs], []), calendar, ())
-
-
 def _open(
     tx: Transaction,
     pairs: Collection[Pair],
@@ -98,10 +93,15 @@ def _open(
 
 
 def lift_if_paid(tx: Transaction, user_id: int, by: Staff | None) -> None:
-    """Lift the ban of a user for strikes once nothing of the invoices that they have strikes for is open."""
+    """Lift the ban of a user for strikes once nothing of the invoices that they have strikes for is open.
+
+    Nothing is open of an invoice that does not fit any more.
+    """
     if not sanction_rows.is_barred_for(tx, user_id, sanctions.STRIKES):
         return
     struck = documents.find_all(tx, sanction_rows.struck(tx, user_id))
-    pairs = {(one.owner.sale_id, user_id) for one in struck.values()}
-    if not any(one.issued.gid in struck for one in open_invoices(tx, pairs, Calendar())):
+    pairs = [(one.owner.sale_id, user_id) for one in struck.values()]
+    issued = documents.of_parties(tx, pairs, [])
+    left = _open(tx, pairs, issued, Calendar(), invoices_to_credit(tx, issued))
+    if not any(one.issued.gid in struck for one in left):
         sanctions.lift_for_strikes(tx, user_id, by, ALL_PAID)

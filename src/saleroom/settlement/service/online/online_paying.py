@@ -50,7 +50,6 @@ from saleroom.settlement.domain.online import (
     to_minor,
 )
 from saleroom.settlement.service.buyers import buyer_of, payer_of
-from saleroom.settlement.service.document_money import progress_of
 from saleroom.settlement.service.documents import overdue, receipts
 from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.online.card_provider import Callback, PageOrder
@@ -115,8 +114,7 @@ def payable(tx: Transaction, invoice: StoredDocument, currency: str) -> Decimal 
 
 def _open(tx: Transaction, invoice: StoredDocument) -> Decimal:
     assert invoice.owner.user_id is not None, "an invoice is for a user"
-    key = (invoice.owner.sale_id, Account(Book.BUYERS, invoice.owner.user_id))
-    return progress_of(tx, [key])[key][invoice.id].open
+    return overdue.owed_of(tx, invoice)
 
 
 def note_sheet(tx: Transaction, gid: str, session: str) -> None:
