@@ -196,9 +196,14 @@ def test_no_step_is_about_an_invoice_that_does_not_fit(shown: House, clock: Fake
     assert "140,00" in shown.plain.get(path[0]).text
     documents = [settling.cashier.json("GET", f"/documents/{one}") for one in (unpaid.invoice, second)]
     assert ["0.000", "140.000"] == [one["stillOpen"] for one in documents]
-    paid = statement(credit("14.88", f"{documents[0]['documentNumber']} {secrets.token_hex(8)}"))
+    marks = [f"{documents[0]['documentNumber']} {secrets.token_hex(8)}", secrets.token_hex(8)]
+    paid = statement(*(credit("14.88", mark) for mark in marks))
     sent = settling.cashier.post("/bank-statements", files={"statement": ("camt.xml", paid, "application/xml")})
-    assert (0, 1) == (sent.json()["takenPayments"], sent.json()["doubtfulPayments"])
+    assert (0, 2) == (sent.json()["takenPayments"], sent.json()["doubtfulPayments"])
+    waiting = {
+        one["payerText"]: one["proposals"] for one in settling.cashier.json("GET", "/bank-payments")["bankPayments"]
+    }
+    assert [1, 0] == [len(next(found for text, found in waiting.items() if mark in text)) for mark in marks]
 
 
 @pytest.mark.databases("sqlite")

@@ -249,7 +249,7 @@ class _Buyer(Struct, frozen=True):
 
 
 def _proposals(tx: Transaction, waiting: Sequence[StoredPayment]) -> dict[int, list[ProposalView]]:
-    """Return for each payment the invoices that it names, otherwise those of its amount."""
+    """Return for each payment the invoices that it names, otherwise those of its amount that fit."""
     named = {one.id: numbers_in([one.said]) for one in waiting}
     invoices = bank.invoices(tx, {number for numbers in named.values() for number in numbers})
     chosen = {one.id: [invoices[name] for name in named[one.id] if name in invoices] for one in waiting}
@@ -257,8 +257,9 @@ def _proposals(tx: Transaction, waiting: Sequence[StoredPayment]) -> dict[int, l
         by_amount: dict[tuple[Decimal, str], list[StoredDocument]] = {}
         for issued in bank.newest_invoices(tx, INVOICES_SEARCHED_MAX):
             by_amount.setdefault((issued.document.due, issued.document.currency), []).append(issued)
-        for one in waiting:
-            chosen[one.id] = chosen[one.id] or by_amount.get((one.amount, one.currency), [])
+        likely = {one.id: by_amount.get((one.amount, one.currency), []) for one in waiting if not chosen[one.id]}
+        unfit = invoices_to_credit(tx, [one for some in likely.values() for one in some])
+        chosen |= {number: [one for one in some if one.id not in unfit] for number, some in likely.items()}
     short = {number: some[:PROPOSALS_MAX] for number, some in chosen.items()}
     of_sales = sales.by_ids(tx, {one.owner.sale_id for some in short.values() for one in some})
     buyers = _buyers(tx, of_sales, {_owner(one) for some in short.values() for one in some})
