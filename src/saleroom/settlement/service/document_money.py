@@ -95,15 +95,13 @@ def of_account(tx: Transaction, sale_id: int, account: Account) -> list[Document
 
 
 def _with_progress(tx: Transaction, some: Sequence[StoredDocument]) -> list[tuple[StoredDocument, Progress | None]]:
-    keys = [_key(one) if one.document.kind in CREDITABLE else None for one in some]
+    keys = [_key(one) for one in some if one.document.kind in CREDITABLE]
     accounts = {key for key in keys if key is not None}
     to_credit = invoices_to_credit(tx, _all(tx, accounts))
-    known = progress_of(tx, accounts, to_credit)
-    nothing = Progress(ZERO, ZERO)
-    return [
-        (one, None if key is None else nothing if one.id in to_credit else known[key].get(one.id))
-        for one, key in zip(some, keys, strict=True)
-    ]
+    known = dict.fromkeys(to_credit, Progress(ZERO, ZERO))
+    for own in progress_of(tx, accounts, to_credit).values():
+        known |= own
+    return [(one, known.get(one.id)) for one in some]
 
 
 def _all(tx: Transaction, accounts: Collection[Key]) -> list[StoredDocument]:
