@@ -346,7 +346,7 @@ def _refused(fault: Fault | None) -> Invalid:
 
 
 WORK = Work(function=f"{__name__}:read_to_send", cpu_seconds=30, memory_bytes=768 * 2**20, seconds=120.0)
-"""Limits well above what 5,000 lots with 30 columns take: 7 s, and 0.5 GB."""
+"""Limits well above what 5,000 lots with 50 columns take: some 7 s."""
 _TOO_LARGE = Fault("file_too_large", f"must have at most {BYTES_MAX} bytes", most=BYTES_MAX)
 _NOT_A_SHEET = Fault("not_a_sheet", "is no spreadsheet in XLSX or CSV, or is broken off or damaged")
 _TOO_COSTLY = Fault(
