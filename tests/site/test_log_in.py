@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.routing import Route
 
+from saleroom.site.site import SEGMENTS_MAX, Site
 from tests.fixtures_house import House
 from tests.page_forms import FORMS, WITH_FILES
 from tests.page_routes import methods, page_routes
@@ -95,3 +96,21 @@ def test_the_language_of_a_refused_form_is_chosen(sqlite_house: House) -> None:
     refused = visitor.sent(visitor.page("/mine/sessions"), "/mine/sessions/end-all", password="")
     assert 400 == refused.status
     assert "/language/de?next=/mine/sessions" in refused.links
+
+
+def test_a_long_way_back_costs_few_looks(sqlite_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header with thousands of segments is not compared with all routes at each of them."""
+    looks: list[str] = []
+    opens_there = Site._opens
+
+    def counted(site: Site, path: str) -> bool:
+        looks.append(path)
+        return opens_there(site, path)
+
+    monkeypatch.setattr(Site, "_opens", counted)
+    visitor = ended(sqlite_house)
+    token = visitor.page("/login").one("input", name="csrfToken")["value"]
+    referer = {"Referer": f"{sqlite_house.base}/mine{'/a' * 3_000}"}
+    answer = visitor.http.post("/mine/sessions/end-all", data={"csrfToken": token}, headers=referer)
+    assert "/login?next=/mine" == answer.headers["location"]
+    assert len(looks) <= SEGMENTS_MAX + 1

@@ -38,6 +38,8 @@ DEFAULT_ORIGIN = "http://127.0.0.1:9000"
 FORM_BYTES_MAX = 32 * 1024
 """A text of 2,000 of the longest characters takes 24 KB. Parsing a form holds up all other requests."""
 FIELDS_MAX = 100
+SEGMENTS_MAX = 10
+"""More segments than the address of any page has. A header may name thousands, and each is compared with all routes."""
 _FORM = "application/x-www-form-urlencoded"
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _REFERER = re.compile(r"https?://[^/?#]+(/(?![/\\])[^#]*)")
@@ -250,23 +252,21 @@ class Site:
 
         Some addresses only take forms. Nothing opens there, so the nearest page above such an address is returned.
         """
-        is_read = request.method in SAFE_METHODS
-        came_from = None
-        if not is_read or header(request.scope, b"hx-request") is not None:
-            came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
-            if came_from is None and is_read:
-                return "/"
-        if came_from is None:
-            path, query = (
-                quote(request.scope["path"]),
-                request.scope["query_string"].decode("latin-1") if is_read else "",
-            )
-        else:
-            path, _, query = came_from[1].partition("?")
-        if not is_read:
-            while not self._opens(path):
-                path, query = path.rpartition("/")[0] or "/", ""
-        return f"{path}?{query}" if query else path
+        own, is_read = quote(request.scope["path"]), request.method in SAFE_METHODS
+        if is_read and not is_fragment(request):
+            query = request.scope["query_string"].decode("latin-1")
+            return f"{own}?{query}" if query else own
+        came_from = _REFERER.fullmatch(header(request.scope, b"referer") or "")
+        if is_read:
+            return "/" if came_from is None else came_from[1]
+        shown = own if came_from is None else came_from[1]
+        path = shown.partition("?")[0]
+        if self._opens(path):
+            return shown
+        segments = path.split("/")[:SEGMENTS_MAX]
+        while segments and not self._opens("/".join(segments)):
+            segments.pop()
+        return "/".join(segments) or "/"
 
     def _opens(self, path: str) -> bool:
         """Whether a browser can open a page at an address; it can at `/`, whatever the house has."""
