@@ -33,7 +33,6 @@ def _line(name: str, module: Path, depth: int) -> str:
 
 def main(places: list[str]) -> None:
     """Print the map of folders of the source, such as `bidding/domain`; without any, of the whole source."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `make map | head` ends without a traceback
     for folder in [SOURCE / place for place in places] or [SOURCE]:
         if not (folder / "__init__.py").is_file():
             sys.exit(f"There is no folder {folder}. Name one below src/saleroom, such as IN=bidding/domain.")
@@ -41,4 +40,5 @@ def main(places: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `make map | head` ends without a traceback
     main(sys.argv[1:])

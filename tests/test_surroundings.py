@@ -5,8 +5,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,14 @@ from tests.fixtures_process import Run
 from tests.process import environment
 
 PASSWORD = "correct horse"
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C interrupt, also if a shell has started the tests by `&` or `nohup`, which ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_ends_a_command_in_one_line(tmp_path: Path) -> None:
@@ -35,11 +45,22 @@ def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyP
     assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("stop", "handler"),
+    [
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_IGN),
+    ],
+)
 def test_a_backup_that_is_stopped_leaves_nothing(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop: signal.Signals
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop: signal.Signals, handler: Any
 ) -> None:
-    """Ctrl-C and SIGTERM in the middle of a backup leave no part of the copy, and the signal means afterwards what it did."""
+    """Ctrl-C and SIGTERM in the middle of a backup leave no part of the copy, and the signal means afterwards what it did.
+
+    SIGTERM also ends a command that ignores Ctrl-C.
+    """
+    signal.signal(signal.SIGINT, handler)
     assert 0 == run("migrate").code
     before, meant = sorted(tmp_path.iterdir()), signal.getsignal(stop)
     monkeypatch.setattr("saleroom.storage.backup.check", lambda *_: signal.raise_signal(stop))

@@ -12,7 +12,7 @@ from sqlalchemy.util import await_only
 
 from saleroom.storage import postgresql
 from saleroom.storage.database import PASSING_TRIES, Database, Note, Transaction, parse_url, shown_url
-from saleroom.storage.faults import DatabaseUnavailable, TryAgain
+from saleroom.storage.faults import DatabaseDamaged, DatabaseUnavailable, TryAgain
 from tests.fixtures_database import OpenDatabase
 from tests.pooler import PgBouncer
 from tests.storage.rows import add_people
@@ -342,7 +342,7 @@ async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     file = tmp_path / "letter.db"
     file.write_text("Dear Ada, " * 1000)
     database = Database(f"sqlite:///{file}")
-    with pytest.raises(DatabaseError, match="not a database"):
+    with pytest.raises(DatabaseDamaged, match="not a database; put a backup"):
         await database.read(_count)
     assert "Dear Ada, " * 1000 == file.read_text()
     await database.close()

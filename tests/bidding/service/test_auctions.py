@@ -111,7 +111,7 @@ async def test_a_purchase_closes_the_auction(database: Database) -> None:
     ada, bob, cy = [await person(database) for _ in range(3)]
     gid = await sells(database, ada, buy_now_price="500", reserve_price="400")
     answer = read(await database.write(buy_now, bob.token, gid, None))
-    assert {"amount", "bidder", "receivedAt", "placedAt", "automatic"} == set(answer["bid"])
+    assert {"amount", "bidder", "receivedAt", "placedAt", "automatic", "sequence"} == set(answer["bid"])
     assert ("500.000", bob.account.username, True) == (
         *(answer["bid"]["amount"], answer["bid"]["bidder"], answer["leading"]),
     )

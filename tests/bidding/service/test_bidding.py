@@ -32,13 +32,13 @@ async def test_the_answer_to_a_bid(clocked_database: Database, clock: FakeClock)
     ada, bob, cy = [await person(clocked_database, name) for name in ("ada", "bob", "cy.")]
     gid = await sells(clocked_database, ada, reserve_price="140")
     first, second = await clocked_database.write(place_bids, [bob.bids(gid, "up to 155.5"), cy.bids(gid, "150")])
-    at = "2026-11-21T12:00:00.000000Z"
+    decided = {"receivedAt": None, "placedAt": "2026-11-21T12:00:00.000000Z", "automatic": False}
     assert {
-        "bid": {"amount": "140.000", "bidder": "bob", "receivedAt": None, "placedAt": at, "automatic": False},
+        "bid": {"amount": "140.000", "bidder": "bob", **decided, "sequence": 2},
         "leading": True,
     } == {name: read(first)[name] for name in ("bid", "leading")}
     assert {
-        "bid": {"amount": "150.000", "bidder": "cy.", "receivedAt": None, "placedAt": at, "automatic": False},
+        "bid": {"amount": "150.000", "bidder": "cy.", **decided, "sequence": 3},
         "leading": False,
     } == {name: read(second)[name] for name in ("bid", "leading")}
     assert ("140.000", "150.000", 2) == tuple(
