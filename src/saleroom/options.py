@@ -86,7 +86,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """End by the handler of Ctrl-C, which asyncio may have set. Those that a shell starts by `&` ignore Ctrl-C."""
+    """End by the handler of Ctrl-C, which asyncio may have set. Programs that a shell starts by `&` ignore it."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
