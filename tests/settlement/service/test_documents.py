@@ -232,3 +232,15 @@ async def test_what_is_paid_is_read_at_once_for_a_whole_list(database: Database)
     few, many = heard
     assert few == many
     assert 10 == len(many), "six of them ask whether invoices still fit"
+
+
+async def test_the_check_asks_at_once_which_lines_are_taken_back(database: Database) -> None:
+    """The check of a house with many documents takes as many statements as that of one with a single one."""
+    house, heard = await evening(database), []
+    for count in (1, 5):
+        for _ in range(count):
+            await database.write(issue, FREE, Owner(sale_id=house.sale.id), {})
+        found, statements = await database.read(counted, lambda tx: list(document_faults(tx)))
+        assert [] == found
+        heard.append(statements)
+    assert heard[0] == heard[1]

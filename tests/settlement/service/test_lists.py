@@ -2,23 +2,27 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from secrets import token_hex
 
 import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.sales.storage import consignors, lots, sales
+from saleroom.settlement.domain.banking import BankPayment, BankStatement
+from saleroom.settlement.domain.documents import DocumentKind, Letterhead, Party
 from saleroom.settlement.domain.journal import EntryKind, of_pledge
 from saleroom.settlement.domain.offers import Offer
 from saleroom.settlement.domain.reminding import Calendar
 from saleroom.settlement.service import rates
+from saleroom.settlement.service.bank import banking, payout_accounts
 from saleroom.settlement.service.documents.register import issue
 from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.service.reminders import reminding
 from saleroom.settlement.service.unsold.offering import offers_view
-from saleroom.settlement.storage import journal, offers, online
+from saleroom.settlement.storage import bank, journal, offers, online
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person
@@ -98,4 +102,55 @@ async def test_the_cards_of_sales_are_read_at_once(house: Evening) -> None:
         heard.append((len(found.sales), statements))
         await evening(house.database)
     assert 3 == heard[-1][0]
+    assert heard[0][1] == heard[-1][1]
+
+
+def payment(invoice: StoredDocument) -> BankPayment:
+    """A payment that names an invoice, but is of another amount, so that a person decides what it is for."""
+    said, on = (invoice.document.number,), invoice.issued_at.date()
+    return BankPayment(account="", on=on, amount=Decimal(1), currency="EUR", payer="Ada", texts=said)
+
+
+async def test_payments_that_wait_are_read_at_once(house: Evening) -> None:
+    """The balances of those who may have paid, also in several sales, are not asked for one by one."""
+    heard, left = [], list[str]()
+    for count in (1, 5):
+        on = await evening(house.database)
+        for user_id in await buyers(house, count):
+            made = payment(await house.database.write(invoiced, on, user_id))
+            await house.database.write(bank.add, [(token_hex(), made)], house.clerk.account.id)
+        asked = partial(banking.listed, waiting=True, before=None, limit=50)
+        found, statements = await house.database.read(counted, asked, house.clerk.token)
+        left = [one.left_to_pay for row in found.rows for one in row.proposals]
+        heard.append(statements)
+    assert [f"{OWED}"] * 6 == left
+    assert heard[0] == heard[1]
+
+
+async def test_a_statement_of_a_bank_reads_its_sales_at_once(house: Evening) -> None:
+    """They are locked one after the other, but not looked up so."""
+    payments = []
+    for _ in range(3):
+        on, [user_id] = await evening(house.database), await buyers(house, 1)
+        payments.append(payment(await house.database.write(invoiced, on, user_id)))
+    _, [by_number] = await house.database.read(counted, sales.by_id, house.sale.id)
+    head = Letterhead(house=Party(name="House"), bank=None, currency="EUR")
+    statement = BankStatement(payments=tuple(payments), others=0)
+    found, statements = await house.database.write(
+        counted, banking.import_statement, house.clerk.token, statement, head
+    )
+    assert 3 == found.doubtful_payments
+    assert 3 == statements.count(by_number), "as each is locked"
+
+
+async def test_the_accounts_of_consignors_are_read_at_once(house: Evening) -> None:
+    """One person may be several consignors."""
+    one, heard = await person(house.database), []
+    for count in (1, 4):
+        for _ in range(count):
+            said = (token_hex(4), token_hex(4), "Ada", "", one.account.id, one.account.created_at)
+            await house.database.write(consignors.add, *said)
+        found, statements = await house.database.read(counted, payout_accounts.mine, one.token)
+        heard.append((len(found.payout_accounts), statements))
+    assert 5 == heard[-1][0]
     assert heard[0][1] == heard[-1][1]

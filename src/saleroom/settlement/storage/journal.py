@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
-from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, exists, func, insert, or_, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
@@ -247,8 +247,20 @@ def pledged(tx: Transaction, sale_id: int) -> dict[tuple[int, int], Decimal]:
     return found
 
 
+def balances(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict[tuple[int, Account], Decimal]:
+    """Return the balances of accounts in sales; each is named with the number of a sale. The house is owed what is positive."""
+    return _sums(tx, accounts, true())
+
+
 def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict[tuple[int, Account], Decimal]:
     """Return what moved on accounts in sales beside the lots; each is named with the number of a sale."""
+    return _sums(tx, accounts, journal_entries.c.kind.not_in(OF_LOTS))
+
+
+def _sums(
+    tx: Transaction, accounts: Collection[tuple[int, Account]], which: ColumnElement[bool]
+) -> dict[tuple[int, Account], Decimal]:
+    """Return what such entries have moved on accounts."""
     found = dict.fromkeys(accounts, ZERO)
     for book, party in _PARTIES.items():
         pairs = [(sale_id, account.party or 0) for sale_id, account in accounts if account.book is book]
@@ -258,9 +270,8 @@ def money_on(tx: Transaction, accounts: Collection[tuple[int, Account]]) -> dict
         moved = select(journal_postings, journal_entries.c.sale_id).join_from(
             journal_postings, journal_entries, journal_entries.c.id == journal_postings.c.entry_id
         )
-        of_book = (journal_postings.c.book == book.value, journal_entries.c.kind.not_in(OF_LOTS))
         theirs = bulk.among_pairs(tx, (journal_entries.c.sale_id, party), [*pairs, *merged])
-        for row in tx.execute(moved.where(*of_book, theirs)):
+        for row in tx.execute(moved.where(journal_postings.c.book == book.value, which, theirs)):
             posting = _posting(row)
             party_id = merged.get((row.sale_id, posting.account.party or 0), posting.account.party)
             found[row.sale_id, Account(book, party_id)] += posting.amount

@@ -103,7 +103,8 @@ def _sales_of_payouts(tx: Transaction, statement: BankStatement) -> set[int]:
 
 def _begin_all(tx: Transaction, token: str, numbers: Collection[int], places: int) -> dict[int, tuple[Staff, Sale]]:
     """Lock these sales in one order, so that two imports wait, not lock up; return them with who settles them."""
-    return {number: begin(tx, token, sales.by_id(tx, number).gid, places)[:2] for number in sorted(numbers)}
+    of_sales = sales.by_ids(tx, numbers)
+    return {number: begin(tx, token, of_sales[number].gid, places)[:2] for number in sorted(numbers)}
 
 
 def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, BankPayment]]) -> int:
@@ -262,22 +263,20 @@ def _proposals(tx: Transaction, waiting: Sequence[StoredPayment]) -> dict[int, l
         chosen |= {number: [one for one in some if one.id not in unfit] for number, some in likely.items()}
     short = {number: some[:PROPOSALS_MAX] for number, some in chosen.items()}
     of_sales = sales.by_ids(tx, {one.owner.sale_id for some in short.values() for one in some})
-    buyers = _buyers(tx, of_sales, {_owner(one) for some in short.values() for one in some})
+    buyers = _buyers(tx, {_owner(one) for some in short.values() for one in some})
     return {number: [_proposal(one, of_sales, buyers) for one in some] for number, some in short.items()}
 
 
-def _buyers(
-    tx: Transaction, of_sales: Mapping[int, Sale], pairs: Collection[tuple[int, int]]
-) -> dict[tuple[int, int], _Buyer]:
+def _buyers(tx: Transaction, pairs: Collection[tuple[int, int]]) -> dict[tuple[int, int], _Buyer]:
     known = participants.of_pairs(tx, list(pairs), locked=False)
     names = users.names_of(tx, [user for _, user in pairs])
+    left = journal.balances(tx, [(sale_id, Account(Book.BUYERS, user)) for sale_id, user in pairs])
     found = {}
     for pair in pairs:
         sale_id, user = pair
         one, name = known.get(pair), names.get(user, "")
-        left = balance(tx, of_sales[sale_id], Account(Book.BUYERS, user))
         who = str(one.paddle) if one is not None and one.paddle is not None else name
-        found[pair] = _Buyer(who, name if one is None else one.name or name, left)
+        found[pair] = _Buyer(who, name if one is None else one.name or name, left[sale_id, Account(Book.BUYERS, user)])
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from saleroom.accounts.domain.accounts import Account as User
 from saleroom.accounts.domain.audit import Act
 from saleroom.accounts.domain.rights import Right
@@ -16,13 +18,14 @@ from saleroom.settlement.domain.payout_views import PayoutAccountsView, PayoutAc
 from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.storage import payout_accounts
+from saleroom.settlement.storage.payout_accounts import StoredAccount
 from saleroom.storage.database import Transaction
 
 
 def shown(tx: Transaction, token: str | None, code: str) -> PayoutAccountView:
     """Return the account of a consignor, with the whole number. Raises Unauthenticated, MissingRight or UnknownConsignor."""
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
-    return _view(tx, _known(tx, code), whole=True)
+    return _views(tx, [_known(tx, code)], whole=True)[0]
 
 
 def change(tx: Transaction, token: str, code: str, account: BankAccount | None) -> PayoutAccountView:
@@ -31,7 +34,7 @@ def change(tx: Transaction, token: str, code: str, account: BankAccount | None) 
     found = _known(tx, code)
     before, after = _given(tx, found, account)
     audit.note(tx, staff, Act.PAYOUT_ACCOUNT_CHANGED, f"consignor {code}", {"iban": before}, {"iban": after})
-    return _view(tx, found, whole=True)
+    return _views(tx, [found], whole=True)[0]
 
 
 def mine(tx: Transaction, token: str | None) -> PayoutAccountsView:
@@ -66,11 +69,15 @@ def _known(tx: Transaction, code: str) -> Consignor:
 
 
 def _of_user(tx: Transaction, user_id: int) -> PayoutAccountsView:
-    return PayoutAccountsView([_view(tx, one, whole=False) for one in consignors.of_user(tx, user_id)])
+    return PayoutAccountsView(_views(tx, consignors.of_user(tx, user_id), whole=False))
 
 
-def _view(tx: Transaction, of: Consignor, *, whole: bool) -> PayoutAccountView:
-    kept = payout_accounts.of_consignors(tx, [of.id]).get(of.id)
+def _views(tx: Transaction, some: Sequence[Consignor], *, whole: bool) -> list[PayoutAccountView]:
+    kept = payout_accounts.of_consignors(tx, [one.id for one in some])
+    return [_view(one, kept.get(one.id), whole=whole) for one in some]
+
+
+def _view(of: Consignor, kept: StoredAccount | None, *, whole: bool) -> PayoutAccountView:
     if kept is None:
         return PayoutAccountView(consignor=of.code, account_holder=None, iban=None, bic=None, changed_at=None)
     account = kept.account

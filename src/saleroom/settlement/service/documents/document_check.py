@@ -38,13 +38,13 @@ def document_faults(tx: Transaction) -> Iterator[str]:
 
 def _marks(tx: Transaction) -> Iterator[str]:
     """Yield the faults in the rows that say which lots are on which document, and which lines are taken back."""
-    free = {"", *documents.needs(tx)}
+    free, noted = {"", *documents.needs(tx)}, documents.all_credited(tx)
+    taken = {(number, place) for number, place, _ in noted}
     billed, credited = set[tuple[str, str, int]](), set[tuple[int, int, int]]()
     for one in documents.readable(tx):
         if one.document.kind in CREDITABLE:
-            taken = documents.credited(tx, one.id)
             lines = enumerate(one.document.lines)
-            left = {line.lot for place, line in lines if line.lot not in free and place not in taken}
+            left = {line.lot for place, line in lines if line.lot not in free and (one.id, place) not in taken}
             billed |= {(one.document.kind.value, lot, one.id) for lot in left}
         if one.credits_id is not None:
             credited |= {
@@ -52,7 +52,7 @@ def _marks(tx: Transaction) -> Iterator[str]:
             }
     if billed != documents.lots_on(tx):
         yield "documents: the rows of the lots that are on them are not those of their lines"
-    if credited != documents.all_credited(tx):
+    if credited != noted:
         yield "documents: the rows of the lines that are taken back are not those of the credit notes"
 
 
