@@ -24,6 +24,7 @@ def pledge_faults(tx: Transaction) -> Iterator[str]:
         for row in tx.execute(rows):
             data = msgspec.json.decode(row.payload)["data"]
             told.setdefault(data["lot"], []).append((row.type, data))
-        for lot in lots.needs(tx, sale_id):
-            for found in log_faults(told.get(lot.gid, ()), pledges.of_lot(tx, lot.id)):
-                yield f"fund-a-need {lot.gid}: {found}"
+        gids = {lot.id: lot.gid for lot in lots.needs(tx, sale_id)}
+        for lot_id, made in pledges.of_lots(tx, gids).items():
+            for found in log_faults(told.get(gids[lot_id], ()), made):
+                yield f"fund-a-need {gids[lot_id]}: {found}"

@@ -1,6 +1,7 @@
 """Fund-a-need through the services: levels and pledges, two clerks at once, limits, and people who are one or erased."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -28,17 +29,24 @@ from saleroom.sales.domain.errors import (
 )
 from saleroom.sales.domain.lots import LotTerms
 from saleroom.sales.domain.needs import Need
+from saleroom.sales.domain.paper import PaperKind
 from saleroom.sales.domain.participants import Standing
 from saleroom.sales.service import lots, needs
+from saleroom.sales.service.files import exporting
 from saleroom.sales.service.live import block
 from saleroom.sales.service.lots import NewLot
+from saleroom.sales.service.paper import papers
+from saleroom.sales.service.paper.papers import Letterhead, PaperOrder
 from saleroom.sales.service.people import merging, participants
+from saleroom.sales.storage import lots as lot_rows
+from saleroom.sales.storage import pledges as pledge_rows
 from saleroom.sales.storage.tables import pledges, sale_events
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, person
 from tests.sales.service.evenings import Evening, evening
 from tests.sales.service.test_block import do, offers, paddle, play, tag
+from tests.statements import counted
 
 LEVELS = ("5000", "1000", "500", "100")
 
@@ -280,3 +288,45 @@ async def test_hammer_undo_reopen_and_the_end_of_the_sale(database: Database) ->
     shown = await play(on, (Act.SKIP, {}), (Act.END, {}))
     assert ("closed", 0) == (shown["status"], shown["lotsLeft"])
     assert ["lot.closed", "sale.closed"] == [kind for kind, _ in (await database.read(told))[-2:]]
+
+
+async def test_many_needs_are_read_at_once(database: Database) -> None:
+    """Neither lists of lots nor exports and papers ask for the pledges of each fund-a-need, or for their givers."""
+    on, heard = await gala(database), []
+    for number in (11, 12):
+        await paddle(on, number)
+    manager = await person(database)
+    await database.write(accounts.set_role, manager.account.id, Role.MANAGER)
+    order = PaperOrder(kind=PaperKind.RESULTS, buyers=True)
+    head, read = Letterhead(house="House", currency="EUR", origin=""), list[Any]()
+    for more in (0, 3):
+        for place in range(more):
+            new = NewLot(terms=LotTerms(name="A door", starting_price=eur("100")), need=Need(levels=(eur("5000"),)))
+            await database.write(lots.add, manager.token, on.sale.gid, new)
+            await do(on, Act.SELL)
+            await do(on, Act.CALL, label=str(3 + place))
+        for number in (11, 12):
+            await pledge(on, number)
+        some = await database.read(lot_rows.needs, on.sale.id)
+        read = [await database.read(counted, partial(needs.given, staff=staff), some) for staff in (False, True)] + [
+            await database.read(counted, exporting.given, manager.token, on.sale.gid, "en"),
+            await database.read(counted, papers.read, manager.token, on.sale.gid, order, head),
+        ]
+        heard.append([statements for _, statements in read])
+    told_of = read[1][0]
+    assert 4 == len(told_of)
+    assert [["#12", "#11"], [], [], ["#12", "#11"]] == [
+        [one.names[pledge.user.id] for pledge in one.newest] for one in told_of.values()
+    ]
+    assert heard[0] == heard[1]
+
+
+async def test_the_last_pledges_of_each_need_are_shown(database: Database) -> None:
+    """The newest first, and no more than the limit of each, however many the others have."""
+    on = await gala(database)
+    for number in (11, 12, 13):
+        await paddle(on, number)
+        await pledge(on, number)
+    [lot] = await database.read(lot_rows.needs, on.sale.id)
+    found = await database.read(pledge_rows.newest, [lot.id], 2)
+    assert [3, 2] == [one.number for one in found[lot.id]]

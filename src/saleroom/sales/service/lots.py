@@ -175,7 +175,7 @@ def change_lot(
     terms = {name: value for name, value in changes.items() if name in LotTerms.__struct_fields__}
     after = structs.replace(lot, entry=entry)
     if asked := {name: value for name, value in changes.items() if name in ("levels", "goal")}:
-        after = structs.replace(after, need=amended(lot.asked, asked, pledged=bool(pledges.of_lot(tx, lot.id))))
+        after = structs.replace(after, need=amended(lot.asked, asked, pledged=pledges.last_number(tx, lot.id) > 0))
         terms["starting_price"] = min(after.asked.levels)
     if lot.terms is not None:
         if lot.need is not None:

@@ -5,7 +5,7 @@ Pledges are written under the lock of the sale, so those of two clerks come one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from saleroom.sales.domain.events import SaleEvent
 from saleroom.sales.domain.lots import Lot, refuse_if_withdrawn
 from saleroom.sales.domain.needs import PLEDGES_MAX, Need, Pledge, Stage
 from saleroom.sales.domain.paper import BUYERS_NEED
-from saleroom.sales.domain.participants import Exposure, refuse_pledge_beyond, refuse_to_bid
+from saleroom.sales.domain.participants import Exposure, Participant, refuse_pledge_beyond, refuse_to_bid
 from saleroom.sales.domain.sale import Names, Sale
 from saleroom.sales.domain.views import NeedProgress, PledgeView, pledge_view
 from saleroom.sales.service.access import get_lot, get_one, lock_one
@@ -55,18 +55,12 @@ def given(tx: Transaction, some: Sequence[Lot], *, staff: bool) -> dict[int, Nee
     asked = [lot for lot in some if lot.need is not None]
     if not asked:
         return {}
-    sale = sales.by_id(tx, asked[0].sale_id)
-    tallies = pledges.tallies(tx, [lot.id for lot in asked])
-    found = {}
-    for lot in asked:
-        newest = (
-            pledges.newest(tx, lot.id, NEWEST_STAFF if staff else NEWEST)
-            if lot.need != Need(levels=lot.asked.levels)
-            else []
-        )
-        newest = newest if staff else [one for one in newest if one.stands]
-        found[lot.id] = NeedProgress(tallies[lot.id], newest, _names(tx, sale, newest, staff=staff))
-    return found
+    sale, numbers = sales.by_id(tx, asked[0].sale_id), [lot.id for lot in asked]
+    tallies = pledges.tallies(tx, numbers)
+    last = pledges.newest(tx, numbers, NEWEST_STAFF if staff else NEWEST)
+    shown = {number: [one for one in some if staff or one.stands] for number, some in last.items()}
+    names = _names(tx, sale, [one for some in shown.values() for one in some], staff=staff)
+    return {number: NeedProgress(tallies[number], shown[number], names) for number in numbers}
 
 
 def listed(tx: Transaction, token: str | None, gid: str, label: str) -> list[GivenPledge]:
@@ -78,15 +72,22 @@ def listed(tx: Transaction, token: str | None, gid: str, label: str) -> list[Giv
     sale = get_one(tx, gid, staff=True)
     lot = get_lot(tx, sale, label)
     assert lot.asked is not None
-    return with_givers(tx, sale, pledges.of_lot(tx, lot.id))
+    return of_lots(tx, sale, [lot.id])[lot.id]
 
 
-def with_givers(tx: Transaction, sale: Sale, some: Sequence[Pledge]) -> list[GivenPledge]:
-    """Return pledges with their givers."""
-    people = participants.of_pairs(tx, {(sale.id, one.user.id) for one in some}, locked=False)
-    noted = {user: one.name or ("" if one.is_guest else one.user.name) for (_, user), one in people.items()}
-    names = _names(tx, sale, some, staff=True)
-    return [GivenPledge(one, names[one.user.id], noted.get(one.user.id, one.user.name)) for one in some]
+def of_lots(tx: Transaction, sale: Sale, lot_ids: Collection[int]) -> dict[int, list[GivenPledge]]:
+    """Return all pledges of each of these lots of a sale with their givers, by the number of the lot."""
+    found = pledges.of_lots(tx, lot_ids)
+    users = {(sale.id, one.user.id) for some in found.values() for one in some}
+    people = {user: one for (_, user), one in participants.of_pairs(tx, users, locked=False).items()}
+    return {number: [_given_by(one, people.get(one.user.id)) for one in some] for number, some in found.items()}
+
+
+def _given_by(pledge: Pledge, giver: Participant | None) -> GivenPledge:
+    username = pledge.user.name
+    if giver is None:
+        return GivenPledge(pledge, username, username)
+    return GivenPledge(pledge, _for_staff(giver), giver.name or ("" if giver.is_guest else username))
 
 
 def call(tx: Transaction, sale: Sale, lot: Lot, told: Sequence[SaleEvent]) -> Sale:
@@ -235,8 +236,13 @@ def _names(tx: Transaction, sale: Sale, some: Sequence[Pledge], *, staff: bool) 
         shown = bidder_names.of_pairs(tx, users) if sale.terms.names is Names.PADDLES else {}
         return {user: name for (_, user), name in shown.items()}
     people = participants.of_pairs(tx, users, locked=False)
-    paddles = {user: name_of(one.paddle) for (_, user), one in people.items() if one.paddle is not None}
+    paddles = {user: _for_staff(one) for (_, user), one in people.items()}
     return {one.user.id: paddles.get(one.user.id, one.user.name) for one in some}
+
+
+def _for_staff(giver: Participant) -> str:
+    """Return the paddle of a giver, otherwise their username."""
+    return giver.user.name if giver.paddle is None else name_of(giver.paddle)
 
 
 _ACTS = {

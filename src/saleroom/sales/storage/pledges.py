@@ -52,20 +52,24 @@ def find(tx: Transaction, lot_id: int, number: int) -> Pledge | None:
     return None if row is None else _pledge(row)
 
 
-def of_lot(tx: Transaction, lot_id: int) -> list[Pledge]:
-    """Return all pledges of a lot, in their order."""
-    return _all(tx, _ROWS.where(pledges.c.lot_id == lot_id).order_by(pledges.c.number))
+def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, list[Pledge]]:
+    """Return all pledges of each of these lots, in their order, by the number of the lot."""
+    return _by_lot(tx, lot_ids, _ROWS.order_by(pledges.c.lot_id, pledges.c.number))
 
 
-def newest(tx: Transaction, lot_id: int, limit: int) -> list[Pledge]:
-    """Return the last pledges of a lot, the newest first."""
-    return _all(tx, _ROWS.where(pledges.c.lot_id == lot_id).order_by(pledges.c.number.desc()).limit(limit))
+def newest(tx: Transaction, lot_ids: Collection[int], limit: int) -> dict[int, list[Pledge]]:
+    """Return the last pledges of each of these lots, the newest first, by the number of the lot."""
+    own = pledges.alias()
+    last = select(func.max(own.c.number)).where(own.c.lot_id == lots.c.id).scalar_subquery()
+    # The pledges of a lot are numbered without gaps, so this reads no more of them than it returns.
+    found = _ROWS.join(lots, lots.c.id == pledges.c.lot_id).where(pledges.c.number > last - limit)
+    return _by_lot(tx, lot_ids, found.order_by(pledges.c.lot_id, pledges.c.number.desc()))
 
 
 def of_user(tx: Transaction, lot_id: int, user_id: int) -> list[Pledge]:
     """Return the pledges of a user on a lot, in their order."""
     found = _ROWS.where(pledges.c.lot_id == lot_id, pledges.c.user_id == user_id)
-    return _all(tx, found.order_by(pledges.c.number))
+    return [_pledge(row) for row in tx.execute(found.order_by(pledges.c.number))]
 
 
 def tallies(tx: Transaction, lot_ids: Collection[int]) -> dict[int, Tally]:
@@ -103,8 +107,12 @@ def move(tx: Transaction, sale_id: int, source: int, target: int) -> None:
     tx.execute(update(pledges).where(there, pledges.c.user_id == source).values(user_id=target))
 
 
-def _all(tx: Transaction, statement: Select[Any]) -> list[Pledge]:
-    return [_pledge(row) for row in tx.execute(statement)]
+def _by_lot(tx: Transaction, lot_ids: Collection[int], statement: Select[Any]) -> dict[int, list[Pledge]]:
+    found: dict[int, list[Pledge]] = {number: [] for number in lot_ids}
+    if found:
+        for row in tx.execute(statement.where(among(tx, pledges.c.lot_id, lot_ids))):
+            found[row.lot_id].append(_pledge(row))
+    return found
 
 
 def _pledge(row: Row[Any]) -> Pledge:

@@ -12,10 +12,10 @@ from saleroom.sales.domain.columns import LotEnding
 from saleroom.sales.domain.exporting import LotResult, catalogue_rows, pledge_rows, result_rows
 from saleroom.sales.domain.needs import Stage, Tally
 from saleroom.sales.domain.paper import BUYERS_NEED
+from saleroom.sales.service import needs
 from saleroom.sales.service.access import get_one
 from saleroom.sales.service.files.import_writing import values_of
 from saleroom.sales.service.files.importing import sale_to_read
-from saleroom.sales.service.needs import with_givers
 from saleroom.sales.storage import importing, lots, pledges
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
@@ -39,10 +39,11 @@ def given(tx: Transaction, token: str | None, gid: str, language: str) -> list[l
     """Return all pledges of a sale in the order of calling. Raises Unauthenticated, MissingRight or UnknownSale."""
     authenticate(tx, token, Right.READ).refuse_without(BUYERS_NEED)
     sale = get_one(tx, gid, staff=True)
+    labels = {lot.id: lot.label for lot in lots.needs(tx, sale.id)}
     rows = [
-        (lot.label, one.number, bidder, name, one.amount, instant(one.at), not one.stands)
-        for lot in lots.needs(tx, sale.id)
-        for one, bidder, name in with_givers(tx, sale, pledges.of_lot(tx, lot.id))
+        (labels[number], one.number, bidder, name, one.amount, instant(one.at), not one.stands)
+        for number, some in needs.of_lots(tx, sale, labels).items()
+        for one, bidder, name in some
     ]
     return pledge_rows(rows, language)
 

@@ -21,14 +21,15 @@ from saleroom.bidding.service.photos import covers
 from saleroom.kernel.currency import with_currency
 from saleroom.kernel.errors import Invalid
 from saleroom.kernel.money import ZERO
-from saleroom.sales.domain.lots import Lot, LotTerms
+from saleroom.sales.domain.lots import LotTerms
 from saleroom.sales.domain.paper import BUYERS_NEED, LABEL_FORMS, LAYOUTS, NEEDED, PaperKind, on_label
 from saleroom.sales.domain.paper_words import TITLES, words
 from saleroom.sales.domain.participants import Participant
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.domain.selections import Spans, chosen
+from saleroom.sales.service import needs
 from saleroom.sales.service.access import get_one, is_staff, viewer_of
-from saleroom.sales.service.needs import with_givers
+from saleroom.sales.service.needs import GivenPledge
 from saleroom.sales.service.paper.labelling import labels_of
 from saleroom.sales.storage import consignors, lots, participants, pledges
 from saleroom.sales.storage.lots import OfferedLot
@@ -253,7 +254,8 @@ def _clerk_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer
 def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, head: Letterhead) -> Shown:
     found = _all(tx, sale, order.lots) if order.buyers else _public(tx, sale, order.lots)
     buyers = _paddles(tx, sale, found) if order.buyers else {}
-    raised = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
+    asked = [one.lot.id for one in found if one.lot.need is not None]
+    raised, given = pledges.tallies(tx, asked), needs.of_lots(tx, sale, asked if order.buyers else [])
     said, shown, prices = words(order.language), [], []
     for one in found:
         auction, buyer, givers = one.auction, "", ""
@@ -266,7 +268,7 @@ def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, he
         if one.lot.need is not None and not one.lot.is_withdrawn:
             tally = raised[one.lot.id]
             price = said["raised"].format(total=writer.money(tally.total), count=tally.count)
-            givers = _givers(tx, sale, one.lot, writer) if order.buyers else ""
+            givers = _givers(given.get(one.lot.id, ()), writer)
         shown.append(
             {"number": one.lot.label, "name": _terms(one).name, "givers": givers, "price": price, "buyer": buyer}
         )
@@ -312,10 +314,10 @@ def _starting(one: OfferedLot, writer: _Writer, said: dict[str, str]) -> str:
     return f"{said['levels']} {levels}" if levels else f"{said['starting']} {writer.money(_terms(one).starting_price)}"
 
 
-def _givers(tx: Transaction, sale: Sale, lot: Lot, writer: _Writer) -> str:
+def _givers(some: Sequence[GivenPledge], writer: _Writer) -> str:
     """Return who has given how much in all, one after the other."""
     given: dict[str, Decimal] = {}
-    for one, bidder, _ in with_givers(tx, sale, pledges.of_lot(tx, lot.id)):
+    for one, bidder, _ in some:
         if one.stands:
             given[bidder] = given.get(bidder, ZERO) + one.amount
     return ", ".join(f"{bidder} {writer.money(amount)}" for bidder, amount in given.items())
