@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState, fits
 
 REJECTED = "RJCT"
@@ -87,25 +88,58 @@ class Verdict(Struct, frozen=True):
     doubt: Doubt | None = None
 
 
-def verdict(report: StatusReport, count: int, total: Decimal, known_by: str, amount: Decimal) -> Verdict | None:
-    """Return what a report says of a transfer of a file of so many, None if nothing.
+class _Above(Struct, frozen=True):
+    """What a report says of all transfers of a file: of its blocks, otherwise of the file itself.
 
-    What is said of the transfer itself goes before what is said of its block, and that before what is said of the file.
+    `statuses` are those of the nearer of the two, and `reasons` the first reason of both for each status.
     """
-    named = [one for block in report.blocks for one in block.parts if one.known_by == known_by]
+
+    statuses: tuple[str, ...]
+    reasons: Mapping[str, BankAnswer]
+    rejects: bool
+    has_other_sum: bool
+
+
+def verdicts(report: StatusReport, transfers: Mapping[str, Decimal]) -> dict[str, Verdict]:
+    """Return what a report says of the transfers of a file, which are given with their amounts by what banks know them by.
+
+    What is said of the transfer itself goes before what is said of its block, and that before what is said of the file. A
+    transfer of which nothing is said is left out.
+    """
+    named: dict[str, list[Part]] = {}
+    for block in report.blocks:
+        for one in block.parts:
+            named.setdefault(one.known_by, []).append(one)
+    above = _above(report, len(transfers), sum(transfers.values(), ZERO))
+    found = {known_by: _verdict(named.get(known_by, []), amount, above) for known_by, amount in transfers.items()}
+    return {known_by: one for known_by, one in found.items() if one is not None}
+
+
+def _above(report: StatusReport, count: int, total: Decimal) -> _Above:
     blocks = [block.whole for block in report.blocks if block.whole.known_by == report.file.known_by]
-    levels = [[one.said for one in level if one.said.status] for level in (named, blocks, [report.file])]
-    said = [one for level in levels for one in level]
-    if not said:
+    said = [one.said for one in (*blocks, report.file) if one.said.status]
+    of_blocks = tuple(dict.fromkeys(one.said.status for one in blocks if one.said.status))
+    return _Above(
+        statuses=of_blocks or tuple(one.status for one in said),
+        reasons={one.status: one for one in reversed(said) if one.code or one.text},
+        rejects=any(one.status == REJECTED for one in said),
+        has_other_sum=any(_other_sum(one, count, total) for one in (*blocks, report.file)),
+    )
+
+
+def _verdict(named: Sequence[Part], amount: Decimal, above: _Above) -> Verdict | None:
+    own = [one.said for one in named if one.said.status]
+    statuses = tuple(dict.fromkeys(one.status for one in own)) or above.statuses
+    if not statuses:
         return None
-    own, nearest, status = levels[0], next(level for level in levels if level), said[0].status
-    reason = next((one for one in said if one.status == status and (one.code or one.text)), BankAnswer())
+    status = statuses[0]
+    reasons = (one for one in own if one.status == status and (one.code or one.text))
+    reason = next(reasons, above.reasons.get(status, BankAnswer()))
     found = BankAnswer(status, reason.code, reason.text)
-    rejected_above = any(one.status == REJECTED for level in levels[1:] for one in level)
-    if len({one.status for one in nearest}) > 1 or (rejected_above and status != REJECTED):
+    if len(statuses) > 1 or (above.rejects and status != REJECTED):
         return Verdict(found, Doubt.CONTRADICTORY)
     differs = any(one.amount is not None and not fits(one.amount, one.currency, amount) for one in named)
-    if differs or (not own and any(_other_sum(one, count, total) for one in (*blocks, report.file))):
+    if differs or (not own and above.has_other_sum):
         return Verdict(found, Doubt.OTHER_AMOUNT)
     is_known = status == REJECTED or status in ACCEPTED or status in VERIFIED
     return Verdict(found, None if is_known else Doubt.UNKNOWN_STATUS)

@@ -14,7 +14,6 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import IdempotencyKey
-from saleroom.kernel.money import ZERO
 from saleroom.sales.service.access import lock_one
 from saleroom.settlement.domain.errors import PayoutNotInDoubt
 from saleroom.settlement.domain.payout_views import DoubtfulPayoutView, ImportedReportView
@@ -29,7 +28,7 @@ from saleroom.settlement.domain.status_reports import (
     follows,
     is_before,
     strangers,
-    verdict,
+    verdicts,
 )
 from saleroom.settlement.service.bank.payouts import follow, known, view_of
 from saleroom.settlement.service.bank.status_reports import FILE
@@ -55,9 +54,9 @@ def import_report(tx: Transaction, token: str, report: StatusReport) -> Imported
     authenticate(tx, token, Right.SETTLE)
     file = _file_of(tx, report)
     staff, rows = _locked(tx, token, payouts.of_files(tx, [file.id])[file.id], file.id)
-    total, places = sum((one.amount for one in rows), ZERO), {one.end_to_end: n for n, one in enumerate(rows, 1)}
-    verdicts = [(one, verdict(report, len(rows), total, one.end_to_end, one.amount)) for one in rows]
-    said = [(one, found) for one, found in verdicts if found is not None]
+    places = {one.end_to_end: n for n, one in enumerate(rows, 1)}
+    by_name = verdicts(report, {one.end_to_end: one.amount for one in rows})
+    said = [(one, by_name[one.end_to_end]) for one in rows if one.end_to_end in by_name]
     digests = {one.id: _digest(report, one, found) for one, found in said}
     seen = payout_reports.known(tx, [*digests.values()])
     new = [(one, found) for one, found in said if digests[one.id] not in seen]
