@@ -131,6 +131,15 @@ async def test_a_copied_database_logs_nobody_in(database: Database, house: Accou
         await database.read(authenticate, tokens[0], Right.READ)
 
 
+async def test_nobody_registers_a_name_that_the_house_gives(house: Accounts) -> None:
+    """Such as that of a guest or of somebody who was erased; names that only look like one are free."""
+    for name in ("guest-1a2b3c4d5e6f", "guest-anna", "erased.anna"):
+        with pytest.raises(UsernameTaken):
+            await house.register(name, PASSWORD, HERE)
+    for name in ("guest", "guest.anna", "erased-anna"):
+        assert name == (await house.register(name, PASSWORD, HERE)).username
+
+
 async def test_a_username_is_taken_once(open_database: OpenDatabase, passwords: Passwords) -> None:
     """Of several simultaneous registrations of one name, in several processes, one succeeds."""
     several = [Accounts(one, passwords, Registrations(one, 1000)) for one in (open_database() for _ in range(3))]

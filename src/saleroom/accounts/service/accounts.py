@@ -33,7 +33,7 @@ from saleroom.accounts.service.tickets import LoginKeys, Ticket
 from saleroom.accounts.storage import accounts, erasures
 from saleroom.kernel.errors import Contradiction, Refusal, Unauthenticated
 from saleroom.kernel.networks import network
-from saleroom.kernel.parties import ERASED
+from saleroom.kernel.parties import RESERVED
 from saleroom.storage.database import Database, Transaction, brief, ranked
 from saleroom.storage.faults import TryAgain
 from saleroom.storage.turns import Rank
@@ -202,8 +202,8 @@ class Accounts:
 
 @ranked(Rank.LOGIN)
 def register(tx: Transaction, username: str, digest: str) -> Account:
-    """Store a new user. Raises UsernameTaken, also for the name of somebody who was erased."""
-    if username.startswith(ERASED) or erasures.was_name(tx, username):
+    """Store a new user. Raises UsernameTaken, also for the name of somebody who was erased and for those of the house."""
+    if username.startswith(RESERVED) or erasures.was_name(tx, username):
         raise UsernameTaken
     account = accounts.add_user(tx, username, digest, tx.now())
     if account is None:

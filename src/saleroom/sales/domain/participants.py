@@ -23,8 +23,6 @@ HOUSE_PADDLES = range(1, 100)
 NAME_MAX, CONTACT_MAX, REASON_MAX = 100, 200, 200
 PARTICIPANTS_MAX = 20_000
 """The most participants of one sale."""
-GUEST = "guest-"
-"""How the usernames of people without an account begin."""
 
 
 class Standing(StrEnum):

@@ -27,6 +27,7 @@ from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import GID, GID_BYTES, IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.page import Page, page_of
+from saleroom.kernel.parties import GUEST
 from saleroom.sales.domain.errors import (
     MergedAlready,
     ParticipantAlready,
@@ -36,7 +37,6 @@ from saleroom.sales.domain.errors import (
 )
 from saleroom.sales.domain.participant_views import participant_view
 from saleroom.sales.domain.participants import (
-    GUEST,
     PARTICIPANTS_MAX,
     Exposure,
     Participant,
