@@ -17,6 +17,7 @@ _HEADERS = (
     "Authorization",
     "Content-Type",
     "Idempotency-Key",
+    "If-Match",
     "If-None-Match",
     "Last-Event-ID",
     "X-Requested-With",
