@@ -26,6 +26,7 @@ from saleroom.http.metrics import Board
 from saleroom.http.places import SharedPlaces
 from saleroom.http.protocol import Http
 from saleroom.kernel.errors import Refusal
+from saleroom.kernel.server_urls import authority
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.outbox.smtp import where_mails_go
 from saleroom.settings import Settings
@@ -161,7 +162,6 @@ def _start_lines(
 ) -> list[str]:
     """Return the lines for people at the start: the address, the database and the broker."""
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
     processes = "" if settings.workers == 1 else f" with {settings.workers} processes"
     mqtt = "off"
     if embedded is not None:
@@ -169,7 +169,7 @@ def _start_lines(
     elif broker is not None:
         mqtt = broker.url
     return [
-        f"saleroom serves on http://{shown}:{port}{processes}; the API is described at /docs",
+        f"saleroom serves on http://{authority(host, port)}{processes}; the API is described at /docs",
         f"  database  {shown_url(parse_url(settings.database))}",
         f"  mqtt      {mqtt}",
         f"  mails     {where_mails_go(settings.smtp_url, origin(settings))}",

@@ -29,6 +29,7 @@ from websockets.typing import Subprotocol
 from saleroom.broker.amqtt_fixes import FixedBroker
 from saleroom.broker.links import DEVICE_PACKET_BYTES_MAX, Link, TcpLink, WebSocketLink
 from saleroom.broker.rights import Rights
+from saleroom.kernel.server_urls import authority
 from saleroom.logs import Tally
 
 HOST = "127.0.0.1"
@@ -63,15 +64,15 @@ class BrokerAddress(NamedTuple):
     @property
     def shown(self) -> str:
         """The address at which it listens, for people."""
-        places = [f"mqtt://{_authority(self.host, self.port)}"]
+        places = [f"mqtt://{authority(self.host, self.port)}"]
         if self.websocket_port is not None:
-            places.append(f"ws://{_authority(self.host, self.websocket_port)}")
+            places.append(f"ws://{authority(self.host, self.websocket_port)}")
         return ", ".join(places)
 
 
 def reached_at(host: str, port: int) -> str:
     """Return the address by which this machine reaches a listener at `host`, which may be all addresses."""
-    return _authority(_REACHED_AT.get(host, host), port)
+    return authority(_REACHED_AT.get(host, host), port)
 
 
 class EmbeddedBroker:
@@ -130,7 +131,7 @@ class EmbeddedBroker:
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(stop.set)
         tally = Tally("MQTT clients were cut off, or not heard")
-        loop.set_exception_handler(lambda _, context: _met(tally, context))
+        loop.set_exception_handler(lambda _, context: _count_fault(tally, context))
         listener, websocket_listener = self._listeners()
         address = BrokerAddress(
             self._host,
@@ -181,8 +182,8 @@ class EmbeddedBroker:
             _log.warning(
                 "the usual MQTT port is taken, so the embedded broker listens on another; mqtt_port chooses one, "
                 "and mqtt a broker that is there already",
-                taken=_authority(self._host, self._port),
-                listens_on=_authority(self._host, listener.getsockname()[1]),
+                taken=authority(self._host, self._port),
+                listens_on=authority(self._host, listener.getsockname()[1]),
             )
         if self._websocket_port is None:
             return listener, None
@@ -235,13 +236,13 @@ class EmbeddedBroker:
         try:
             await broker.external_connected(link, link, "default")
         except Exception as error:  # noqa: BLE001  # amqtt passes on any fault of a client's packet; it ends that client
-            _met(tally, {"exception": error, "message": "a client was cut off"})
+            _count_fault(tally, {"exception": error, "message": "a client was cut off"})
         finally:
             self._links.discard(link)
             await link.close()
 
 
-def _met(tally: Tally, context: dict[str, Any]) -> None:
+def _count_fault(tally: Tally, context: dict[str, Any]) -> None:
     """Count a fault that ends one client or one message: amqtt raises if a client misbehaves or is gone."""
     error = context.get("exception")
     tally.count(type(error).__name__ if error else "a fault without a name")
@@ -267,10 +268,6 @@ def _listen(host: str, port: int, setting: str) -> socket.socket:
     for option, value in KEEPALIVE.items():
         listener.setsockopt(socket.IPPROTO_TCP, option, value)
     return listener
-
-
-def _authority(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def _accept_no_more(*servers: asyncio.Server | Server | None) -> None:

@@ -8,6 +8,7 @@ from saleroom.edge.house import House
 from saleroom.edge.hub import Hub
 from saleroom.http.protocol import Http
 from saleroom.kernel.errors import Refusal
+from saleroom.kernel.server_urls import authority
 from saleroom.settings import Settings
 
 
@@ -19,18 +20,14 @@ def serve(settings: Settings) -> int:
     listener = serving.listen(settings.host, settings.port)
     shown = metering.shown(settings, None)
     lines = [
-        f"saleroom edge serves on http://{_shown(*listener.getsockname()[:2])}",
+        f"saleroom edge serves on http://{authority(*listener.getsockname()[:2])}",
         f"  house     {', '.join(settings.house)}",
     ]
     if shown is not None:
-        lines.append(f"  metrics   http://{_shown(*shown[1])}/metrics")
+        lines.append(f"  metrics   http://{authority(*shown[1])}/metrics")
     hub = Hub(House(settings.house), settings.followers_max)
     app = application(settings, hub, None if shown is None else shown[0])
     try:
         return serving.serve_one(app, Http, listener, lines)
     finally:
         listener.close()
-
-
-def _shown(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

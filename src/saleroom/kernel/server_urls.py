@@ -43,6 +43,11 @@ def server_url(url: str, what: str, ports: Mapping[str, int], form: str) -> Serv
     return ServerUrl(parts.scheme, parts.hostname, port or ports[parts.scheme], user, password)
 
 
+def authority(host: str, port: int) -> str:
+    """Return host and port as they stand in a URL: with brackets around an address of IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _decoded(text: str | None, what: str) -> str | None:
     try:
         return unquote(text, errors="strict") if text else None

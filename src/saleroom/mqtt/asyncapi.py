@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from saleroom import __version__
 from saleroom.http.schemas import CONTACT, Schema
+from saleroom.kernel.server_urls import authority
 from saleroom.mqtt.topics import KEEPALIVE_SECONDS, OFFLINE, ONLINE, QOS_AT_LEAST_ONCE, MqttSettings
 
 JSON = "application/json"
@@ -176,17 +177,17 @@ def _servers(prefix: str, where: Brokers) -> dict[str, Any]:
     if broker is not None and where.embedded:
         about = "The broker in the house itself; devices need no account."
         servers["embedded"] = {
-            **_server("mqtt", _authority(broker.host, broker.port), about),
+            **_server("mqtt", authority(broker.host, broker.port), about),
             "protocolVersion": "3.1.1",
             "bindings": bindings,
         }
         if where.websocket_port is not None:
             about = "The same over WebSocket, for pages: any path, subprotocol `mqtt`."
-            servers["embeddedWebSocket"] = _server("ws", _authority(broker.host, where.websocket_port), about)
+            servers["embeddedWebSocket"] = _server("ws", authority(broker.host, where.websocket_port), about)
     elif broker is not None:
         about = "The broker that the house was told of; MQTT 5 or 3.1.1."
         servers["broker"] = {
-            **_server("secure-mqtt" if broker.tls else "mqtt", _authority(broker.host, broker.port), about),
+            **_server("secure-mqtt" if broker.tls else "mqtt", authority(broker.host, broker.port), about),
             "security": [{"$ref": "#/components/securitySchemes/account"}],
             "bindings": bindings,
         }
@@ -197,10 +198,6 @@ def _servers(prefix: str, where: Brokers) -> dict[str, Any]:
 
 def _server(protocol: str, host: str, about: str) -> dict[str, Any]:
     return {"host": host, "protocol": protocol, "description": about}
-
-
-def _authority(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _needed(found: Mapping[str, Any], known: Mapping[str, Schema]) -> dict[str, Schema]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
-from saleroom.kernel.server_urls import server_url
+from saleroom.kernel.server_urls import authority, server_url
 
 ONLINE = b'{"status":"online"}'
 OFFLINE = b'{"status":"offline"}'
@@ -113,8 +113,7 @@ class MqttSettings:
     @property
     def url(self) -> str:
         """The broker's address without the account, for people."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
+        return f"{'mqtts' if self.tls else 'mqtt'}://{authority(self.host, self.port)}"
 
     @property
     def status_topic(self) -> str:

@@ -15,7 +15,7 @@ from email.policy import SMTP as LINES
 
 import aiosmtplib
 
-from saleroom.kernel.server_urls import server_url
+from saleroom.kernel.server_urls import authority, server_url
 from saleroom.kernel.terminal import plain
 
 SHOW = "show"
@@ -87,9 +87,8 @@ class SmtpServer:
     @property
     def url(self) -> str:
         """The server's address without the account, for people."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
         scheme = {"none": "smtp", "starttls": "smtp+starttls", "tls": "smtps"}[self.tls]
-        return f"{scheme}://{host}:{self.port}"
+        return f"{scheme}://{authority(self.host, self.port)}"
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Connection]:
