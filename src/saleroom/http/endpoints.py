@@ -285,9 +285,9 @@ class Resource(Generic[S]):
 
 
 def _not_for_others(access: Access, response: Response) -> Response:
-    """Return an answer that no cache gives to anybody else: what a token shows is not kept, or asked for again by each token.
+    """Return an answer that no cache gives to anybody else, as `_KEPT` says, unless its handler has told caches more.
 
-    A handler that says more about caches is left alone.
+    No cache keeps an answer that needs a token. A cache asks again before it uses one that a token may have changed.
     """
     if access is not Access.OPEN and not any(name == b"cache-control" for name, _ in response.raw_headers):
         response.raw_headers.extend(_KEPT[access])

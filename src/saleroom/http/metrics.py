@@ -39,8 +39,8 @@ class Snapshot(Struct, frozen=True):
 class Board:
     """The figures of all processes of a house. Each publishes its own, and any thread or process may read them all.
 
-    Processes share a folder, in which each replaces its own file. One that was killed loses what it has counted since it
-    last published, a second ago.
+    Processes share a folder, in which each replaces its own file. A process that is killed loses what it has counted since it
+    last published, which each does every second.
     """
 
     def __init__(self, folder: Path | None, name: str = "") -> None:

@@ -33,7 +33,7 @@ from saleroom.kernel.errors import Busy, Refusal
 READ_BYTES_MAX = 16 * 1024
 """How much is read from a connection at once, and so how much may wait here behind a request."""
 HEAD_BYTES_MAX, HEADERS_MAX = 4 * HEADER_BYTES_MAX, 200
-"""How much of a head, or between two pieces of a body, may come before it is complete. The guard bounds whole heads more."""
+"""How many bytes of a head, or between two pieces of a body, may come, and how many headers. The guard allows a head less."""
 HEAD_SECONDS_MAX = 20.0
 """How long a new connection, or an idle one that begins to send, may take until a whole head has come."""
 _END = b"\r\n\r\n"

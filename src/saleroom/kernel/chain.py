@@ -12,7 +12,7 @@ from saleroom.kernel.hmac_key import HmacKey
 
 SEED_BYTES = 32
 PSEUDONYMS = "p"
-"""How the seeds begin of the ledgers that hash pseudonyms. Older ones, with digits alone, hash names."""
+"""How the seed of a ledger that hashes pseudonyms begins. The seed of an older ledger, which hashes names, has digits alone."""
 ZERO = "0" * 64
 """The hash before the first link."""
 

@@ -47,7 +47,7 @@ def in_header(address: str, shown: str = "") -> Address:
 
 
 def folded_address(address: str) -> str:
-    """Return what two addresses have in common that reach the same mailbox almost everywhere: the case of letters is not."""
+    """Return an address without the case of its letters: others that differ by it alone are almost always the same mailbox."""
     return address.casefold()
 
 

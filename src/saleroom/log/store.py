@@ -292,5 +292,5 @@ def owed_count(tx: Transaction, logs: Iterable[Log]) -> int:
 
 @ranked(Rank.HOUSE)
 def owed_counts(tx: Transaction, asked: Sequence[Sequence[Log]]) -> list[int]:
-    """Return that number for each question, which are all the same: questions at the same time share one read."""
+    """Return that number once for each question. All of them name the same logs, so that they share one read."""
     return [owed_count(tx, asked[0])] * len(asked)

@@ -21,7 +21,7 @@ from saleroom.storage.leases import Lease
 
 BATCH_EVENTS_MAX = 500
 STATE_SECONDS = 1.0
-"""While events wait, an auction's state goes out this often at most. Once no event waits, it goes out at once."""
+"""While events wait, the state of an auction goes out once in this time at most. Once no event waits, it goes out at once."""
 STATES_BEHIND_MAX = 50
 """The states that go out with a full batch of events. The others wait until the events have caught up."""
 SWEEP_SECONDS = 30.0

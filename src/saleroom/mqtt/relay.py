@@ -53,7 +53,7 @@ class Relay:
     def __init__(
         self, database: Database, published: Sequence[Publications], settings: MqttSettings, inbox: Ask | None = None
     ) -> None:
-        """The relay sends all that is `published`; `inbox` answers commands from devices, which nobody does without it."""
+        """The relay sends all that is `published`. `inbox` answers commands from devices; without it nobody does."""
         self.connected = False
         self.standing_by = False
         self._database = database

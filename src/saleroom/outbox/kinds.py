@@ -16,15 +16,17 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, kw_only=True)
 class MailKind:
-    """A kind of word that is a mail of its own (`Message.alone`), whatever its receiver chose, unless people choose among it.
+    """A kind of word that is a mail of its own (`Message.alone`).
 
-    `template` is a file in `folder/templates/`, which extends `mail/base.html` with a `subject` and a `content`; it has the
-    names `language`, `house`, `origin` (the address of the house), those that `context` returns, and `when_here`, which says an
-    instant on the wire by the clock of the house. `context` reads the
-    present state when the mail is made; None means that it is no longer of use.
+    Its receiver gets it whatever they have chosen, unless it is one of the kinds among which people choose.
 
-    Browsers and webhooks get a kind among which people choose as well: `path` of the context is the page that it leads to, and
-    `data` is the JSON for webhooks.
+    `template` is a file in `folder/templates/`, which extends `mail/base.html` with a `subject` and a `content`. It has the
+    names `language`, `house`, `origin` (the address of the house), those that `context` returns, and `when_here`, which writes
+    an instant of JSON by the clock of the house. `context` reads the present state when the mail is made; None means that the
+    mail is no longer of use.
+
+    A kind among which people choose goes to browsers and webhooks as well: `path` of the context is the page that it leads to,
+    and `data` is the JSON for webhooks.
     """
 
     name: str

@@ -21,7 +21,7 @@ CHANNELS = (MAIL, PUSH, WEBHOOK)
 LASTS = timedelta(days=3)
 """How long a word waits at most, unless its message says otherwise."""
 TRIES_MAX = 14
-"""How often a mail is tried. With the pauses between, the last try comes after some eight hours."""
+"""How often a mail or a message to a browser is tried. With the pauses between, the last try comes after some eight hours."""
 PAUSE_MIN = timedelta(minutes=1)
 PAUSE_MAX = timedelta(hours=1)
 WEBHOOK_PAUSES = (
@@ -46,7 +46,7 @@ class State(StrEnum):
 class Message(Struct, frozen=True, kw_only=True):
     """A word to one person, for `store.post`.
 
-    `kind` names the words (`area.MailKind`), `key` the cause: a second message with the same key and channel is not posted.
+    `kind` names the words (`kinds.MailKind`), `key` the cause: a second message with the same key and channel is not posted.
     `receiver` is a user's number, `address` a mail address; one of them is given. `about` is the gid of what it is about,
     `facts` is JSON. `language` is the tag of the language to use if the receiver has chosen none. It falls due `after` it was
     posted, and is dropped if it still waits when it `lasts` no longer. A word that stands `alone` is a mail of its own; others

@@ -177,14 +177,14 @@ def _these(words: Collection[Word], *still: ColumnElement[bool]) -> Update:
 
 
 def _of_try(words: Sequence[Word]) -> ColumnElement[bool]:
-    """Return whether no later try has begun than that of these words, which `claim` began; fewer are those of `send_again`."""
+    """Return the condition that no later try than that of these words has begun. `send_again` sets the number of tries back."""
     return outbox.c.tries <= words[0].tries + 1
 
 
 def failed(tx: Transaction, words: Sequence[Word], reason: str, after: timedelta | None = None) -> State:
     """Note why a try failed. The words wait for the next one, unless this was the last or a later one has begun.
 
-    It comes `after` so long, or when `claim` has set it.
+    The next try comes `after` this time, or when `claim` has set it.
     """
     tx.note(FAILED, {one.channel for one in words})
     last = any(one.tries + 1 >= tries_max(one.channel) for one in words)

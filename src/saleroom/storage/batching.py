@@ -42,7 +42,7 @@ class Batches(Generic[K, V]):
     ) -> None:
         """`take` returns the next batch, which is empty if nothing waits; `answer` answers it in one transaction.
 
-        The log has the `name` of the questions.
+        The log names the questions by `name`.
         """
         self._name = name
         self._take = take

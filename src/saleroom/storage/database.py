@@ -122,7 +122,7 @@ class Transaction:
             await_standbys(self.connection)
 
     def timeline(self) -> str:
-        """Return what is another text once a standby has taken over, or a backup was restored; empty on SQLite."""
+        """Return a text that changes when a standby takes over or a backup is restored; it is empty on SQLite."""
         return timeline(self.connection) if self.dialect == "postgresql" else ""
 
     def now(self) -> datetime:

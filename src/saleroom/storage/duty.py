@@ -25,10 +25,10 @@ _log = structlog.get_logger()
 
 
 class Duty:
-    """Runs `round_` again and again, which returns in how many seconds the next one is due, unless `wake` is called.
+    """Calls `round_` again and again. It returns the seconds until the next round, which `wake` lets begin at once.
 
-    Rounds of two processes may overlap after a lease was lost; nothing may depend on the lease alone. While there is nothing
-    that is `needed`, no round begins, and nothing is written for the lease.
+    Rounds of two processes may overlap after a lease was lost; nothing may depend on the lease alone. While `needed` returns
+    False, no round begins, and nothing is written for the lease.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Report(Struct, frozen=True):
     """What a process says of itself.
 
     `relay` is the relay's status, as `/readyz` has it; `room` is None if it cannot look. `origin` is the address by which
-    people reach the house as far as this process knows, with the port that it listens on. Processes of before it have none.
+    people reach the house as far as this process knows, with the port that it listens on; empty from an older version.
     """
 
     host: str

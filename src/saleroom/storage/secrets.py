@@ -17,14 +17,14 @@ PHOTO_STORE = "photo store"
 
 
 def find(tx: Transaction, name: str = _NAME) -> str | None:
-    """Return a value, the secret without a name, in hexadecimal digits; None if it does not exist."""
+    """Return the value of this name, by default the secret of the house, in hexadecimal digits; None if there is none."""
     mine = tables.secrets.c.name == name
     found: str | None = tx.execute(select(tables.secrets.c.value).where(mine)).scalar_one_or_none()
     return found
 
 
 def find_or_make(tx: Transaction, name: str = _NAME) -> str:
-    """Return a value, the secret without a name, and make it if it does not exist."""
+    """Return the value of this name, by default the secret of the house; make it if there is none."""
     value = find(tx, name)
     if value is None:
         value = secrets.token_hex(SECRET_BYTES)
