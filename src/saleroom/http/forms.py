@@ -29,7 +29,7 @@ _SHOWN_MAX = 64
 UNKNOWN_MAX, FAULTS_MAX = 10, 20
 """How many unknown members, and how many faults of one field, are reported: a body of 60 KB may have thousands."""
 _INSTANT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 
 
@@ -182,6 +182,13 @@ def string(raw: bytes) -> str | Fault:
         return Fault("not_text", "must be valid Unicode text")
 
 
+def _with_form(fault: Fault, form: Value) -> Fault:
+    """Return the fault of what is no string in the words of `form`, which says of a string that it is not as wanted."""
+    if fault.code != "not_a_string" or not isinstance(form, Fault):
+        return fault
+    return Fault(fault.code, f"{form.message}, as a string")
+
+
 def money(raw: bytes) -> Decimal | Fault:
     """Return an amount, from a JSON string or number, read by its text: no binary float is involved."""
     if raw.startswith(b'"'):
@@ -222,15 +229,15 @@ def text(at_least: int, at_most: int, *, lines: bool = False) -> Parse:
 
 
 def instant(raw: bytes) -> datetime | Fault:
-    """Return an RFC 3339 instant with its offset, to the microsecond, as UTC."""
+    """Return an RFC 3339 instant with its offset, to the microsecond, as UTC. Its letters may be small (section 5.6)."""
+    wrong = Fault("instant_format", 'must be an instant with its offset, such as "2026-11-21T12:00:00Z"')
     sent = string(raw)
     if isinstance(sent, Fault):
-        return sent
-    wrong = Fault("instant_format", 'must be an instant with its offset, such as "2026-11-21T12:00:00Z"')
+        return _with_form(sent, wrong)
     if _INSTANT.fullmatch(sent) is None:
         return wrong
     try:
-        value = datetime.fromisoformat(sent).astimezone(UTC)
+        value = datetime.fromisoformat(sent.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         return wrong
     return value if value.year >= 1970 else Fault("instant_range", "must not be before 1970")
@@ -270,12 +277,15 @@ def boolean(raw: bytes) -> bool | Fault:
     return choices[raw] if raw in choices else Fault("not_a_choice", "must be one of: true, false")
 
 
-def checked(check: Callable[[str], Any]) -> Parse:
-    """Return the reader of a string that `check` turns into a value or a Fault."""
+def checked(check: Callable[[str], Any], form: Fault | None = None) -> Parse:
+    """Return the reader of a string that `check` turns into a value or a Fault.
+
+    What is no string is refused in the words of `form`, otherwise of the fault of an empty text.
+    """
 
     def parse(raw: bytes) -> Any:
         sent = string(raw)
-        return sent if isinstance(sent, Fault) else check(sent)
+        return _with_form(sent, form or check("")) if isinstance(sent, Fault) else check(sent)
 
     return parse
 
@@ -299,7 +309,7 @@ INSTANT_SCHEMA: dict[str, Any] = {
     "type": "string",
     "format": "date-time",
     "pattern": "^(?:19(?:7[1-9]|[89][0-9])|[2-8][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$",
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$",
     "description": "With its offset from UTC, to the microsecond, not before 1970.",
 }
 

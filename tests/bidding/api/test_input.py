@@ -238,6 +238,7 @@ def test_text_that_is_not_unicode_is_400(
         ("2099-11-21T12:00:00.5Z", "2099-11-21T12:00:00.500000Z"),
         ("2099-11-21T12:00:00.123456Z", "2099-11-21T12:00:00.123456Z"),
         ("2099-11-21T12:00:00+01:30", "2099-11-21T10:30:00.000000Z"),
+        ("2099-11-21t12:00:00z", "2099-11-21T12:00:00.000000Z"),
         ("2099-11-21T12:00:00-08:00", "2099-11-21T20:00:00.000000Z"),
         ("2100-02-28T23:59:59.999999+00:00", "2100-02-28T23:59:59.999999Z"),
         ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
@@ -285,9 +286,10 @@ def test_instants_that_are_refused(sqlite_house: House, written: str) -> None:
 
 @pytest.mark.parametrize("value", [1, 4_100_000_000, 1.5, True, [], {}])
 def test_instants_are_text(sqlite_house: House, value: Any) -> None:
-    """A number of seconds is not an instant."""
+    """A number of seconds is not an instant; the refusal shows one."""
     answer = sqlite_house.user("ada").post("/auctions", json={**DRAFT, "startsAt": value})
     assert {"startsAt": ["not_a_string"]} == faults(answer)
+    assert 'such as "2026-11-21T12:00:00Z", as a string' in answer.json()["message"]["startsAt"][0]["message"]
 
 
 def test_instants_before_1970_are_refused(sqlite_house: House) -> None:

@@ -11,10 +11,10 @@ from saleroom.accounts.service import addresses
 from saleroom.accounts.service.addresses import MailState
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, string
+from saleroom.http.forms import Field, Form, checked, string
 from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
-from saleroom.kernel.errors import Busy, Fault, TooManyRequests
+from saleroom.kernel.errors import Busy, TooManyRequests
 from saleroom.kernel.instants import maybe_instant
 from saleroom.kernel.mail import ADDRESS_MAX, parse_mail_address
 
@@ -35,11 +35,8 @@ class VerifiedView(Struct, frozen=True, rename="camel"):
     mail_address: str
 
 
-def parse_address(raw: bytes) -> str | Fault:
-    """Return a mail address from JSON, or its fault."""
-    sent = string(raw)
-    return sent if isinstance(sent, Fault) else parse_mail_address(sent)
-
+parse_address = checked(parse_mail_address)
+"""From JSON to a mail address or its fault."""
 
 CODE = Field(
     name="code",

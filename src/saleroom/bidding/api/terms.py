@@ -34,7 +34,8 @@ def increment(raw: bytes) -> Ladder | Fault | list[Fault]:
     if not raw.startswith(b"["):
         step = money(raw)
         if isinstance(step, Fault):
-            return step
+            ladder = ', or a list of tiers with "from" and "step"'
+            return Fault(step.code, step.message + ladder) if step.code == "money_type" else step
         return fixed(step) if step > ZERO else Fault("step_not_positive", "must be above 0")
     rows = _decode_array(raw)
     if len(rows) > TIERS_MAX:

@@ -11,14 +11,24 @@ from starlette.responses import Response
 
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, path_number
-from saleroom.http.forms import Field, Form, boolean, one_of, string
+from saleroom.http.forms import Field, Form, boolean, checked, one_of
 from saleroom.http.paging import paging
 from saleroom.http.responses import LIMIT_DEFAULT, json_response, page_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.notices.api.choices import PRIVATE
 from saleroom.notices.domain.errors import TooManyWebhooks, UnknownWebhook, WebhookOff
-from saleroom.notices.domain.webhooks import CHOICES, EVERYTHING, URL_MAX, Off, Scope, Webhook, parse_kinds, parse_url
+from saleroom.notices.domain.webhooks import (
+    CHOICES,
+    EVERYTHING,
+    NO_URL,
+    URL_MAX,
+    Off,
+    Scope,
+    Webhook,
+    parse_kinds,
+    parse_url,
+)
 from saleroom.notices.service import webhooks
 from saleroom.notices.service.webhooks import WebhookChange, WithSecret
 from saleroom.notices.services import NoticeServices
@@ -83,6 +93,8 @@ def _kinds(raw: bytes) -> Any:
         return Fault("not_a_list", "must be a list of kinds of events")
 
 
+_address = checked(str, form=NO_URL)
+"""The address as it was sent; the settings of the house say whether it is taken."""
 _URL = {"type": "string", "format": "uri", "maxLength": URL_MAX, "examples": ["https://example.org/saleroom"]}
 _KINDS = {"type": "array", "items": {"enum": [EVERYTHING, *CHOICES]}, "minItems": 1}
 _URL_ABOUT = (
@@ -94,7 +106,7 @@ _MAKE = Form(
     name="WebhookRequest",
     example={"endpoint": "https://example.org/saleroom", "kinds": ["notice.outbid", "notice.won", "auction.closed"]},
     fields=(
-        Field(name="endpoint", to="url", parse=string, schema=_URL, required=True, about=_URL_ABOUT),
+        Field(name="endpoint", to="url", parse=_address, schema=_URL, required=True, about=_URL_ABOUT),
         Field(name="kinds", to="kinds", parse=_kinds, schema=_KINDS, required=True, about=_KINDS_ABOUT),
         Field(
             name="scope",
@@ -110,7 +122,7 @@ _CHANGE = Form(
     example={"kinds": ["*"], "on": True},
     members_min=0,
     fields=(
-        Field(name="endpoint", to="url", parse=string, schema=_URL, about=_URL_ABOUT),
+        Field(name="endpoint", to="url", parse=_address, schema=_URL, about=_URL_ABOUT),
         Field(name="kinds", to="kinds", parse=_kinds, schema=_KINDS, about=_KINDS_ABOUT),
         Field(name="on", to="on", parse=boolean, schema={"type": "boolean"}, about="Whether anything is posted."),
     ),

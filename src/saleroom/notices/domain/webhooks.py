@@ -22,6 +22,7 @@ WEBHOOKS_MAX = 10
 WAITING_MAX = 5000
 """With more events that wait, a webhook is switched off."""
 URL_MAX = 500
+NO_URL = Fault("webhook_url", f"must be an https:// address of at most {URL_MAX} characters")
 LASTS = timedelta(days=4)
 """How long an event waits at most; its tries end before."""
 OLD_SECRET_LASTS = timedelta(hours=24)
@@ -113,16 +114,15 @@ def signature(secrets: Iterable[bytes], identifier: str, timestamp: int, body: b
 def parse_url(text: str, *, private: bool) -> str | Fault:
     """Return the address of a webhook, or its fault. `private` allows http, and names and addresses of private networks."""
     url = text.strip()
-    wrong = Fault("webhook_url", f"must be an https:// address of at most {URL_MAX} characters")
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url or len(url) > URL_MAX:
-        return wrong
+        return NO_URL
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        return wrong
+        return NO_URL
     if not host or port == 0 or parts.scheme not in (("https", "http") if private else ("https",)):
-        return wrong
+        return NO_URL
     if parts.username is not None or parts.password is not None or parts.fragment:
         return Fault("webhook_url", "must have no user, no password and no fragment")
     if not private and is_private_name(host):

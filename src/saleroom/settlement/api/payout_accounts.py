@@ -12,14 +12,14 @@ from saleroom.accounts.api.accounts import PRIVATE, any_string
 from saleroom.accounts.domain.errors import CodeRequired, WrongCode, WrongPassword
 from saleroom.accounts.service.confirming import CONFIRMATIONS
 from saleroom.http.endpoints import Access, Call, Endpoint
-from saleroom.http.forms import Field, Form, string
+from saleroom.http.forms import Field, Form, checked, string
 from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 from saleroom.sales.api.fields import CONSIGNOR, words_field
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.settlement.domain.payout_views import PayoutAccountsView, PayoutAccountView
-from saleroom.settlement.domain.transfers import HOLDER_MAX, IBAN_MAX, BankAccount, holder_fault, read_account
+from saleroom.settlement.domain.transfers import HOLDER_MAX, IBAN_MAX, NO_IBAN, BankAccount, holder_fault, read_account
 from saleroom.settlement.service.bank import payout_accounts
 from saleroom.settlement.services import SettlementServices
 
@@ -35,7 +35,7 @@ ACCOUNT_FIELDS = (
     Field(
         name="iban",
         to="iban",
-        parse=string,
+        parse=checked(str, form=NO_IBAN),
         schema={"type": "string", "maxLength": IBAN_MAX},
         required=True,
         nullable=True,

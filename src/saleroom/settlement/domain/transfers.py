@@ -15,6 +15,7 @@ HOLDER_MAX, TEXT_MAX = 70, 140
 """The most characters that a transfer carries of a name and of its text."""
 IBAN_MAX = 50
 """The most characters of an IBAN as people write it: 34 and the blanks between them."""
+NO_IBAN = Fault("iban_form", "must be an IBAN, such as DE75512108001245126199")
 AMOUNT_MAX = Decimal("999999999.990")
 """The highest amount of a SEPA transfer (EPC115-06, "Instructed Amount")."""
 _ENDING = 4
@@ -73,7 +74,7 @@ def read_account(holder: str, iban: str) -> BankAccount | Fault:
     except exceptions.InvalidCountryCode:
         return Fault("iban_country", "must begin with the two letters of a country that has IBANs")
     except exceptions.SchwiftyException:
-        return Fault("iban_form", "must be an IBAN, such as DE75512108001245126199")
+        return NO_IBAN
     if not found.in_sepa_zone:
         return Fault("iban_not_sepa", "is of a country that SEPA transfers do not reach")
     return BankAccount(holder=holder, iban=compact, bic=str(found.bic or ""))
