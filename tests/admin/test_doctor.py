@@ -34,6 +34,7 @@ from saleroom.outbox.message import WEBHOOK, Message
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
+from tests.fixtures_process import Start
 from tests.litestream import LitestreamProcess
 from tests.mqtt.equipment import free_port
 from tests.process import ServeProcess, wait_until
@@ -253,6 +254,24 @@ def test_ports(examine: Examine, sqlite_template: Path, tmp_path: Path, monkeypa
     finally:
         house.kill()
     assert ("ok", True) == (level, "a house serves" in what)
+
+
+def test_processes(examine: Examine, database_url: str, start: Start) -> None:
+    """One start is fine; of two, each with an embedded broker of its own, only one gets events. A killed one does not count."""
+    given = {"database": database_url, "mqtt": "embedded", "mqtt_port": "0"}
+
+    def found(**other: str) -> tuple[str, str]:
+        [one] = examine(**{**given, **other})["processes"]
+        return one
+
+    assert "off" == found()[0]
+    first, second = start(database=database_url), start(database=database_url)
+    wait_until(lambda: "2 serve" in found()[1])
+    assert "warn" == found()[0]
+    assert "ok" == found(mqtt="off")[0]
+    second.kill()
+    level, what = found()
+    assert ("ok", True) == (level, what.startswith(f"1 serve: {first.process.pid} on "))
 
 
 def test_disk(examine: Examine, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
-from saleroom.admin import address_check, card_checks, keys, machine_checks, notice_checks, service_checks, store_checks
+from saleroom.admin import (
+    address_check,
+    card_checks,
+    keys,
+    machine_checks,
+    notice_checks,
+    process_checks,
+    service_checks,
+    store_checks,
+)
 from saleroom.admin.findings import Finding, Level, failed, fine
 from saleroom.kernel.terminal import plain
 from saleroom.settings import Settings, SettingsError, load
@@ -35,6 +44,7 @@ CHECKS: dict[str, Check] = {
     "database": service_checks.database,
     "copies": service_checks.copies,
     "broker": service_checks.broker,
+    "processes": process_checks.serving,
     "mail": service_checks.mail,
     "webhooks": notice_checks.webhooks,
     "push": notice_checks.push,
