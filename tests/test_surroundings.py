@@ -45,6 +45,16 @@ def test_ctrl_c_in_the_middle_of_a_command(run: Run, monkeypatch: pytest.MonkeyP
     assert (130, "", "\nsaleroom: stopped\n") == run("users", "list")
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_tool_that_is_stopped(run: Run, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals) -> None:
+    """Tools for a house elsewhere end by both signals as other commands do."""
+    meant = signal.getsignal(stop)
+    monkeypatch.setenv("HOUSE_TOKEN", "a")
+    monkeypatch.setattr("saleroom.tools.catalogue.command._export", lambda *_: signal.raise_signal(stop))
+    stopped = run("catalogue", "export", "http://127.0.0.1:1/sales/k3X9mQ2vTa1_", "catalogue.csv")
+    assert ((130, "", "\nsaleroom: stopped\n"), meant) == (stopped, signal.getsignal(stop))
+
+
 @pytest.mark.parametrize(
     ("stop", "handler"),
     [

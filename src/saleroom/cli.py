@@ -16,12 +16,10 @@ import rich_click as click
 from saleroom import __version__, cycles, options
 from saleroom.admin import archive_commands, key_commands, notice_commands, people_commands, photo_commands
 from saleroom.kernel.terminal import plain
-from saleroom.options import EXIT_CODES
+from saleroom.options import EXIT_CODES, STOPPED
 
 LINE_LENGTH_MAX = 4000
 """The longest message of a command that fails."""
-STOPPED = 130
-"""The exit code after Ctrl-C, by which a shell knows it, and after SIGTERM."""
 
 
 @click.group(epilog=EXIT_CODES)
@@ -92,7 +90,7 @@ def edge(config: str | None, **flags: str | None) -> int:
 @cli.command(
     "load",
     cls=options.ToolCommand,
-    epilog="Exit codes: 0 done, 1 a violation, or the test could not be done, 2 wrong usage.",
+    epilog="Exit codes: 0 done, 1 a violation, or the test could not be done, 2 wrong usage, 130 stopped.",
 )
 @click.argument("url", metavar="URL")
 @click.option("--bidders", default=50, metavar="NUMBER", type=click.IntRange(1, 20_000), help="Bidders. Default: 50.")

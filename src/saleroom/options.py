@@ -19,7 +19,15 @@ import rich_click as click
 if TYPE_CHECKING:
     from saleroom.settings import Settings
 
+STOPPED = 130
+"""The exit code after Ctrl-C, by which a shell knows it, and after SIGTERM."""
 EXIT_CODES = "Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped."
+
+
+class _StoppedTool(click.ClickException):
+    """A tool was stopped by a signal, and has said what is left."""
+
+    exit_code = STOPPED
 
 
 class ToolCommand(click.RichCommand):
@@ -27,12 +35,15 @@ class ToolCommand(click.RichCommand):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Raises UsageError for wrong usage, and ClickException for a failure."""
-        from saleroom.tools.errors import ToolError, WrongUsage
+        from saleroom.tools.errors import Stopped, ToolError, WrongUsage
 
         try:
-            return super().invoke(ctx)
+            with _sigterm_as_ctrl_c():
+                return super().invoke(ctx)
         except WrongUsage as error:
             raise click.UsageError(str(error), ctx) from None
+        except Stopped as error:
+            raise _StoppedTool(str(error)) from None
         except ToolError as error:
             raise click.ClickException(str(error)) from None
 

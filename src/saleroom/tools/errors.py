@@ -11,6 +11,10 @@ class ToolError(Exception):
     """The work cannot be done. The message says why and what would help."""
 
 
+class Stopped(ToolError):
+    """Ctrl-C or SIGTERM ended the work before it was done. The message says what is left."""
+
+
 class NoAnswer(ToolError):
     """A house or a broker gave no answer. The message says why in a few words; `kind` is one word for statistics."""
 

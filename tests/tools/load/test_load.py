@@ -196,7 +196,7 @@ def test_lies_are_named_and_losses_forgiven(serve: Callable[..., ServeProcess], 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_cleans_up(serve: Callable[..., ServeProcess], tmp_path: Path, stop: signal.Signals) -> None:
-    """A stopped test cancels lots without bids, logs all its users out, prints what is left, and exits with 1."""
+    """A stopped test cancels lots without bids, logs all its users out, prints what is left, and exits with 130."""
     file = tmp_path / "house.db"
     house = serve(database=f"sqlite:///{file}")
     options = ("--bidders", "2", "--lots", "40", "--rate", "5", "--seconds", f"{SECONDS_MAX:.0f}")
@@ -207,7 +207,7 @@ def test_a_stopped_run_cleans_up(serve: Callable[..., ServeProcess], tmp_path: P
         wait_until(lambda: bool(rows.execute("SELECT count(*) FROM bids").fetchone()[0]))
         test.process.send_signal(stop)
         code, _, err = test.end()
-        assert 1 == code
+        assert 130 == code
         assert err.startswith("saleroom: stopped\nsaleroom: ") and "close by themselves" in err
         assert (0,) == rows.execute("SELECT count(*) FROM auth_tokens").fetchone()
         left = rows.execute("SELECT status, count(*) FROM auctions GROUP BY status").fetchall()

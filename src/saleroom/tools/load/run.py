@@ -15,7 +15,7 @@ from typing import Any
 import uvloop
 from msgspec import Struct
 
-from saleroom.tools.errors import ToolError
+from saleroom.tools.errors import Stopped, ToolError
 from saleroom.tools.load import answers, checking
 from saleroom.tools.load.answers import AuctionAnswer, HistoryAnswer, MeAnswer, StandingsAnswer, UserAnswer, UsersAnswer
 from saleroom.tools.load.bidders import START, STEP, Floor, LoadBidder, bid_too_late, repeat_unanswered
@@ -79,7 +79,7 @@ async def _stoppable(options: LoadOptions, key: str, display: LoadDisplay) -> Lo
     try:
         return await work
     except asyncio.CancelledError:
-        raise ToolError("\n".join(["stopped", *trial.left])) from None
+        raise Stopped("\n".join(["stopped", *trial.left])) from None
     except ToolError as error:
         raise ToolError("\n".join([str(error), *trial.left])) from None
 
