@@ -12,11 +12,16 @@ from PIL import Image
 
 from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import NO_TLS, House
+from tests.page_routes import methods, page_routes
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
 
+FRAMED = [
+    one.path for one in page_routes() if one.path.startswith("/mine") and "{" not in one.path and "GET" in methods(one)
+]
+"""The pages of "My saleroom" that need nothing but a user."""
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert(1)">'"{{ 1234*1234 }}&amp;"""
 VISITORS = ("/", "/?q=clock", "/?status=over&sort=newest", "/login", "/register", "/docs", "/lots/none", "/lots/{gid}")
 MEMBERS = (
@@ -285,3 +290,10 @@ def test_the_login_of_the_api_stays_the_apis(house: House) -> None:
     response = house.anyone.post("/login", json={})
     assert (400, "application/json") == (response.status_code, response.headers["content-type"])
     assert "application/json" == house.anyone.request("PUT", "/login").headers["content-type"]
+
+
+@pytest.mark.parametrize("path", [path for path in FRAMED if not path.endswith(".csv")])
+def test_each_page_of_my_saleroom_marks_its_tab(house: House, path: str) -> None:
+    """One of the tabs is the current one, so that the reader sees where the page belongs; forms answer under longer paths."""
+    page = Visitor(house, house.newcomer()).page(path)
+    assert 2 == len(page.all("a", **{"aria-current": "page"})), "the menu's, and one of the tabs"

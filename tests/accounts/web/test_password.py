@@ -32,7 +32,7 @@ def test_another_password(come: Come, house: House, seller: User) -> None:
     assert PATH in visitor.page("/mine/sessions").links
     changed = change(visitor)
     shown = Page(changed)
-    assert (200, "Your password has been changed") == (changed.status_code, shown.heading)
+    assert (200, "Your password has been changed") == (changed.status_code, shown.one("h2").text)
     assert "All other devices were logged out" in shown.one("p", class_="card").text
     assert "/mine/sessions" in shown.links
     assert 1 == len(seller.json("GET", "/me/sessions")["sessions"])
@@ -114,7 +114,7 @@ def test_it_speaks_german(come: Come) -> None:
     """The form, its faults and its success are in the reader's language."""
     visitor = come(**{"Accept-Language": "de"})
     assert "nicht Ihr aktuelles Passwort" in Page(change(visitor, "verkehrt")).one("small", class_="fault").text
-    assert "Ihr Passwort wurde geändert" == Page(change(visitor)).heading
+    assert "Ihr Passwort wurde geändert" == Page(change(visitor)).one("h2").text
 
 
 def test_the_form_needs_a_login(come: Come, house: House) -> None:
