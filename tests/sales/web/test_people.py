@@ -98,6 +98,16 @@ def test_a_fault_of_a_form_that_is_gone_is_said_above(house: House, clerk: User)
     assert (400, 1) == (refused.status, len(refused.all("p", role="alert")))
 
 
+def test_a_limit_that_was_cleared_stays_cleared(house: House, clerk: User) -> None:
+    """A refused decision shows what was typed, also that nothing was; one that sent no limit shows that of the bidder."""
+    gid, _ = sale(house, limitDefault="500")
+    path, visitor = f"/admin/sales/{gid}/people", Visitor(house, clerk)
+    one = f"{path}/{house.newcomer().json('PUT', f'/sales/{gid}/registration')['participant']}"
+    for sent, shown in (("", ""), ("much", "much"), (None, "500.00")):
+        page = visitor.sent(visitor.page(path), f"{one}/decision", admission="nonsense", bidLimit=sent)
+        assert (400, shown) == (page.status, page.one("input", id=f"decision-{one.rpartition('/')[2]}-limit")["value"])
+
+
 @pytest.mark.parametrize(("form", "field"), [("", "username"), ("merger", "into")])
 def test_nobody_of_this_name_is_said_at_the_field(house: House, clerk: User, form: str, field: str) -> None:
     """A name that nobody has is wrong in its field, not only in the page."""
