@@ -40,6 +40,19 @@ def test_a_bidder_sees_it_before_confirming(come: Come, seller: User, house: Hou
     assert "The key is missing." in bidder.send(opened, f"/lots/{gid}/bid", amount="10").text
 
 
+def test_a_fault_of_a_form_that_is_gone_is_said_above(come: Come, seller: User, house: House) -> None:
+    """The lot ends while the seller writes: the page has no field any more at which it could say what is wrong."""
+    gid = seller.auction()
+    house.newcomer().bid(gid, "10")
+    visitor = come()
+    form = visitor.page(f"/sell/{gid}")
+    assert [] == visitor.sent(form, f"/sell/{gid}/remark", text="").all("p", role="alert"), "said at the field"
+    assert visitor.sent(form, f"/sell/{gid}/close", "now").status == 200
+    for action, sent in (("remark", {"text": ""}), ("close", {"endsAt": "soon", "do": "announce"})):
+        refused = visitor.sent(form, f"/sell/{gid}/{action}", **sent)
+        assert (400, True) == (refused.status, bool(refused.one("p", role="alert").text))
+
+
 def test_a_remark_that_is_refused_is_not_lost(come: Come, seller: User, house: House) -> None:
     """A text that is too long or empty comes back with its fault at the field. Nobody else adds one."""
     gid = seller.auction(startingPrice="10")

@@ -186,8 +186,8 @@ class SellingPages:
             viewer, (offer, fixed) = await self._site.read(request, _managed, gid)
         except Unauthenticated:
             return go_to(self._site.login_address(f"/sell/{gid}"))
-        faults = self._site.words.field_faults(language, refused)
-        end_fault = faults.get("endsAt")
+        faults, asks = self._site.words.field_faults(language, refused), _asked(offer)
+        end_fault = faults.get("endsAt") if "endsAt" in asks else None
         more: dict[str, Any] = {"announced": announced, "end_fault": end_fault}
         if fixed is None:
             saved = None if refused else await self._drafts.saved(request, gid)
@@ -195,13 +195,12 @@ class SellingPages:
             feedback = Feedback(refused=refused, elsewhere=end_fault is not None)
             more["unsaved"] = saved is not None
             return await self._form(request, form, gid, feedback, offer=offer, more=more)
-        message = None if refused is None or faults else self._site.words.refusal(language, refused)
         context = {
             "offer": offer,
             "a": offer.view,
             "gid": gid,
             "why": self._site.words.refusal(language, fixed),
-            "message": message,
+            "message": self._site.words.above(language, refused, asks),
             "changes": words.changes(language, refused),
             "remarks": await self._services.database.read(remarks.of_lot, gid),
             "remark": remark,
@@ -382,6 +381,13 @@ def _pictures_and_drafts(
     tx: Transaction, token: str | None, ids: Sequence[str]
 ) -> tuple[list[Photo], list[SavedDraft]]:
     return ([], []) if token is None else (photos.own(tx, token, ids), drafts.newest(tx, token))
+
+
+def _asked(offer: Offer) -> tuple[str, ...]:
+    """Return the fields that the page of a lot asks for beside its terms: none once it is over, no end if it has one."""
+    if offer.auction.over:
+        return ()
+    return ("text",) if offer.view.ends_at is not None else ("text", "endsAt")
 
 
 def _managed(tx: Transaction, token: str | None, gid: str) -> tuple[Offer, Refusal | None]:
