@@ -18,6 +18,7 @@ from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import ServeHouse
+from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -78,6 +79,9 @@ def test_it_leads_through_the_login_to_the_back_office(serve_house: ServeHouse) 
     page = ada.page("/owner")
     refused = ada.send(page, "/owner", code="1790000000." + "x" * 22)
     assert (422, True) == (refused.status_code, "saleroom users owner-link" in refused.text)
+    typed = Page(refused).one("input", id="code")
+    assert ("1790000000." + "x" * 22, "true") == (typed["value"], typed["aria-invalid"])
+    assert "saleroom users owner-link" in Page(refused).one("small", id=typed["aria-describedby"]).text
     answer = ada.send(page, "/owner", code=code)
     assert (303, "/admin") == (answer.status_code, answer.headers["location"])
     assert "/admin/people" in ada.page("/admin").links

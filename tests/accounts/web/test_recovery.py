@@ -5,6 +5,7 @@ import pytest
 from tests.accounts.service.mailed import answer_requests, sent_by
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import PASSWORD, House, User
+from tests.rows import each_of
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
@@ -79,8 +80,24 @@ def test_a_forgotten_password_by_the_pages(come: Come, house: House) -> None:
     assert "You were logged out everywhere." in done.one("p", role="status", class_="card").text
     again = visitor.send(visitor.page(RESET), RESET, code=mail["code"], newPassword=NEW)
     assert 422 == again.status_code
-    assert "This link was used, has ended or is incomplete." in Page(again).one("p", role="alert").text
+    assert "This link was used, has ended or is incomplete." in Page(again).one("small", class_="fault").text
     assert 200 == house.anyone.post("/login", json={"username": user.name, "password": NEW}).status_code
+
+
+@each_of(
+    {"path": CONFIRM, "user": False},
+    {"path": RESET, "user": False},
+    {"path": "/join", "user": True},
+)
+def test_a_mistyped_code_stays_in_its_field(house: House, path: str, user: bool) -> None:
+    """The code can be corrected: it comes back, and its field is marked and described by what is wrong."""
+    visitor = Visitor(house, house.newcomer() if user else None)
+    more = {"newPassword": NEW} if path == RESET else {}
+    for code, said in (("7.mistyped", "incomplete"), ("", "Please fill this in.")):
+        page = visitor.sent(visitor.page(path), path, code=code, **more)
+        typed = page.one("input", id="code")
+        assert (code, "true") == (typed["value"], typed["aria-invalid"])
+        assert said in page.one("small", id=typed["aria-describedby"], class_="fault").text
 
 
 def test_an_empty_form_says_what_is_missing(house: House) -> None:

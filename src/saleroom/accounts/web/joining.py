@@ -9,9 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import PASSWORD_MIN
+from saleroom.accounts.domain.errors import InvalidInvitation
 from saleroom.accounts.service import invitations
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.accounts import credentials
+from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.site import Site, fields, go_to
@@ -58,11 +60,12 @@ class JoiningPages:
 
     async def _page(self, request: Request, sent: dict[str, str], refused: Refusal | None = None) -> Response:
         language, words = self._site.language(request), self._site.words
+        shown = at_field(refused, {InvalidInvitation: "code"})
         context = {
             "code": sent.get("code", ""),
             "username": sent.get("username", ""),
             "password_min": PASSWORD_MIN,
-            "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "faults": words.field_faults(language, shown),
+            "message": None if shown is None else words.refusal(language, shown),
         }
         return self._site.page(request, "join.html", await self._site.viewer(request), context, refused=refused)

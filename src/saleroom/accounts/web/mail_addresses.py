@@ -7,10 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.accounts.domain.errors import WrongPassword
+from saleroom.accounts.domain.errors import InvalidLink, WrongPassword
 from saleroom.accounts.service import addresses
 from saleroom.accounts.service.addresses import MailState, VerifiedAddress
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import client_address, session_token
 from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.instants import maybe_instant
@@ -57,13 +58,14 @@ class MailAddressPages:
 
     async def confirm(self, request: Request) -> Response:
         """POST /address/confirm: verify the address by the code of the link."""
-        sent = await fields(request)
+        code = (await fields(request)).get("code", "").strip()
         language = self._site.language(request).tag
         try:
-            code = sent.get("code", "")
+            if not code:
+                raise Invalid.one("code", "required", "is required")
             found = await self._services.database.write(addresses.verify, code, language, self._services.sign)
         except Refusal as refused:
-            return await self._link_page(request, refused=refused)
+            return await self._link_page(request, code=code, refused=refused)
         return await self._link_page(request, found=found)
 
     async def _page(
@@ -93,17 +95,15 @@ class MailAddressPages:
         return self._site.page(request, "mail_address.html", viewer, context, refused=refused)
 
     async def _link_page(
-        self, request: Request, *, found: VerifiedAddress | None = None, refused: Refusal | None = None
+        self, request: Request, *, code: str = "", found: VerifiedAddress | None = None, refused: Refusal | None = None
     ) -> Response:
         viewer = await self._site.viewer(request)
-        context = {"found": found, **self._refusal(request, refused)}
+        context = {"code": code, "found": found, **self._refusal(request, refused)}
         return self._site.page(request, "address_confirm.html", viewer, context, refused=refused)
 
     def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
         """Return the parts of a refusal that the forms show."""
-        shown = refused
-        if isinstance(refused, WrongPassword):
-            shown = Invalid.one("password", refused.code, refused.message)
+        shown = at_field(refused, {WrongPassword: "password", InvalidLink: "code"})
         language, words = self._site.language(request), self._site.words
         return {
             "faults": words.field_faults(language, shown),

@@ -7,10 +7,12 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.accounts.domain.errors import InvalidOwnerLink
 from saleroom.accounts.service import owner_link
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
@@ -29,21 +31,29 @@ class OwnerPages:
     @for_users
     async def take(self, request: Request) -> Response:
         """POST /owner: become the owner, and go to the back office."""
-        code = (await fields(request)).get("code", "")
+        code = (await fields(request)).get("code", "").strip()
         take = partial(owner_link.take, code=code, sign=self._services.sign)
         try:
+            if not code:
+                raise Invalid.one("code", "required", "is required")
             await self._services.tokens.write(take, session_token(request) or "")
         except Unauthenticated:
             raise
         except Refusal as refused:
-            return await self._page(request, refused)
+            return await self._page(request, code, refused)
         return go_to("/admin")
 
-    async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
+    async def _page(self, request: Request, code: str = "", refused: Refusal | None = None) -> Response:
         viewer, owned = await self._site.read(request, _owned)
-        language = self._site.language(request)
-        message = None if refused is None else self._site.words.refusal(language, refused)
-        return self._site.page(request, "owner.html", viewer, {"owned": owned, "message": message}, refused=refused)
+        language, words = self._site.language(request), self._site.words
+        shown = refused if owned else at_field(refused, {InvalidOwnerLink: "code"})
+        context = {
+            "owned": owned,
+            "code": code,
+            "faults": words.field_faults(language, shown),
+            "message": None if shown is None else words.refusal(language, shown),
+        }
+        return self._site.page(request, "owner.html", viewer, context, refused=refused)
 
 
 def _owned(tx: Transaction, _: str | None) -> bool:

@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.accounts import PASSWORD_MIN, parse_password
+from saleroom.accounts.domain.errors import InvalidLink
 from saleroom.accounts.domain.mails import TYPED_MAX
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import client_address
 from saleroom.kernel.errors import Fault, Invalid, Refusal
 from saleroom.site.site import Site, fields
@@ -87,7 +89,8 @@ class RecoveryPages:
     def _refusal(self, request: Request, refused: Refusal | None) -> dict[str, Any]:
         """Return the parts of a refusal that the forms show."""
         language, words = self._site.language(request), self._site.words
+        shown = at_field(refused, {InvalidLink: "code"})
         return {
-            "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "faults": words.field_faults(language, shown),
+            "message": None if shown is None else words.refusal(language, shown),
         }

@@ -6,9 +6,19 @@ from collections.abc import Mapping
 
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
+from saleroom.kernel.errors import Invalid, Refusal
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
+_INVALID_LINK = (N_("This link was used, has ended or is incomplete. Ask for a new mail."),)
+_INVALID_INVITATION = (
+    N_("This invitation was taken or revoked, has ended or is incomplete. Ask who invited you for a new one."),
+)
+_INVALID_OWNER_LINK = (
+    N_(
+        "This link has ended or is incomplete. On the machine of the house, saleroom users owner-link prints a new one."
+    ),
+)
 _WRONG_PASSWORD = (N_("This is not your current password. Nothing was changed."),)
 _WRONG_CODE = (N_("This code is wrong, too old, or was used before. Wait for the next one, or enter a recovery code."),)
 
@@ -116,18 +126,12 @@ WORDS = Words(
         "username_taken": (N_("This username is taken. Choose another."),),
         "registration_closed": (N_("You cannot register here yourself. Ask the house for an account."),),
         "unknown_user": (N_("There is no user with this name."),),
-        "invalid_link": (N_("This link was used, has ended or is incomplete. Ask for a new mail."),),
-        "invalid_invitation": (
-            N_("This invitation was taken or revoked, has ended or is incomplete. Ask who invited you for a new one."),
-        ),
+        "invalid_link": _INVALID_LINK,
+        "invalid_invitation": _INVALID_INVITATION,
         "higher_role": (N_("Your role stands above that of the invitation, which would take it from you."),),
         "too_many_invitations": (N_("You have invited as many people as one user may in a day. Wait until tomorrow."),),
         "unknown_invitation": (N_("This invitation has ended already."),),
-        "invalid_owner_link": (
-            N_(
-                "This link has ended or is incomplete. On the machine of the house, saleroom users owner-link prints a new one."
-            ),
-        ),
+        "invalid_owner_link": _INVALID_OWNER_LINK,
         "lots_running": (N_("You offer a lot that runs, or have a bid on one. Erase your account once it is over."),),
         "mail_off": (N_("This house sends no mails. Ask those who run it."),),
         "invalid_passkey": (
@@ -165,6 +169,16 @@ WORDS = Words(
         "same_password": (N_("That is your password already. Choose another one."),),
         "wrong_password": _WRONG_PASSWORD,
         "wrong_code": _WRONG_CODE,
+        "invalid_link": _INVALID_LINK,
+        "invalid_invitation": _INVALID_INVITATION,
+        "invalid_owner_link": _INVALID_OWNER_LINK,
         "code_required": (N_("This account needs a one-time code."),),
     },
 )
+
+
+def at_field(refused: Refusal | None, at: Mapping[type[Refusal], str]) -> Refusal | None:
+    """Return a refusal that is about one field as the fault of that field, any other as it is."""
+    if refused is None or type(refused) not in at:
+        return refused
+    return Invalid.one(at[type(refused)], refused.code, refused.message)
