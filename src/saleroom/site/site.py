@@ -70,6 +70,17 @@ class Section(Struct, frozen=True):
     right: str
 
 
+class Thing(Struct, frozen=True):
+    """A thing by its title or name, such as a lot, and the path of its page if it has one."""
+
+    name: str
+    path: str | None = None
+
+
+def _no_things(tx: Transaction, keys: Collection[str]) -> Mapping[str, Thing]:
+    return {}
+
+
 class AreaPages(Struct, frozen=True, kw_only=True):
     """The pages of one area. An area that is not among those of the site is gone from its routes and menus.
 
@@ -80,7 +91,9 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     be among `paths`. `home` is the page to which `/` leads if no area has a page there. `shows_again` tells the paths whose
     form is shown again after another login, with all that is in it. At the paths `proven` a request carries its own proof that
     it is meant, so that it needs no token of a form. `tabs_last` puts the tabs behind those of other areas.
-    `shells` are pages that open without a connection too. `names` and `filters` are for the templates.
+    `shells` are pages that open without a connection too. `things` returns, by key, those of the keys that are things of
+    the area. `codes` are words for values of the audit log, by the name of the fact and the code. `names` and
+    `filters` are for the templates.
     """
 
     folder: Path
@@ -99,6 +112,8 @@ class AreaPages(Struct, frozen=True, kw_only=True):
     proven: frozenset[str] = frozenset()
     shows_again: Callable[[str], bool] = lambda path: False
     shells: tuple[Shell, ...] = ()
+    things: Callable[[Transaction, Collection[str]], Mapping[str, Thing]] = _no_things
+    codes: Mapping[str, Mapping[str, str]] = {}
     names: Mapping[str, Any] = {}
     filters: Mapping[str, Callable[[Language, Any], Any]] = {}
 
@@ -128,8 +143,11 @@ class Site:
         self.database = database
         self.https = https
         self.words = PLATFORM
+        self.codes: dict[str, dict[str, str]] = {}
         for area in areas:
             self.words |= area.words
+            for name, said in area.codes.items():
+                self.codes.setdefault(name, {}).update(said)
         folders = [FOLDER, *(area.folder for area in areas)]
         self.assets = Assets(*(folder / "static" for folder in folders))
         if profile.logo is not None:
@@ -197,6 +215,10 @@ class Site:
             return viewer, use_case(tx, token, *args, **kwargs)
 
         return await self.database.read(with_viewer)
+
+    def things(self, tx: Transaction, keys: Collection[str]) -> dict[str, Thing]:
+        """Return the things that keys name, such as the gid of a lot: one query of each area, for any number of keys."""
+        return {key: thing for area in self.areas if keys for key, thing in area.things(tx, keys).items()}
 
     def sections_of(self, viewer: Viewer | None) -> list[Section]:
         """Return the sections of the back office that are for this user."""

@@ -1,11 +1,10 @@
-"""The words of the pages for the audit log: acts, what they changed, and from what to what."""
+"""The words of the pages for the acts of the audit log."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saleroom.accounts.domain.audit import ACTS, Act, Entry
-from saleroom.accounts.web.words import ROLES, STATES
+from saleroom.accounts.domain.audit import ACTS, Act
 from saleroom.site.language import N_, Language
 
 ACTS_SAID: Mapping[str, str] = {
@@ -85,48 +84,8 @@ ACTS_SAID: Mapping[str, str] = {
     Act.MONEY_NETTED: N_("set off what a buyer owes against what they get"),
 }
 """The acts as pages name them: the same words as `domain.audit.ACTS`, and translated."""
-_CHANGED: Mapping[str, str] = {
-    "barred": N_("standing"),
-    "hidden": N_("hidden"),
-    "leader": N_("number of the leading user"),
-    "passkeys": N_("passkeys"),
-    "price": N_("price"),
-    "role": N_("role"),
-    "seller": N_("approved as a seller"),
-    "status": N_("status"),
-    "until": N_("until"),
-    "voided": N_("number of the voided bid's event"),
-    "words": N_("mails"),
-}
-_YES, _NO = N_("yes"), N_("no")
 
 
 def act(language: Language, code: str) -> str:
     """Return an act in words; one that this version does not know, by its code."""
     return language.gettext(ACTS_SAID.get(code, ACTS.get(Act(code), code) if code in [*Act] else code))
-
-
-def changes(language: Language, entry: Entry) -> list[tuple[str, str | None, str | None]]:
-    """Return what an act has changed: the name, and the value before and after in words, None if there is none."""
-    names = dict.fromkeys((*entry.before, *entry.after))
-    return [
-        (
-            language.gettext(_CHANGED[name]) if name in _CHANGED else name,
-            _value(language, name, entry.before.get(name)),
-            _value(language, name, entry.after.get(name)),
-        )
-        for name in names
-    ]
-
-
-def _value(language: Language, name: str, value: str | int | bool | None) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return language.gettext(_YES if value else _NO)
-    if name == "until":
-        return " ".join(language.when(str(value)))
-    if name == "price":
-        return language.money(str(value))
-    said = ROLES.get(str(value)) or STATES.get(str(value))
-    return str(value) if said is None else language.gettext(said)

@@ -8,6 +8,7 @@ log at that moment (docs/decisions/0042).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
@@ -38,6 +39,7 @@ from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.tables import HIDDEN, auctions, events
 from saleroom.kernel.folding import words
 from saleroom.kernel.page import Page, page_of
+from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 from saleroom.storage.schema import Snapshot
 
@@ -261,3 +263,9 @@ def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[C
     if looked_for:
         conditions.append(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
     return conditions
+
+
+def names(tx: Transaction, gids: Collection[str]) -> dict[str, str]:
+    """Return the names of auctions by gid, also of those that are hidden."""
+    found = select(auctions.c.gid, auctions.c.name).where(among(tx, auctions.c.gid, gids))
+    return {row.gid: row.name for row in tx.execute(found)}

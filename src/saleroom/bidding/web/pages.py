@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from starlette.routing import Route
@@ -11,6 +12,7 @@ from saleroom.accounts.domain.rights import Sellers, is_staff
 from saleroom.bidding.domain.categories import shown_name
 from saleroom.bidding.domain.views import leader_first
 from saleroom.bidding.services import BiddingServices
+from saleroom.bidding.storage.listing import names
 from saleroom.bidding.web import words
 from saleroom.bidding.web.ask import AskPages
 from saleroom.bidding.web.calendars import CalendarPages
@@ -29,7 +31,8 @@ from saleroom.bidding.web.receipts import ReceiptPages
 from saleroom.bidding.web.results import ResultFiles
 from saleroom.bidding.web.screen import ScreenPages
 from saleroom.bidding.web.selling import SellingPages
-from saleroom.site.site import Address, AreaPages, Site
+from saleroom.site.site import Address, AreaPages, Site, Thing
+from saleroom.storage.database import Transaction
 
 
 def area_pages(services: BiddingServices) -> AreaPages:
@@ -44,6 +47,8 @@ def area_pages(services: BiddingServices) -> AreaPages:
         menu="parts/lots_menu.html",
         tabs="parts/mine_tabs.html",
         shows_again=_shows_again,
+        things=_things,
+        codes=words.CODES,
         filters={
             "offers_lots": lambda _, viewer: _offers_lots(services.sellers, viewer),
             "category": lambda language, name: shown_name(services.categories, name, language.catalogue),
@@ -111,6 +116,10 @@ def _routes(site: Site, services: BiddingServices) -> list[Route]:
         Route(HEALTH.path, Address(GET=HealthPages(site).show)),
         Route("/photos/{id}/{width}.webp", Address(GET=PhotoFiles(services).show)),
     ]
+
+
+def _things(tx: Transaction, keys: Collection[str]) -> Mapping[str, Thing]:
+    return {gid: Thing(name, f"/lots/{gid}") for gid, name in names(tx, keys).items()}
 
 
 def _offers_lots(sellers: Sellers, viewer: Account | None) -> bool:

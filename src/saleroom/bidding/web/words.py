@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
+from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import AuctionChanged
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import read_ladder
@@ -213,3 +214,14 @@ def soft_close(language: Language, rule: SoftClose) -> Markup:
     return sentence(
         language, sentences, {"late": late, "extension": language.duration(rule.extension), "cap": rule.cap}
     )
+
+
+CODES: Mapping[str, Mapping[str, str]] = {
+    "status": {
+        Status.SCHEDULED: N_("not open yet"),
+        Status.OPEN: N_("open"),
+        Status.CLOSED: N_("closed"),
+        Status.CANCELLED: N_("cancelled"),
+    },
+}
+"""The words for values of the audit log."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Row, Select, exists, func, insert, select, update
+from sqlalchemy import Row, Select, exists, func, insert, literal, select, union_all, update
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.events import SoftClose
@@ -19,7 +19,7 @@ from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.events import ENDS, SaleEvent
 from saleroom.sales.domain.sale import OVER, Kind, Names, Registration, Sale, SaleStatus, SaleTerms
 from saleroom.sales.domain.views import wire_event
-from saleroom.sales.storage.tables import sale_events, sales
+from saleroom.sales.storage.tables import consignors, lots, sale_events, sales
 from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
@@ -38,6 +38,35 @@ def add(tx: Transaction, sale: Sale) -> Sale:
 def get(tx: Transaction, gid: str) -> Sale | None:
     """Return one sale, not locked."""
     return _first(tx, _ROWS.where(sales.c.gid == gid))
+
+
+CONSIGNOR = "consignor "
+"""How the audit log names a consignor, before the code."""
+
+
+class ThingName(NamedTuple):
+    """A sale, a lot of a draft or a consignor by name. `place` is the path of its page in the back office."""
+
+    key: str
+    name: str
+    place: str
+
+
+def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
+    """Return the sales, lots of drafts and consignors that the audit log names by these keys."""
+    codes = [key.removeprefix(CONSIGNOR) for key in keys if key.startswith(CONSIGNOR)]
+    found = union_all(
+        select(sales.c.gid.label("key"), sales.c.title.label("name"), ("sales/" + sales.c.gid).label("place")).where(
+            among(tx, sales.c.gid, keys)
+        ),
+        select(lots.c.gid, sales.c.title + ", " + lots.c.label, "sales/" + sales.c.gid + "/lots/" + lots.c.label).where(
+            lots.c.sale_id == sales.c.id, lots.c.auction_id.is_(None), among(tx, lots.c.gid, keys)
+        ),
+        select(CONSIGNOR + consignors.c.code, consignors.c.name, literal("consignors")).where(
+            among(tx, consignors.c.code, codes)
+        ),
+    )
+    return [ThingName(row.key, row.name, row.place) for row in tx.execute(found)]
 
 
 def by_id(tx: Transaction, sale_id: int) -> Sale:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from starlette.routing import Route
 
 from saleroom.sales.services import SaleServices
+from saleroom.sales.storage.sales import named
 from saleroom.sales.web.book import BOOK, BookPages
 from saleroom.sales.web.catalogue import CATALOGUES, CataloguePages
 from saleroom.sales.web.consignors import CONSIGNORS, ConsignorPages
@@ -23,8 +25,9 @@ from saleroom.sales.web.paper import PAPER, PaperPages
 from saleroom.sales.web.people import PeoplePages
 from saleroom.sales.web.pledges import PLEDGES, PledgePages
 from saleroom.sales.web.registration import RegistrationPages
-from saleroom.sales.web.words import WORDS
-from saleroom.site.site import Address, AreaPages, Site
+from saleroom.sales.web.words import CODES, WORDS
+from saleroom.site.site import Address, AreaPages, Site, Thing
+from saleroom.storage.database import Transaction
 
 _OF_LIVE = re.compile(r"/sales/[^/]+/(?:auctioneer|block/live|console|entry|live|next|screen|total)")
 """The pages among the addresses of the API."""
@@ -42,7 +45,13 @@ def area_pages(services: SaleServices) -> AreaPages:
         sections=(SALES, CONSIGNORS),
         menu="parts/sales_menu.html",
         shells=(shell(),),
+        things=_things,
+        codes=CODES,
     )
+
+
+def _things(tx: Transaction, keys: Collection[str]) -> Mapping[str, Thing]:
+    return {one.key: Thing(one.name, f"/admin/{one.place}") for one in named(tx, keys)}
 
 
 def _routes(site: Site, services: SaleServices) -> list[Route]:

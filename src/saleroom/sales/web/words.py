@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.bidding.domain.events import Channel
+from saleroom.sales.domain.block import Act
 from saleroom.sales.domain.participants import Standing
+from saleroom.sales.domain.sale import Kind, Names, Registration, SaleStatus
 from saleroom.sales.web.block_words import FAULTS as BLOCK_FAULTS
 from saleroom.sales.web.block_words import REFUSALS
 from saleroom.sales.web.import_words import FAULTS
@@ -127,3 +129,43 @@ CHANNELS: Mapping[Channel, str] = {
     Channel.ONLINE: N_("online"),
     Channel.ABSENTEE: N_("by absentee bids"),
 }
+CODES: Mapping[str, Mapping[str, str]] = {
+    "act": {
+        Act.CALL: N_("call"),
+        Act.BID: N_("bid"),
+        Act.ASK: N_("ask for another price"),
+        Act.WARN: N_("fair warning or final call"),
+        Act.NAME: N_("name the bidder"),
+        Act.SELL: N_("sell"),
+        Act.SELL_CONDITIONALLY: N_("sell conditionally"),
+        Act.PASS: N_("pass"),
+        Act.SKIP: N_("skip"),
+        Act.RETRACT: N_("take a bid back"),
+        Act.UNDO: N_("undo"),
+        Act.REOPEN: N_("open again"),
+        Act.DECIDE: N_("decide for the seller"),
+        Act.PAUSE: N_("pause"),
+        Act.RESUME: N_("resume"),
+        Act.END: N_("end"),
+        Act.LEVEL: N_("set the level"),
+        Act.PLEDGE: N_("note a pledge"),
+        Act.UNDO_PLEDGE: N_("undo a pledge"),
+    },
+    "admission": {one.value: said for one, said in ADMISSIONS.items()},
+    "kind": {Kind.TIMED: N_("timed"), Kind.LIVE: N_("live")},
+    "names": {Names.USERNAMES: N_("usernames"), Names.PADDLES: N_("paddles")},
+    "registration": {
+        Registration.NONE: N_("nobody needs to register"),
+        Registration.OPEN: N_("open to everybody"),
+        Registration.APPROVAL: N_("staff approves"),
+    },
+    "status": {
+        SaleStatus.DRAFT: N_("draft"),
+        SaleStatus.PUBLISHED: N_("published"),
+        SaleStatus.RUNNING: N_("running"),
+        SaleStatus.PAUSED: N_("paused"),
+        SaleStatus.CLOSED: N_("closed"),
+        SaleStatus.CANCELLED: N_("cancelled"),
+    },
+}
+"""The words for values of the audit log."""

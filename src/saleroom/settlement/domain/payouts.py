@@ -19,6 +19,8 @@ from saleroom.settlement.domain.transfers import CURRENCY, BankAccount, read_acc
 
 PAYOUTS_MAX = 500
 """The most transfers of one file."""
+PAYMENT_FILES = "PAY-"
+"""How the number of a payment file begins, and what banks know its transfers by."""
 FIRST = ""
 """What stands before the first file of a year, instead of a digest."""
 _END_TO_END = re.compile(r"PAY-[0-9]{4}-[0-9]{5,9}-[0-9A-F]{6}-[0-9]{4}")
@@ -81,7 +83,7 @@ class Debit(Struct, frozen=True, kw_only=True):
 
 def file_number(year: int, place: int) -> str:
     """Return the number of a payment file."""
-    return f"PAY-{year}-{place:05d}"
+    return f"{PAYMENT_FILES}{year}-{place:05d}"
 
 
 def message_id(number: str, chance: str) -> str:

@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Row, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Row, and_, delete, insert, literal, or_, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.kernel.instants import instant
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.documents import FIRST, Document, DocumentKind, decoded
+from saleroom.settlement.domain.documents import FIRST, Document, DocumentKind, decoded, number_of
+from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
+from saleroom.settlement.storage.tables import rate_cards
 from saleroom.storage import bulk
+from saleroom.storage.bulk import among
 from saleroom.storage.database import Transaction
 
 Pair = tuple[int, int]
@@ -48,6 +51,33 @@ class StoredDocument(Struct, frozen=True, kw_only=True):
     document: Document
     digest: str
     credits_id: int | None = None
+
+
+class ThingName(NamedTuple):
+    """A document, a rate card or a payment from the bank by its number or name. `place` is its page's in the back office."""
+
+    key: str
+    name: str
+    place: str
+
+
+def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
+    """Return the documents, rate cards and payments from the bank that have these gids."""
+    none = literal(None, Integer)
+    found = union_all(
+        select(documents.c.gid.label("key"), documents.c.kind.label("name"), documents.c.year, documents.c.place).where(
+            among(tx, documents.c.gid, keys)
+        ),
+        select(rate_cards.c.gid, rate_cards.c.name, none, literal(0)).where(among(tx, rate_cards.c.gid, keys)),
+        select(bank_payments.c.gid, bank_payments.c.payer, none, none).where(among(tx, bank_payments.c.gid, keys)),
+    )
+    return [_named(row) for row in tx.execute(found)]
+
+
+def _named(row: Row[Any]) -> ThingName:
+    if row.year is not None:
+        return ThingName(row.key, number_of(DocumentKind(row.name), row.year, row.place), f"documents/{row.key}")
+    return ThingName(row.key, row.name or row.key, "bank" if row.place is None else f"rates/{row.key}")
 
 
 class SeriesPlace(Struct, frozen=True):

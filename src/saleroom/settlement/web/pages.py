@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from starlette.routing import Route
 
+from saleroom.settlement.domain.payouts import PAYMENT_FILES
 from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.unsold.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices
+from saleroom.settlement.storage.documents import named
 from saleroom.settlement.web.bank import BANK, BankPages
 from saleroom.settlement.web.costs import COSTS, CostPages
 from saleroom.settlement.web.desk import DESK, DeskPages
@@ -21,8 +24,9 @@ from saleroom.settlement.web.pickups import PickupPages
 from saleroom.settlement.web.rates import RATES, RatePages
 from saleroom.settlement.web.reminders import OVERDUE, ReminderPages
 from saleroom.settlement.web.reports import TAXES, ReportPages
-from saleroom.settlement.web.words import WORDS
-from saleroom.site.site import Address, AreaPages, Site
+from saleroom.settlement.web.words import CODES, WORDS
+from saleroom.site.site import Address, AreaPages, Site, Thing
+from saleroom.storage.database import Transaction
 
 
 def area_pages(services: SettlementServices) -> AreaPages:
@@ -46,8 +50,15 @@ def area_pages(services: SettlementServices) -> AreaPages:
         ),
         tabs="parts/document_tabs.html",
         tabs_last=True,
+        things=_things,
+        codes=CODES,
         sections=(DESK, OVERDUE, BANK, PAYOUTS, *(() if services.cards is None else (CARDS,)), TAXES, RATES, MEMBERS),
     )
+
+
+def _things(tx: Transaction, keys: Collection[str]) -> Mapping[str, Thing]:
+    files = {key: Thing(key, PAYOUTS.path) for key in keys if key.startswith(PAYMENT_FILES)}
+    return files | {one.key: Thing(one.name, f"/admin/{one.place}") for one in named(tx, keys)}
 
 
 def _routes(site: Site, services: SettlementServices) -> list[Route]:

@@ -323,3 +323,8 @@ GOODS: Mapping[Goods, str] = {
     Goods.ANTIQUES: N_("antiques"),
 }
 PAYERS: Mapping[Bearer, str] = {Bearer.BUYER: N_("the buyer"), Bearer.CONSIGNOR: N_("the consignor")}
+CODES: Mapping[str, Mapping[str, str]] = {
+    "back": {one.value: said for one, said in METHODS.items()},
+    "state": {one.value: said for one, said in PAYOUT_STATES.items()},
+}
+"""The words for values of the audit log."""

@@ -1,0 +1,202 @@
+"""The words of the pages for what acts have changed: the names of facts, and their values as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+
+from msgspec import Struct
+
+from saleroom.accounts.domain.audit import Entry
+from saleroom.accounts.web.words import ROLES, STATES
+from saleroom.site.language import N_, Language
+from saleroom.site.site import Thing
+
+Things = Mapping[str, Thing]
+Codes = Mapping[str, Mapping[str, str]]
+NAMES: Mapping[str, str] = {
+    "act": N_("step"),
+    "admission": N_("admission"),
+    "amount": N_("amount"),
+    "back": N_("paid back by"),
+    "bank": N_("transfer"),
+    "barred": N_("standing"),
+    "card": N_("card"),
+    "cash": N_("cash"),
+    "changed": N_("changed"),
+    "consignor": N_("consignor"),
+    "doubtful": N_("in doubt"),
+    "estimateFrom": N_("estimate from"),
+    "estimateTo": N_("estimate to"),
+    "following": N_("late bids move all later lots"),
+    "from": N_("number of the user who was merged"),
+    "hidden": N_("hidden"),
+    "host": N_("host"),
+    "iban": N_("IBAN"),
+    "key": N_("key"),
+    "kind": N_("kind of sale"),
+    "label": N_("lot"),
+    "leader": N_("number of the leading user"),
+    "level": N_("stage"),
+    "limit": N_("limit"),
+    "limitDefault": N_("limit of newcomers"),
+    "lot": N_("lot"),
+    "lots": N_("lots"),
+    "mark": N_("number of the mark"),
+    "member": N_("member"),
+    "name": N_("name"),
+    "names": N_("bidders are shown by"),
+    "new": N_("new"),
+    "number": N_("number"),
+    "offer": N_("offer"),
+    "online": N_("card, online"),
+    "opensAt": N_("opens"),
+    "other": N_("other means"),
+    "paddle": N_("paddle"),
+    "paid": N_("paid"),
+    "passkeys": N_("passkeys"),
+    "payouts": N_("payouts"),
+    "photos": N_("photos"),
+    "pledge": N_("number of the pledge"),
+    "price": N_("price"),
+    "rates": N_("rate card"),
+    "reason": N_("reason"),
+    "registration": N_("registration"),
+    "rejected": N_("refused by the bank"),
+    "report": N_("report"),
+    "reservePrice": N_("reserve"),
+    "role": N_("role"),
+    "sale": N_("sale"),
+    "seller": N_("approved as a seller"),
+    "since": N_("since"),
+    "spacing": N_("time between two ends"),
+    "startingPrice": N_("starting price"),
+    "startsAt": N_("begins"),
+    "state": N_("state"),
+    "status": N_("status"),
+    "subject": N_("invoice"),
+    "sure": N_("paid although an earlier payout was in doubt"),
+    "taken": N_("taken as payments"),
+    "title": N_("title"),
+    "total": N_("total"),
+    "until": N_("until"),
+    "user": N_("number of the user"),
+    "venue": N_("venue"),
+    "version": N_("version"),
+    "voided": N_("number of the voided bid's event"),
+    "words": N_("mails"),
+}
+"""The names of facts, for `gettext`."""
+_MONEY = frozenset(
+    {
+        *("amount", "bank", "card", "cash", "estimateFrom", "estimateTo", "limit", "limitDefault", "online", "other"),
+        *("price", "reservePrice", "startingPrice", "total"),
+    }
+)
+_INSTANTS = frozenset({"opensAt", "since", "startsAt", "until"})
+_THINGS = frozenset({"rates", "sale", "subject"})
+_RESULT = re.compile(r"(sold|conditional) ([0-9.]+), user ([0-9]+)")
+_OF_LOT = "lot "
+_YES, _NO = N_("yes"), N_("no")
+_LOT, _PASSED, _EVERYBODY = N_("lot %(label)s"), N_("passed"), N_("everybody")
+_SOLD = N_("sold for %(price)s to the user with the number %(user)s")
+_CONDITIONAL = N_("conditionally sold for %(price)s to the user with the number %(user)s")
+_SUBJECTS: Mapping[str, str] = {
+    "bank": N_("bank"),
+    "consignor": N_("consignor %(name)s"),
+    "everybody": _EVERYBODY,
+    "house": N_("house"),
+    "invitation": N_("invitation %(name)s"),
+    "outbox": N_("outbox"),
+    "receipts": N_("receipts"),
+    "webhook": N_("webhook %(name)s"),
+    "word": N_("mail %(name)s"),
+}
+"""The things that an act can be on and that have no name of their own, by their first word."""
+
+
+class FactChange(Struct, frozen=True):
+    """What an act has changed: its name, and it before and after; None if there is none."""
+
+    name: str
+    before: Thing | None
+    after: Thing | None
+
+
+def keys(entry: Entry) -> set[str]:
+    """Return what an entry names by a key, such as the gid of a sale."""
+    facts = (value for facts in (entry.before, entry.after) for name, value in facts.items() if name in _THINGS)
+    return {value for value in (entry.subject, *facts) if isinstance(value, str)}
+
+
+def subject(language: Language, entry: Entry, things: Things) -> Thing | None:
+    """Return what an entry is on, by its title or name; None if it is on a user."""
+    if entry.subject is None:
+        return None
+    if entry.subject in things:
+        return things[entry.subject]
+    kind, _, name = entry.subject.partition(" ")
+    said = _SUBJECTS.get(kind)
+    if said is None or bool(name) != ("%(name)s" in said):
+        return Thing(entry.subject)
+    return Thing(language.gettext(said, name=name))
+
+
+def changes(language: Language, entry: Entry, codes: Codes, things: Things) -> list[FactChange]:
+    """Return what an act has changed. `codes` are the words for values that are codes, by the fact's name."""
+    return [
+        FactChange(
+            _name(language, name),
+            _value(language, name, entry.before.get(name), codes, things),
+            _value(language, name, entry.after.get(name), codes, things),
+        )
+        for name in dict.fromkeys((*entry.before, *entry.after))
+    ]
+
+
+def _name(language: Language, name: str) -> str:
+    if name.startswith(_OF_LOT):
+        return language.gettext(_LOT, label=name.removeprefix(_OF_LOT))
+    return language.gettext(NAMES[name]) if name in NAMES else name
+
+
+def _value(language: Language, name: str, value: str | int | bool | None, codes: Codes, things: Things) -> Thing | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return Thing(language.gettext(_YES if value else _NO))
+    text = str(value)
+    if name in _THINGS:
+        return things.get(text, Thing(text))
+    return Thing(_said(language, name, text, codes))
+
+
+def _said(language: Language, name: str, text: str, codes: Codes) -> str:
+    if name.startswith(_OF_LOT):
+        return _result(language, text)
+    if name in _INSTANTS:
+        return " ".join(language.when(text))
+    if name in _MONEY:
+        return _money(language, text)
+    if name == "spacing":
+        return language.duration(int(text))
+    if (name, text) == ("user", "all"):
+        return language.gettext(_EVERYBODY)
+    said = {**ROLES, **STATES}.get(text) if name in ("role", "barred") else codes.get(name, {}).get(text)
+    return text if said is None else language.gettext(said)
+
+
+def _result(language: Language, text: str) -> str:
+    found = _RESULT.fullmatch(text)
+    if found is None:
+        return language.gettext(_PASSED) if text == "passed" else text
+    said = _SOLD if found[1] == "sold" else _CONDITIONAL
+    return language.gettext(said, price=_money(language, found[2]), user=found[3])
+
+
+def _money(language: Language, text: str) -> str:
+    try:
+        return language.money(Decimal(text))
+    except InvalidOperation:
+        return text
