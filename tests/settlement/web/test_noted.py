@@ -16,6 +16,7 @@ from tests.bidding.web.conftest import leave  # noqa: F401  # closes the visitor
 from tests.fixtures_house import House
 from tests.page_routes import page_areas
 from tests.rows import each_of
+from tests.sales.api.evening import with_lots
 from tests.settlement.api.test_desk import Settling
 from tests.site.visitor import Visitor
 
@@ -26,7 +27,7 @@ def noted(house: House, act: Act, on: int | str, before: Facts, after: Facts) ->
 
 
 def test_the_page_names_things_by_their_titles(house: House) -> None:
-    """Sales, lots, documents, rate cards and consignors have their names and lead to their pages; the rest stays as it is."""
+    """Sales, lots, documents, rate cards and consignors have their names and lead to their pages; others stay as they are."""
     settling = Settling(house, 1)
     paddle = settling.bidder()
     settling.sell(paddle)
@@ -35,10 +36,15 @@ def test_the_page_names_things_by_their_titles(house: House) -> None:
     [lot] = settling.cashier.json("GET", f"/sales/{settling.gid}/lots")["lots"]
     title = settling.cashier.json("GET", f"/sales/{settling.gid}")["title"]
     number = settling.cashier.json("GET", f"/documents/{invoice}")["documentNumber"]
+    draft = with_lots(settling.manager, 1, title="A draft")
+    [waiting] = settling.manager.json("GET", f"/sales/{draft}/lots")["lots"]
     keys = {
         settling.gid: Thing(title, f"/admin/sales/{settling.gid}"),
         lot["gid"]: Thing(lot["name"], f"/lots/{lot['gid']}"),
+        waiting["gid"]: Thing(f"A draft, {waiting['label']}", f"/admin/sales/{draft}/lots/{waiting['label']}"),
         invoice: Thing(number, f"/admin/documents/{invoice}"),
+        f"consignor {settling.code}": Thing("Erben", "/admin/consignors"),
+        settling.card: Thing(settling.gid, f"/admin/rates/{settling.card}"),
     }
     visitor = Visitor(house, house.staff(Role.OWNER))
     for key, thing in keys.items():
