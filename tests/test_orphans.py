@@ -55,4 +55,7 @@ def test_a_killed_run_leaves_nothing(tmp_path: Path, script: str) -> None:
 
 def _runs(process: psutil.Process) -> bool:
     """Whether a process runs; one that has ended and that nobody has waited for does not."""
-    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:  # it ended between the two looks
+        return False

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -83,11 +84,13 @@ def is_decoder(process: psutil.Process) -> bool:
 
 def gone(process: psutil.Process) -> bool:
     """Whether a process has ended or soon ends."""
-    for _ in range(1000):
-        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.02)
-    return False
+    with suppress(psutil.NoSuchProcess):  # it ended between the two looks
+        for _ in range(1000):
+            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                return True
+            time.sleep(0.02)
+        return False
+    return True
 
 
 async def test_the_process_gives_the_same_answer(decoder: Decoder) -> None:
