@@ -81,6 +81,21 @@ def test_each_bid_of_the_history_has_the_sequence_of_its_event(house: House, sta
     assert own["sequence"] in [bid["sequence"] for bid in marked if "voided" in bid]
 
 
+def test_a_page_far_back_counts_no_sequences(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read a long history to its end does not count the log anew for each page."""
+    monkeypatch.setattr("saleroom.bidding.service.reading.SEQUENCES_BACK", 2)
+    ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
+    gid = ada.auction()
+    for amount, user in ((10, bob), (11, cyd), (12, bob), (13, cyd)):
+        user.bid(gid, amount=amount)
+    page = house.anyone.json("GET", f"/auctions/{gid}/bids?limit=1")
+    told = ["sequence" in page["bids"][0]]
+    while page["next"] is not None:
+        page = house.anyone.json("GET", f"/auctions/{gid}/bids?limit=1&cursor={page['next']}")
+        told.append("sequence" in page["bids"][0])
+    assert [True, True, False, False] == told
+
+
 def test_voiding_is_refused(house: House, staff: User) -> None:
     """Each refusal has its code: the right, the bid, a second void, the end."""
     ada, bob = house.user("ada"), house.user("bob")

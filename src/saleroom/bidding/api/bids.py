@@ -34,7 +34,7 @@ from saleroom.bidding.domain.errors import (
 from saleroom.bidding.domain.views import BidAnswer, BidView
 from saleroom.bidding.service import bidding, reading
 from saleroom.bidding.service.bidding import BidCommand
-from saleroom.bidding.service.reading import MyBid
+from saleroom.bidding.service.reading import SEQUENCES_BACK, MyBid
 from saleroom.bidding.services import BiddingServices
 from saleroom.http.cursors import Cursors
 from saleroom.http.endpoints import Access, Call, Endpoint
@@ -177,7 +177,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         answer=BidPage,
         errors=(UnknownAuction, TakenDown),
         about="`maximum` is shown on your own bids only, `voided` on voided bids only. `sequence` is that of the bid's "
-        "event; it is missing while the house cannot read the files of an archived lot.",
+        f"event. Pages that begin more than {SEQUENCES_BACK} bids back have none, nor those whose archived files are away.",
     ),
     Endpoint(
         method="POST",

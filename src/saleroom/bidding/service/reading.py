@@ -34,6 +34,9 @@ from saleroom.storage.turns import Rank
 
 R = TypeVar("R")
 
+SEQUENCES_BACK = 1_000
+"""How many bids back a page of the history may begin that has sequences. They are counted in the log, 1 ms for a thousand."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -155,9 +158,13 @@ def shown_history(tx: Transaction, gid: str, token: str | None, limit: int, befo
 
 
 def _sequences(tx: Transaction, one: Auction, rows: Sequence[bids.Bid]) -> Mapping[int, int]:
-    """Return the sequences of the events of these bids by their numbers; none while the files of an archived lot are away."""
-    with suppress(ArchiveMissing):
-        return event_log.bid_versions(tx, one.id, rows[0].number, len(rows)) if rows else {}
+    """Return the sequences of the events of these bids by their numbers.
+
+    There are none for a page further back than `SEQUENCES_BACK`, or while the files of an archived lot are away.
+    """
+    if rows and one.bid_count - rows[0].number < SEQUENCES_BACK:
+        with suppress(ArchiveMissing):
+            return event_log.bid_versions(tx, one.id, rows[0].number, len(rows))
     return {}
 
 
