@@ -21,7 +21,7 @@ def main() -> int:
 def _open_streams() -> None:
     """Open each standard stream that is closed on nothing, so that no other file takes its number and is written to."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        if not getattr(sys, name):
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # it stays open to the end; less is imported
 
 

@@ -70,7 +70,7 @@ def _services(settings: AccountSettings, platform: Platform, passwords: Password
         cursors=platform.cursors,
         sign=sign,
         mails=mails,
-        load_key=None if settings.load_key is None else settings.load_key.get_secret_value(),
+        load_key=settings.load_key.get_secret_value() if settings.load_key else None,
     )
 
 
@@ -106,7 +106,7 @@ def _open(settings: AccountSettings, platform: Platform) -> AreaParts:
         pages=area_pages(
             services, registration_open=settings.registration == "open", sends_mail=services.mails is not None
         ),
-        rows=(Rows(services, api.ENDPOINTS if settings.load_key is None else ACCOUNTS.endpoints),),
+        rows=(Rows(services, ACCOUNTS.endpoints if settings.load_key else api.ENDPOINTS),),
         begin=begin,
         close=passwords.close,
     )

@@ -56,6 +56,10 @@ class Words(Struct, frozen=True, kw_only=True):
                 facts[name] = language.gettext(found)
         return sentence(language, self.refusals.get(refused.code, (refused.message,)), facts)
 
+    def message(self, language: Language, refused: Refusal | None) -> Markup | None:
+        """Return the sentences of a refusal; None without one."""
+        return self.refusal(language, refused) if refused is not None else None
+
     def problem(self, language: Language, refused: Refusal) -> tuple[str, str]:
         """Return the heading and the text of a page that shows nothing but a refusal."""
         heading = language.gettext(self.headings.get(refused.code, _HEADING))

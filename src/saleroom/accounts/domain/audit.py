@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -194,3 +195,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     before: dict[str, str | int | bool | None]
     after: dict[str, str | int | bool | None]
     reason: str
+
+
+class SubjectName(NamedTuple):
+    """What an entry names by a key, such as a sale by its gid: its title or name, and `place`, its page in the back office."""
+
+    key: str
+    name: str
+    place: str

@@ -98,7 +98,7 @@ class AccessTokenPages:
             "name": kept.get("name", ""),
             "name_max": NAME_MAX,
             "faults": words.field_faults(language, shown),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }
         headers = {"Cache-Control": "no-store"} if made else {}
         return self._site.page(request, "access_tokens.html", viewer, context, refused=refused, headers=headers)

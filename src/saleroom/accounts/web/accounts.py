@@ -227,7 +227,7 @@ class AccountPages:
         return {
             "again": refused is not None,
             "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "message": words.message(language, refused),
             "password_min": PASSWORD_MIN,
         }
 

@@ -104,20 +104,20 @@ _SOLD = N_("sold for %(price)s to the user with the number %(user)s")
 _CONDITIONAL = N_("conditionally sold for %(price)s to the user with the number %(user)s")
 _SUBJECTS: Mapping[str, str] = {
     "bank": N_("bank"),
-    "consignor": N_("consignor %(name)s"),
+    "consignor %s": N_("consignor %(name)s"),
     "everybody": _EVERYBODY,
     "house": N_("house"),
-    "invitation": N_("invitation %(name)s"),
+    "invitation %s": N_("invitation %(name)s"),
     "outbox": N_("outbox"),
     "receipts": N_("receipts"),
-    "webhook": N_("webhook %(name)s"),
-    "word": N_("mail %(name)s"),
+    "webhook %s": N_("webhook %(name)s"),
+    "word %s": N_("mail %(name)s"),
 }
-"""The things that an act can be on and that have no name of their own, by their first word."""
+"""The things that an act can be on and that no area names, by their first word; `%s` stands for a word after it."""
 
 
 class FactChange(Struct, frozen=True):
-    """What an act has changed: its name, and it before and after; None if there is none."""
+    """A fact that an act has changed: its name, and its value before and after. A value of None was not there."""
 
     name: str
     before: Thing | None
@@ -132,15 +132,14 @@ def keys(entry: Entry) -> set[str]:
 
 def subject(language: Language, entry: Entry, things: Things) -> Thing | None:
     """Return what an entry is on, by its title or name; None if it is on a user."""
-    if entry.subject is None:
+    named = entry.subject
+    if not named:
         return None
-    if entry.subject in things:
-        return things[entry.subject]
-    kind, _, name = entry.subject.partition(" ")
-    said = _SUBJECTS.get(kind)
-    if said is None or bool(name) != ("%(name)s" in said):
-        return Thing(entry.subject)
-    return Thing(language.gettext(said, name=name))
+    if named in things:
+        return things[named]
+    kind, _, name = named.partition(" ")
+    said = _SUBJECTS.get(f"{kind} %s" if name else kind)
+    return Thing(language.gettext(said, name=name) if said else named)
 
 
 def changes(language: Language, entry: Entry, codes: Codes, things: Things) -> list[FactChange]:
@@ -162,14 +161,12 @@ def _name(language: Language, name: str) -> str:
 
 
 def _value(language: Language, name: str, value: str | int | bool | None, codes: Codes, things: Things) -> Thing | None:
-    if value is None:
-        return None
+    text = str(value)
     if isinstance(value, bool):
         return Thing(language.gettext(_YES if value else _NO))
-    text = str(value)
-    if name in _THINGS:
+    if name in _THINGS and value:
         return things.get(text, Thing(text))
-    return Thing(_said(language, name, text, codes))
+    return Thing(_said(language, name, text, codes)) if value is not None else None
 
 
 def _said(language: Language, name: str, text: str, codes: Codes) -> str:

@@ -106,7 +106,7 @@ class InvitationPages:
             "role": (sent or {}).get("role", Role.CLERK.value),
             "address": (sent or {}).get("address", ""),
             "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "message": words.message(language, refused),
             **(done or {}),
         }
         headers = {"Cache-Control": "no-store"}

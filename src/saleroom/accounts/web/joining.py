@@ -66,6 +66,6 @@ class JoiningPages:
             "username": sent.get("username", ""),
             "password_min": PASSWORD_MIN,
             "faults": words.field_faults(language, shown),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }
         return self._site.page(request, "join.html", await self._site.viewer(request), context, refused=refused)

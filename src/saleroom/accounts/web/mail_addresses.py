@@ -107,7 +107,7 @@ class MailAddressPages:
         language, words = self._site.language(request), self._site.words
         return {
             "faults": words.field_faults(language, shown),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }
 
 

@@ -51,7 +51,7 @@ class OwnerPages:
             "owned": owned,
             "code": code,
             "faults": words.field_faults(language, shown),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }
         return self._site.page(request, "owner.html", viewer, context, refused=refused)
 

@@ -92,5 +92,5 @@ class RecoveryPages:
         shown = at_field(refused, {InvalidLink: "code"})
         return {
             "faults": words.field_faults(language, shown),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }

@@ -80,7 +80,7 @@ class SessionPages:
             "sessions": [(one, instant(one.created_at), instant(one.expires_at)) for one in found],
             "refused": None if refused is None else number,
             "fault": words.field_faults(language, shown).get("password"),
-            "message": None if shown is None else words.refusal(language, shown),
+            "message": words.message(language, shown),
         }
         return self._site.page(request, "sessions.html", viewer, context, refused=refused)
 

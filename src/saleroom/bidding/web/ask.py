@@ -95,7 +95,7 @@ class AskPages:
             "a": found.auction,
             "part": AskPart(role, may_bid=not found.own),
             "answer": answer,
-            "message": None if refused is None else self._site.words.refusal(language, refused),
+            "message": self._site.words.message(language, refused),
             "oob": False,
         }
         html = self._site.renderer.fragment(language, "parts/ask_answer.html", context)

@@ -110,7 +110,7 @@ class WebhookPages:
             "url_max": URL_MAX,
             "staff": Right.POST_EVENTS in rights_of(getattr(viewer, "role", Role.MEMBER)),
             "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "message": words.message(language, refused),
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "webhooks.html", viewer, context, refused=refused, headers=headers)

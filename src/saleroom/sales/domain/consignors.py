@@ -9,6 +9,13 @@ from saleroom.kernel.errors import Fault
 CODE_PATTERN = r"[A-Z0-9._-]{1,20}"
 CODE = re.compile(CODE_PATTERN)
 NAME_MAX, CONTACT_MAX = 200, 1_000
+SUBJECT = "consignor "
+"""How the audit log names a consignor, before the code."""
+
+
+def subject_of(code: str) -> str:
+    """Return the name of a consignor in the audit log."""
+    return SUBJECT + code
 
 
 def parse_code(text: str) -> str | Fault:

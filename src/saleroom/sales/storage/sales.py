@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import Row, Select, exists, func, insert, literal, select, union_all, update
 
+from saleroom.accounts.domain.audit import SubjectName
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.events import SoftClose
 from saleroom.bidding.domain.increments import Ladder, Tier
 from saleroom.bidding.storage.tables import RUNNING, auctions
 from saleroom.kernel.parties import Party
 from saleroom.log.store import Log
+from saleroom.sales.domain.consignors import SUBJECT
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.events import ENDS, SaleEvent
 from saleroom.sales.domain.sale import OVER, Kind, Names, Registration, Sale, SaleStatus, SaleTerms
@@ -40,21 +42,9 @@ def get(tx: Transaction, gid: str) -> Sale | None:
     return _first(tx, _ROWS.where(sales.c.gid == gid))
 
 
-CONSIGNOR = "consignor "
-"""How the audit log names a consignor, before the code."""
-
-
-class ThingName(NamedTuple):
-    """A sale, a lot of a draft or a consignor by name. `place` is the path of its page in the back office."""
-
-    key: str
-    name: str
-    place: str
-
-
-def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
+def named(tx: Transaction, keys: Collection[str]) -> list[SubjectName]:
     """Return the sales, lots of drafts and consignors that the audit log names by these keys."""
-    codes = [key.removeprefix(CONSIGNOR) for key in keys if key.startswith(CONSIGNOR)]
+    codes = [key.removeprefix(SUBJECT) for key in keys if key.startswith(SUBJECT)]
     found = union_all(
         select(sales.c.gid.label("key"), sales.c.title.label("name"), ("sales/" + sales.c.gid).label("place")).where(
             among(tx, sales.c.gid, keys)
@@ -62,11 +52,11 @@ def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
         select(lots.c.gid, sales.c.title + ", " + lots.c.label, "sales/" + sales.c.gid + "/lots/" + lots.c.label).where(
             lots.c.sale_id == sales.c.id, lots.c.auction_id.is_(None), among(tx, lots.c.gid, keys)
         ),
-        select(CONSIGNOR + consignors.c.code, consignors.c.name, literal("consignors")).where(
+        select(SUBJECT + consignors.c.code, consignors.c.name, literal("consignors")).where(
             among(tx, consignors.c.code, codes)
         ),
     )
-    return [ThingName(row.key, row.name, row.place) for row in tx.execute(found)]
+    return [SubjectName(row.key, row.name, row.place) for row in tx.execute(found)]
 
 
 def by_id(tx: Transaction, sale_id: int) -> Sale:

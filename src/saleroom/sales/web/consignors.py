@@ -73,7 +73,7 @@ class ConsignorPages:
             "of": code,
             "done": request.query_params.get("done", ""),
             "faults": self._site.words.field_faults(language, refused),
-            "message": None if refused is None else self._site.words.refusal(language, refused),
+            "message": self._site.words.message(language, refused),
             "name_max": NAME_MAX,
             "contact_max": CONTACT_MAX,
         }

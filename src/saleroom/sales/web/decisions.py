@@ -56,7 +56,7 @@ class DecisionPages:
     @for_users
     async def _page(self, request: Request, refused: Refusal | None = None) -> Response:
         viewer, asked = await self._site.read(request, _asked)
-        message = None if refused is None else self._site.words.refusal(self._site.language(request), refused)
+        message = self._site.words.message(self._site.language(request), refused)
         context = {"asked": asked, "message": message, "accept": ACCEPT, "decline": DECLINE}
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "decisions.html", viewer, context, refused=refused, headers=headers)

@@ -298,7 +298,7 @@ class EditorPages:
         language, words = self._site.language(request), self._site.words
         return {
             "faults": words.field_faults(language, refused),
-            "message": None if refused is None else words.refusal(language, refused),
+            "message": words.message(language, refused),
             "kinds": [*Kind],
             "names": [*Names],
             "registrations": [*Registration],

@@ -104,7 +104,7 @@ class ImportPages:
             and any(one.fault.code == "unknown_consignor" for row in report.rows for one in row.faults),
             "photo_faults": [] if report is None else self._photo_faults(language, report),
             "faults": self._faults(language, refused),
-            "message": None if refused is None else self._site.words.refusal(language, refused),
+            "message": self._site.words.message(language, refused),
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "import_catalogue.html", viewer, context, refused=refused, headers=headers)

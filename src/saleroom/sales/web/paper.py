@@ -95,7 +95,7 @@ class PaperPages:
             "noted": "noted" in request.query_params,
             "moved": "changed" in request.query_params,
             "faults": self._site.words.field_faults(language, refused),
-            "message": None if refused is None else self._site.words.refusal(language, refused),
+            "message": self._site.words.message(language, refused),
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "sale_paper.html", viewer, context, refused=refused, headers=headers)

@@ -53,7 +53,7 @@ class RegistrationPages:
             "takes": needs_registration(sale) and not sale.over,
             "pending": Standing.PENDING,
             "declined": Standing.DECLINED,
-            "message": None if refused is None else self._site.words.refusal(language, refused),
+            "message": self._site.words.message(language, refused),
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "sale_registration.html", viewer, context, refused=refused, headers=headers)

@@ -20,6 +20,7 @@ from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
+from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one, lock_as
@@ -193,7 +194,7 @@ def pay_out(
         receipt = receipts.issue(tx, sale, payer, [HandPayment(out.method, -out.amount)], paper)
         sure = {"sure": True} if in_doubt else {}
         facts: audit_words.Facts = {"sale": gid, out.method.value: str(out.amount), **sure}
-        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, f"consignor {code}", {}, facts)
+        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, subject_of(code), {}, facts)
         return _encode(_statement(tx, sale, consignor, book, receipt))
 
     return once(tx, staff, key, do)

@@ -22,6 +22,7 @@ from saleroom.accounts.storage import audit as audit_log
 from saleroom.accounts.storage import people
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.page import Page, page_of
+from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
@@ -133,7 +134,7 @@ def _known(tx: Transaction, whom: Whom) -> _Subject:
         consignor = consignors.find(tx, whom.consignor)
         if consignor is None:
             raise UnknownConsignor
-        return _Subject(rows.c.consignor_id, consignor.id, f"consignor {consignor.code}")
+        return _Subject(rows.c.consignor_id, consignor.id, subject_of(consignor.code))
     if whom.sale is not None:
         buyer = find_buyer(tx, get_one(tx, whom.sale, staff=True), whom.username)
         return _Subject(rows.c.user_id, buyer.id, buyer.id)

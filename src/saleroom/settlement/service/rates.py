@@ -20,6 +20,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
+from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.domain.sale import Sale
@@ -181,7 +182,7 @@ def _place(tx: Transaction, chosen: CardTarget) -> _Place:
         found = consignors.find(tx, chosen.consignor)
         if found is None:
             raise UnknownConsignor
-        return _Place(rate_choices.c.consignor_id, found.id, f"consignor {found.code}")
+        return _Place(rate_choices.c.consignor_id, found.id, subject_of(found.code))
     sale = get_one(tx, chosen.sale, staff=True)
     if chosen.lot is None:
         return _Place(rate_choices.c.sale_id, sale.id, sale.gid)

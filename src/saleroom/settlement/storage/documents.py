@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Integer, Row, and_, delete, insert, literal, or_, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from saleroom.accounts.domain.audit import SubjectName
 from saleroom.kernel.instants import instant
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots
@@ -53,15 +54,7 @@ class StoredDocument(Struct, frozen=True, kw_only=True):
     credits_id: int | None = None
 
 
-class ThingName(NamedTuple):
-    """A document, a rate card or a payment from the bank by its number or name. `place` is its page's in the back office."""
-
-    key: str
-    name: str
-    place: str
-
-
-def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
+def named(tx: Transaction, keys: Collection[str]) -> list[SubjectName]:
     """Return the documents, rate cards and payments from the bank that have these gids."""
     none = literal(None, Integer)
     found = union_all(
@@ -74,10 +67,10 @@ def named(tx: Transaction, keys: Collection[str]) -> list[ThingName]:
     return [_named(row) for row in tx.execute(found)]
 
 
-def _named(row: Row[Any]) -> ThingName:
+def _named(row: Row[Any]) -> SubjectName:
     if row.year is not None:
-        return ThingName(row.key, number_of(DocumentKind(row.name), row.year, row.place), f"documents/{row.key}")
-    return ThingName(row.key, row.name or row.key, "bank" if row.place is None else f"rates/{row.key}")
+        return SubjectName(row.key, number_of(DocumentKind(row.name), row.year, row.place), f"documents/{row.key}")
+    return SubjectName(row.key, row.name or row.key, "bank" if row.place is None else f"rates/{row.key}")
 
 
 class SeriesPlace(Struct, frozen=True):

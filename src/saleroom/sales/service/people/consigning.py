@@ -13,6 +13,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.storage import accounts
 from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.kernel.instants import instant
+from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
 from saleroom.sales.service.people.own_lots import refuse_account
@@ -30,7 +31,7 @@ def add(tx: Transaction, token: str, code: str, name: str, contact: str, usernam
         raise CodeTaken
     gid = secrets.token_urlsafe(GID_BYTES)
     consignors.add(tx, gid, code, name, contact, _user(tx, username), tx.now())
-    audit.note(tx, staff, Act.CONSIGNOR_ADDED, f"consignor {code}", {}, {})
+    audit.note(tx, staff, Act.CONSIGNOR_ADDED, subject_of(code), {}, {})
     return _view(_known(tx, code))
 
 
@@ -47,7 +48,7 @@ def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> C
         if said["user_id"] != found.user_id:
             refuse_account(tx, found.id, said["user_id"])
     consignors.change(tx, found.id, said)
-    audit.note(tx, staff, Act.CONSIGNOR_CHANGED, f"consignor {code}", {}, {})
+    audit.note(tx, staff, Act.CONSIGNOR_CHANGED, subject_of(code), {}, {})
     return _view(_known(tx, code))
 
 

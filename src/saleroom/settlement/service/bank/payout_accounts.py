@@ -11,6 +11,7 @@ from saleroom.accounts.service import audit
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.instants import instant
+from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage.consignors import Consignor
@@ -33,7 +34,7 @@ def change(tx: Transaction, token: str, code: str, account: BankAccount | None) 
     staff = authenticate(tx, token, Right.SETTLE)
     found = _known(tx, code)
     before, after = _given(tx, found, account)
-    audit.note(tx, staff, Act.PAYOUT_ACCOUNT_CHANGED, f"consignor {code}", {"iban": before}, {"iban": after})
+    audit.note(tx, staff, Act.PAYOUT_ACCOUNT_CHANGED, subject_of(code), {"iban": before}, {"iban": after})
     return _views(tx, [found], whole=True)[0]
 
 

@@ -59,14 +59,18 @@ _encode = msgspec.json.Encoder().encode
 
 def listed(tx: Transaction, token: str | None, gid: str) -> OffersView:
     """Return the lots of a sale that can be offered, and its offers. Raises Unauthenticated, MissingRight or UnknownSale."""
-    authenticate(tx, token, Right.READ).refuse_without(Right.MANAGE_SALES)
-    return offers_view(tx, get_one(tx, gid, staff=True))
+    return offers_view(tx, _managed(tx, token, gid))
 
 
 def overview(tx: Transaction, token: str | None, gid: str) -> tuple[str, OffersView]:
     """Return the title of a sale, and what `listed` returns. Raises what `listed` raises."""
-    found = listed(tx, token, gid)
-    return get_one(tx, gid, staff=True).terms.title, found
+    sale = _managed(tx, token, gid)
+    return sale.terms.title, offers_view(tx, sale)
+
+
+def _managed(tx: Transaction, token: str | None, gid: str) -> Sale:
+    authenticate(tx, token, Right.READ).refuse_without(Right.MANAGE_SALES)
+    return get_one(tx, gid, staff=True)
 
 
 def offer(
