@@ -246,8 +246,9 @@ async def test_another_process_takes_over_from_one_that_died(
     while await sales.owed():  # what it has published and not marked, the second publishes again
         await asyncio.sleep(0.01)
     dying.cancel()
+    await asyncio.wait([dying])
+    await sales.bid(gid)  # after a renewal that was still under way: it would count from the clock that is turned now
     clock.advance(relay_module.LEASE_SECONDS)
-    await sales.bid(gid)
     await until(lambda: second.connected, "the second relay's connection")
     await until(lambda: len(subscriber.messages) >= 2, "the bid")
     assert await sales.payloads(gid) == [message.payload for message in subscriber.messages]
