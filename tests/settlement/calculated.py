@@ -9,9 +9,9 @@ from fractions import Fraction
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import Book
-from saleroom.settlement.domain.rates import Bearer, Item, RateCard
-from saleroom.settlement.domain.scales import Scale
-from saleroom.settlement.domain.tax import Country, Goods
+from saleroom.settlement.domain.rates.rates import Bearer, Item, RateCard
+from saleroom.settlement.domain.rates.scales import Scale
+from saleroom.settlement.domain.rates.tax import Country, Goods
 
 ZERO = Fraction(0)
 

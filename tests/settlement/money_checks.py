@@ -14,10 +14,10 @@ from saleroom.accounts.storage import accounts as users
 from saleroom.sales.service.people.merging import faults as merger_faults
 from saleroom.sales.storage import sales as sale_rows
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method
-from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
-from saleroom.settlement.domain.rates import Charge, Item, RateCard
+from saleroom.settlement.domain.rates.rates import Charge, Item, RateCard
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.buyers import find_buyer

@@ -9,8 +9,11 @@ from saleroom.kernel.parties import Party as User
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.banking import BankPayment, digests
-from saleroom.settlement.domain.documents import DocumentKind, Draft, Line, Party
+from saleroom.settlement.domain.bank.banking import BankPayment, digests
+from saleroom.settlement.domain.bank.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
+from saleroom.settlement.domain.bank.status_reports import BankAnswer, Doubt
+from saleroom.settlement.domain.bank.transfers import BankAccount, Transfer
+from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Line, Party
 from saleroom.settlement.domain.journal import (
     Account,
     BilledResult,
@@ -24,14 +27,11 @@ from saleroom.settlement.domain.journal import (
     reversed_,
 )
 from saleroom.settlement.domain.memberships import Mark
-from saleroom.settlement.domain.offers import Offer
-from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
-from saleroom.settlement.domain.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
-from saleroom.settlement.domain.rates import Hammer, Item, RateCard, bill
-from saleroom.settlement.domain.scales import Scale, Tier
-from saleroom.settlement.domain.status_reports import BankAnswer, Doubt
-from saleroom.settlement.domain.tax import Country
-from saleroom.settlement.domain.transfers import BankAccount, Transfer
+from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.rates.rates import Hammer, Item, RateCard, bill
+from saleroom.settlement.domain.rates.scales import Scale, Tier
+from saleroom.settlement.domain.rates.tax import Country
+from saleroom.settlement.domain.unsold.offers import Offer
 from saleroom.settlement.service.bank.sepa import payment_file
 from saleroom.settlement.service.documents.register import credit, issue
 from saleroom.settlement.storage import (

@@ -33,11 +33,11 @@ from saleroom.sales.service.people import merging, participants
 from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import lots, mergers, sales
 from saleroom.sales.storage import participants as store
-from saleroom.settlement.domain.banking import BankPayment, BankStatement
-from saleroom.settlement.domain.documents import CREDITABLE, DocumentKind, Party
+from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
+from saleroom.settlement.domain.bank.payouts import Debit, PayoutState
+from saleroom.settlement.domain.bank.transfers import BankAccount
+from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind, Party
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
-from saleroom.settlement.domain.payouts import Debit, PayoutState
-from saleroom.settlement.domain.transfers import BankAccount
 from saleroom.settlement.service import closing, correcting, desk, issuing
 from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.bank import banking, payouts

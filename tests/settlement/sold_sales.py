@@ -29,12 +29,12 @@ from saleroom.sales.service.results import ResultLine
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage import lots as lot_rows
 from saleroom.sales.storage.tables import lots as lots_table
-from saleroom.settlement.domain.documents import Letterhead, Party
-from saleroom.settlement.domain.payouts import PayingHouse
-from saleroom.settlement.domain.rates import Bearer, RateCard
-from saleroom.settlement.domain.scales import Scale, Tier
-from saleroom.settlement.domain.tax import Country, Goods
-from saleroom.settlement.domain.transfers import BankAccount
+from saleroom.settlement.domain.bank.payouts import PayingHouse
+from saleroom.settlement.domain.bank.transfers import BankAccount
+from saleroom.settlement.domain.documents.documents import Letterhead, Party
+from saleroom.settlement.domain.rates.rates import Bearer, RateCard
+from saleroom.settlement.domain.rates.scales import Scale, Tier
+from saleroom.settlement.domain.rates.tax import Country, Goods
 from saleroom.settlement.service import members
 from saleroom.settlement.service import rates as rate_cards
 from saleroom.settlement.service.documents.receipts import Paper

@@ -14,7 +14,7 @@ from saleroom.notices.storage import choices
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL
 from saleroom.outbox.tables import outbox
-from saleroom.settlement.domain.reminding import Automatic, Calendar
+from saleroom.settlement.domain.reminders.reminding import Automatic, Calendar
 from saleroom.settlement.service.reminders import automatic_reminding
 from saleroom.settlement.service.reminders.automatic_reminding import do_due, due_sales, look
 from saleroom.settlement.storage.reminder_tables import reminders

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from saleroom.accounts.domain.rights import Role
-from saleroom.settlement.domain import cards
+from saleroom.settlement.domain.rates import cards
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House, User
 from tests.sales.api.evening import made, with_lots

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.cards import Version
-from saleroom.settlement.domain.choices import Choice, version_for
 from saleroom.settlement.domain.journal import (
     CASH_STEPS,
     Account,
@@ -31,8 +29,10 @@ from saleroom.settlement.domain.journal import (
     rounding,
     split,
 )
-from saleroom.settlement.domain.rates import Hammer, RateCard, bill
-from tests.settlement.domain.test_rates import cards, hammers
+from saleroom.settlement.domain.rates.cards import Version
+from saleroom.settlement.domain.rates.choices import Choice, version_for
+from saleroom.settlement.domain.rates.rates import Hammer, RateCard, bill
+from tests.settlement.domain.rates.test_rates import cards, hammers
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from msgspec import structs
 from saxonche import PySaxonProcessor
 
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import Document, DocumentKind, Party, credit_note, issued
-from saleroom.settlement.domain.einvoice import business_terms, lacks
+from saleroom.settlement.domain.documents.documents import Document, DocumentKind, Party, credit_note, issued
+from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 from saleroom.settlement.service.documents.typesetting import einvoice
 from tests.settlement.documents import COMPANY, FORMS, HOUSE, ON, document, line
 

@@ -11,11 +11,11 @@ from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import consignors, lots, sales
-from saleroom.settlement.domain.banking import BankPayment, BankStatement
-from saleroom.settlement.domain.documents import DocumentKind, Letterhead, Party
+from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
+from saleroom.settlement.domain.documents.documents import DocumentKind, Letterhead, Party
 from saleroom.settlement.domain.journal import EntryKind, of_pledge
-from saleroom.settlement.domain.offers import Offer
-from saleroom.settlement.domain.reminding import Calendar
+from saleroom.settlement.domain.reminders.reminding import Calendar
+from saleroom.settlement.domain.unsold.offers import Offer
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.bank import banking, payout_accounts
 from saleroom.settlement.service.documents.register import issue

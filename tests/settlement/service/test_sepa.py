@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from saleroom.kernel.errors import Fault
-from saleroom.settlement.domain.transfers import BankAccount, Transfer, holder_fault, read_account, sepa_text
+from saleroom.settlement.domain.bank.transfers import BankAccount, Transfer, holder_fault, read_account, sepa_text
 from saleroom.settlement.service.bank import sepa
 
 NOW = datetime(2026, 11, 26, 9, 30, tzinfo=UTC)

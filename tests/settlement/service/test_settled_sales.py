@@ -11,9 +11,9 @@ from sqlalchemy import select
 from saleroom.kernel.errors import Refusal
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
-from saleroom.settlement.domain import rates
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, Posting
 from saleroom.settlement.domain.memberships import Members
+from saleroom.settlement.domain.rates import rates
 from saleroom.settlement.service import closing, desk
 from saleroom.settlement.service import journal as following
 from saleroom.settlement.service.bank import banking, payouts

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from saleroom.kernel.errors import Invalid
-from saleroom.settlement.domain.status_reports import BankAnswer
+from saleroom.settlement.domain.bank.status_reports import BankAnswer
 from saleroom.settlement.service.bank import status_reports
 from tests.settlement.camt import statement
 from tests.settlement.pain002 import NAMESPACES, block, reasons, report, sums, transfer

@@ -23,7 +23,7 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import reason
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
-from saleroom.settlement.domain.bank_views import BankPaymentPage, BankPaymentView, ImportedStatementView
+from saleroom.settlement.domain.bank.bank_views import BankPaymentPage, BankPaymentView, ImportedStatementView
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.service.bank import banking, camt, reading
 from saleroom.settlement.services import SettlementServices

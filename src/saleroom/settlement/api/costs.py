@@ -12,7 +12,7 @@ from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import LOT, SALE
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.settlement.api.forms import TRIAL
-from saleroom.settlement.domain.costs import CostsView
+from saleroom.settlement.domain.rates.costs import CostsView
 from saleroom.settlement.service.costing import costs
 from saleroom.settlement.services import SettlementServices
 

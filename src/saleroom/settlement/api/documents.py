@@ -24,8 +24,15 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CODE_FIELD, SALE, paddle_field, reason, words_field
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
-from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
-from saleroom.settlement.domain.documents import CREDITABLE, LINES_MAX, DocumentKind, Party
+from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView
+from saleroom.settlement.domain.documents.documents import CREDITABLE, LINES_MAX, DocumentKind, Party
+from saleroom.settlement.domain.documents.parties import (
+    COUNTRY_PATTERN,
+    TEXT_MAX,
+    VAT_ID_PATTERN,
+    parse_country,
+    parse_vat_id,
+)
 from saleroom.settlement.domain.errors import (
     CreditedAlready,
     LotChanged,
@@ -36,8 +43,7 @@ from saleroom.settlement.domain.errors import (
     NotToCredit,
     UnknownDocument,
 )
-from saleroom.settlement.domain.parties import COUNTRY_PATTERN, TEXT_MAX, VAT_ID_PATTERN, parse_country, parse_vat_id
-from saleroom.settlement.domain.reminding import DUE_DAYS_MAX
+from saleroom.settlement.domain.reminders.reminding import DUE_DAYS_MAX
 from saleroom.settlement.service import issuing
 from saleroom.settlement.service.documents import showing
 from saleroom.settlement.service.issuing import Order

@@ -6,7 +6,7 @@ from typing import Any
 
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.settlement.domain.errors import OfferEnded
-from saleroom.settlement.domain.offers import OfferState
+from saleroom.settlement.domain.unsold.offers import OfferState
 
 _STATES: Schema = {"enum": list(OfferState)}
 MEMBERS: dict[str, tuple[Schema, str]] = {

@@ -24,8 +24,8 @@ from saleroom.settlement.domain.errors import (
     OfferEnded,
     UnknownOffer,
 )
-from saleroom.settlement.domain.offer_views import OffersView, OwnOffersView
-from saleroom.settlement.domain.offers import refuse_receiver
+from saleroom.settlement.domain.unsold.offer_views import OffersView, OwnOffersView
+from saleroom.settlement.domain.unsold.offers import refuse_receiver
 from saleroom.settlement.service.unsold import after_sale, offering
 from saleroom.settlement.services import SettlementServices
 

@@ -22,7 +22,7 @@ from saleroom.settlement.domain.errors import (
     ProviderUnavailable,
     UnknownDocument,
 )
-from saleroom.settlement.domain.online_views import OnlinePaymentPage, OwnPaymentsView, PaymentSheetView
+from saleroom.settlement.domain.online.online_views import OnlinePaymentPage, OwnPaymentsView, PaymentSheetView
 from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.service.online.online_looking import OnlineCards
 from saleroom.settlement.services import SettlementServices

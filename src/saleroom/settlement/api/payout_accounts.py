@@ -18,8 +18,15 @@ from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Busy, Fault, Invalid, TooManyRequests
 from saleroom.sales.api.fields import CONSIGNOR, words_field
 from saleroom.sales.domain.errors import UnknownConsignor
-from saleroom.settlement.domain.payout_views import PayoutAccountsView, PayoutAccountView
-from saleroom.settlement.domain.transfers import HOLDER_MAX, IBAN_MAX, NO_IBAN, BankAccount, holder_fault, read_account
+from saleroom.settlement.domain.bank.payout_views import PayoutAccountsView, PayoutAccountView
+from saleroom.settlement.domain.bank.transfers import (
+    HOLDER_MAX,
+    IBAN_MAX,
+    NO_IBAN,
+    BankAccount,
+    holder_fault,
+    read_account,
+)
 from saleroom.settlement.service.bank import payout_accounts
 from saleroom.settlement.services import SettlementServices
 

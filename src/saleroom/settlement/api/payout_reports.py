@@ -17,8 +17,8 @@ from saleroom.kernel.errors import Invalid
 from saleroom.sales.api.fields import reason
 from saleroom.settlement.api.bank import file_in
 from saleroom.settlement.api.payouts import FILE, TRANSFERS
+from saleroom.settlement.domain.bank.payout_views import ImportedReportView, PaymentFileView
 from saleroom.settlement.domain.errors import PayoutNotInDoubt, UnknownPaymentFile
-from saleroom.settlement.domain.payout_views import ImportedReportView, PaymentFileView
 from saleroom.settlement.service.bank import payout_reporting, reading, status_reports
 from saleroom.settlement.services import SettlementServices
 

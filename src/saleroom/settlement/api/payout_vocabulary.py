@@ -7,8 +7,8 @@ from typing import Any
 from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.sales.domain.consignors import CODE_PATTERN
 from saleroom.settlement.domain import errors
-from saleroom.settlement.domain.payouts import PayoutState
-from saleroom.settlement.domain.status_reports import Doubt
+from saleroom.settlement.domain.bank.payouts import PayoutState
+from saleroom.settlement.domain.bank.status_reports import Doubt
 
 _STATES: Schema = {"enum": list(PayoutState)}
 _CODE: Schema = {"pattern": f"^{CODE_PATTERN}$", "description": "The consignor."}

@@ -23,8 +23,8 @@ from saleroom.sales.api.fields import CODE_FIELD, reason
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain import errors
-from saleroom.settlement.domain.payout_views import DuePayoutsView, PaymentFilePage, PaymentFileView
-from saleroom.settlement.domain.payouts import PAYOUTS_MAX, PayoutState, account_of
+from saleroom.settlement.domain.bank.payout_views import DuePayoutsView, PaymentFilePage, PaymentFileView
+from saleroom.settlement.domain.bank.payouts import PAYOUTS_MAX, PayoutState, account_of
 from saleroom.settlement.service.bank import payouts, sepa
 from saleroom.settlement.service.bank.payouts import Chosen
 from saleroom.settlement.services import SettlementServices

@@ -12,8 +12,8 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CONSIGNOR, LOT, SALE
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownSale
 from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
-from saleroom.settlement.domain.cards import PreviewView, RateCardView
 from saleroom.settlement.domain.errors import RateCardTaken, TooManyRateCards, UnknownRateCard
+from saleroom.settlement.domain.rates.cards import PreviewView, RateCardView
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import CardTarget, Trial
 from saleroom.settlement.services import SettlementServices

@@ -6,7 +6,7 @@ from typing import Any
 
 from saleroom.http.schemas import COUNT, MONEY, Schema
 from saleroom.settlement.domain.errors import ReminderNotDue
-from saleroom.settlement.domain.reminding import StepKind
+from saleroom.settlement.domain.reminders.reminding import StepKind
 
 MEMBERS: dict[str, tuple[Schema, str]] = {
     "overdueInvoices": ({}, "The invoices, the one that has been overdue for longest first."),

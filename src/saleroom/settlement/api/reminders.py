@@ -13,7 +13,7 @@ from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import reason
 from saleroom.settlement.api.documents import DOCUMENT
 from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
-from saleroom.settlement.domain.reminder_views import OverdueInvoicesView, RemindedView
+from saleroom.settlement.domain.reminders.reminder_views import OverdueInvoicesView, RemindedView
 from saleroom.settlement.service.reminders import reminding
 from saleroom.settlement.services import SettlementServices
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.schemas import COUNT, MONEY, Schema
-from saleroom.settlement.domain.reporting import Side, State, TaxPlace
+from saleroom.settlement.domain.reports.reporting import Side, State, TaxPlace
 
 _SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["12.500"]}
 _DAY: Schema = {"type": "string", "format": "date"}

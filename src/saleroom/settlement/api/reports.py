@@ -19,8 +19,8 @@ from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.service.files.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_workbook, as_xlsx
 from saleroom.settlement.api.desk import LANGUAGE
 from saleroom.settlement.api.documents import parse_day
-from saleroom.settlement.domain.report_sheets import Sheet, rows_of, rows_of_taxes, workbook
-from saleroom.settlement.domain.report_views import ReportView, TaxReportView
+from saleroom.settlement.domain.reports.report_sheets import Sheet, rows_of, rows_of_taxes, workbook
+from saleroom.settlement.domain.reports.report_views import ReportView, TaxReportView
 from saleroom.settlement.service import reporting
 from saleroom.settlement.services import SettlementServices
 

@@ -17,8 +17,8 @@ from saleroom.sales.api.fields import SALE
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain.errors import PlanChanged
-from saleroom.settlement.domain.offer_views import UnderbidderPlanView
-from saleroom.settlement.domain.underbidding import Otherwise
+from saleroom.settlement.domain.unsold.offer_views import UnderbidderPlanView
+from saleroom.settlement.domain.unsold.underbidding import Otherwise
 from saleroom.settlement.service.unsold import underbidding
 from saleroom.settlement.services import SettlementServices
 

@@ -15,12 +15,12 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
-from saleroom.settlement.domain.cards import Version
-from saleroom.settlement.domain.choices import Choice, version_for
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
-from saleroom.settlement.domain.rates import Hammer, RateCard, bill
+from saleroom.settlement.domain.rates.cards import Version
+from saleroom.settlement.domain.rates.choices import Choice, version_for
+from saleroom.settlement.domain.rates.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
 from saleroom.settlement.storage.journal import Standing
 from saleroom.settlement.storage.member_tables import memberships as marks

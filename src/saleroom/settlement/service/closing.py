@@ -14,7 +14,7 @@ from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.desk_views import DeskView
-from saleroom.settlement.domain.documents import DocumentKind, Party
+from saleroom.settlement.domain.documents.documents import DocumentKind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing

@@ -24,12 +24,12 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_as
 from saleroom.sales.storage import consignors, participants, sales
-from saleroom.settlement.domain.documents import DocumentKind, Draft, Letterhead, Party, Payment
-from saleroom.settlement.domain.drafting import BilledLot, buyer_lines, consignor_lines
+from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Letterhead, Party, Payment
+from saleroom.settlement.domain.documents.drafting import BilledLot, buyer_lines, consignor_lines
+from saleroom.settlement.domain.documents.paying import before
 from saleroom.settlement.domain.errors import LotOnDocument, NothingToIssue, UnknownDocument
 from saleroom.settlement.domain.journal import Account, Book, Result
-from saleroom.settlement.domain.paying import before
-from saleroom.settlement.domain.reminding import due_on, refuse_due
+from saleroom.settlement.domain.reminders.reminding import due_on, refuse_due
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.document_money import paid_on, payments_on, progress_of, view_of

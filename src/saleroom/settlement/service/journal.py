@@ -15,7 +15,7 @@ from saleroom.kernel.money import LIMIT, ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots, mergers, pledges
 from saleroom.sales.storage.lots import OfferedLot
-from saleroom.settlement.domain.crediting import still_given_up
+from saleroom.settlement.domain.documents.crediting import still_given_up
 from saleroom.settlement.domain.journal import (
     BilledResult,
     EntryKind,
@@ -25,7 +25,7 @@ from saleroom.settlement.domain.journal import (
     of_pledge,
     reversed_,
 )
-from saleroom.settlement.domain.scales import rounded
+from saleroom.settlement.domain.rates.scales import rounded
 from saleroom.settlement.service.billing import Billing
 from saleroom.settlement.storage import journal
 from saleroom.settlement.storage.journal import Standing

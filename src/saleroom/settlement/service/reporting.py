@@ -18,7 +18,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import consignors, participants
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.journal import Account, Book, balances
-from saleroom.settlement.domain.report_views import (
+from saleroom.settlement.domain.reports.report_views import (
     EARNING,
     EarnedView,
     ReportBuyerView,
@@ -28,7 +28,7 @@ from saleroom.settlement.domain.report_views import (
     TaxReportView,
     tax_rows,
 )
-from saleroom.settlement.domain.reporting import (
+from saleroom.settlement.domain.reports.reporting import (
     EstimatedLot,
     LotFigures,
     State,

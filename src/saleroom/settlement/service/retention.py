@@ -9,8 +9,8 @@ from typing import Any
 import structlog
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents import decoded, digest_of, encoded
-from saleroom.settlement.domain.retention import cutoff, without_party
+from saleroom.settlement.domain.documents.documents import decoded, digest_of, encoded
+from saleroom.settlement.domain.documents.retention import cutoff, without_party
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage import retention as rows
 from saleroom.settlement.storage.documents import Owner

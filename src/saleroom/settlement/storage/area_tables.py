@@ -13,13 +13,13 @@ from sqlalchemy import Column, Table
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.texts import control_fault
-from saleroom.settlement.domain.documents import DocumentKind, decoded, number_of
+from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.bank.status_reports import Doubt
+from saleroom.settlement.domain.bank.transfers import read_account
+from saleroom.settlement.domain.documents.documents import DocumentKind, decoded, number_of
 from saleroom.settlement.domain.journal import Book, EntryKind
-from saleroom.settlement.domain.offers import OfferState
-from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
-from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
-from saleroom.settlement.domain.status_reports import Doubt
-from saleroom.settlement.domain.transfers import read_account
+from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.unsold.offers import OfferState
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents
 from saleroom.settlement.storage.journal import decode_settled

@@ -42,8 +42,9 @@ documents = Table(
     Index("ix_documents_consignor_id", "consignor_id"),
     Index("ix_documents_credits_id", "credits_id"),
 )
-"""Issued documents, which are not changed as long as they are kept. `content` is JSON (`domain/documents.py`), and `digest`
-that of its series up to it. `credits_id` is the document that a credit note takes back.
+"""Issued documents, which are not changed as long as they are kept. `content` is JSON
+(`domain/documents/documents.py`), and `digest` that of its series up to it.
+`credits_id` is the document that a credit note takes back.
 
 A document whose time to be kept is over has a `forgotten_at`:
 its `content` lacks whom it was for, `digest` is that of all it said, and `rest_digest` that of what is left."""

@@ -20,10 +20,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
-from saleroom.settlement.domain.crediting import without
+from saleroom.settlement.domain.documents.crediting import without
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, Posting, digest_of
-from saleroom.settlement.domain.rates import Bill
-from saleroom.settlement.domain.reporting import Supply
+from saleroom.settlement.domain.rates.rates import Bill
+from saleroom.settlement.domain.reports.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import consignors, lots, participants
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.offers import Offer, OfferState
+from saleroom.settlement.domain.unsold.offers import Offer, OfferState
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.offer_tables import offers
 from saleroom.storage.database import Transaction

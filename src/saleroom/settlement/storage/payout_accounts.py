@@ -10,7 +10,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.sales.storage.tables import consignors
-from saleroom.settlement.domain.transfers import BankAccount
+from saleroom.settlement.domain.bank.transfers import BankAccount
 from saleroom.settlement.storage.payout_tables import payout_accounts
 from saleroom.storage import bulk
 from saleroom.storage.database import Transaction

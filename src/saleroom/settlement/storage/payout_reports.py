@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Row, select, update
 
 from saleroom.kernel.instants import instant
-from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, seal_of
+from saleroom.settlement.domain.bank.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, seal_of
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.payout_tables import payment_files, payout_reports, payouts
 from saleroom.storage import bulk

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, T
 
 from saleroom.accounts.storage.tables import users
 from saleroom.sales.storage.tables import consignors, sales
-from saleroom.settlement.domain.payouts import UNDER_WAY
+from saleroom.settlement.domain.bank.payouts import UNDER_WAY
 from saleroom.settlement.storage.tables import journal_entries
 from saleroom.storage.schema import Instant, Money, Number, metadata
 

@@ -16,8 +16,8 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage.tables import consignors, sales
+from saleroom.settlement.domain.bank.payouts import FIRST, UNDER_WAY, PayoutState, content_digest, digest_of
 from saleroom.settlement.domain.journal import Book
-from saleroom.settlement.domain.payouts import FIRST, UNDER_WAY, PayoutState, content_digest, digest_of
 from saleroom.settlement.storage.payout_tables import payment_files, payment_series, payouts
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage import bulk

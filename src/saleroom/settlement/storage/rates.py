@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Column, Row, Select, func, select
 
-from saleroom.settlement.domain.cards import Version
-from saleroom.settlement.domain.choices import Choice
-from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.domain.rates.cards import Version
+from saleroom.settlement.domain.rates.choices import Choice
+from saleroom.settlement.domain.rates.rates import RateCard
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
 from saleroom.storage.bulk import among

@@ -14,7 +14,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
-from saleroom.settlement.domain.bank_views import ImportedStatementView
+from saleroom.settlement.domain.bank.bank_views import ImportedStatementView
 from saleroom.settlement.domain.errors import UnknownBankPayment
 from saleroom.settlement.service import desk
 from saleroom.settlement.service.bank import banking, payout_booking

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from saleroom.settlement.domain.payout_views import BankAnswerView
-from saleroom.settlement.domain.status_reports import Doubt
+from saleroom.settlement.domain.bank.payout_views import BankAnswerView
+from saleroom.settlement.domain.bank.status_reports import Doubt
 from saleroom.site.language import N_, Language
 
 STATUSES: Mapping[str, str] = {

@@ -18,10 +18,10 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
-from saleroom.settlement.domain.document_views import DocumentView
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.documents.document_views import DocumentView
+from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.retention import kept_until
 from saleroom.settlement.domain.errors import UnknownDocument
-from saleroom.settlement.domain.retention import kept_until
 from saleroom.settlement.service import issuing
 from saleroom.settlement.service.documents import showing
 from saleroom.settlement.service.online import online_showing

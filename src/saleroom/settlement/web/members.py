@@ -18,7 +18,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
 from saleroom.settlement.api.members import MEMBERS as PAGES
-from saleroom.settlement.domain.reminding import Calendar
+from saleroom.settlement.domain.reminders.reminding import Calendar
 from saleroom.settlement.service import members
 from saleroom.settlement.service.members import Whom
 from saleroom.settlement.services import SettlementServices

@@ -19,9 +19,9 @@ from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.offers import RELIST
 from saleroom.settlement.api.underbidders import PREVIEW
 from saleroom.settlement.domain.errors import UnknownOffer
-from saleroom.settlement.domain.offer_views import OffersView
-from saleroom.settlement.domain.offers import LASTS_MAX
-from saleroom.settlement.domain.underbidding import LeftOut
+from saleroom.settlement.domain.unsold.offer_views import OffersView
+from saleroom.settlement.domain.unsold.offers import LASTS_MAX
+from saleroom.settlement.domain.unsold.underbidding import LeftOut
 from saleroom.settlement.service.unsold import after_sale, offering, underbidding
 from saleroom.settlement.service.unsold.offering import MINE
 from saleroom.settlement.service.unsold.underbidding import Plan

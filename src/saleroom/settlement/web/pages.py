@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
-from saleroom.settlement.domain.payouts import PAYMENT_FILES
+from saleroom.settlement.domain.bank.payouts import PAYMENT_FILES
 from saleroom.settlement.service.money_mails import ACCOUNTS as MY_PAYOUTS
 from saleroom.settlement.service.unsold.offering import MINE as MY_OFFERS
 from saleroom.settlement.services import SettlementServices

@@ -20,11 +20,11 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, account_in, changed
 from saleroom.settlement.api.payout_reports import CHECK, imported
 from saleroom.settlement.api.payouts import DUE, FILES, MAKE, MARK, PAGE, as_xml, made
+from saleroom.settlement.domain.bank.payout_views import ImportedReportView, PayoutView
+from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.bank.status_reports import REJECTED
+from saleroom.settlement.domain.bank.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
 from saleroom.settlement.domain.errors import UnknownPaymentFile
-from saleroom.settlement.domain.payout_views import ImportedReportView, PayoutView
-from saleroom.settlement.domain.payouts import UNDER_WAY, PayoutState
-from saleroom.settlement.domain.status_reports import REJECTED
-from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
 from saleroom.settlement.service.bank import payout_accounts, payout_reporting, payouts
 from saleroom.settlement.service.money_mails import ACCOUNTS as MINE
 from saleroom.settlement.services import SettlementServices

@@ -21,9 +21,9 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownSa
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.web.words import CHANNELS
 from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
-from saleroom.settlement.domain.cards import NAME_MAX, RateCardView, ScaleView
 from saleroom.settlement.domain.errors import UnknownRateCard
-from saleroom.settlement.domain.rates import RateCard
+from saleroom.settlement.domain.rates.cards import NAME_MAX, RateCardView, ScaleView
+from saleroom.settlement.domain.rates.rates import RateCard
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import CardTarget, Trial
 from saleroom.settlement.services import SettlementServices

@@ -15,8 +15,8 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.settlement.api import reports as files
 from saleroom.settlement.api.documents import parse_day
-from saleroom.settlement.domain.report_sheets import Sheet
-from saleroom.settlement.domain.reporting import Side, State, TaxPlace
+from saleroom.settlement.domain.reports.report_sheets import Sheet
+from saleroom.settlement.domain.reports.reporting import Side, State, TaxPlace
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.forms import page_gid

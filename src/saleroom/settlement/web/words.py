@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.bank.payouts import PayoutState
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
-from saleroom.settlement.domain.offers import OfferState
-from saleroom.settlement.domain.online import Dispute, OnlineState, RefundState
-from saleroom.settlement.domain.payouts import PayoutState
-from saleroom.settlement.domain.rates import Bearer, Item
-from saleroom.settlement.domain.tax import Country, Goods
-from saleroom.settlement.domain.underbidding import LeftOut
+from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.rates.rates import Bearer, Item
+from saleroom.settlement.domain.rates.tax import Country, Goods
+from saleroom.settlement.domain.unsold.offers import OfferState
+from saleroom.settlement.domain.unsold.underbidding import LeftOut
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 

@@ -21,8 +21,8 @@ from saleroom.kernel.money import ZERO
 from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
-from saleroom.settlement.domain.bank_views import BankPaymentView, ImportedStatementView, ProposalView
-from saleroom.settlement.domain.banking import (
+from saleroom.settlement.domain.bank.bank_views import BankPaymentView, ImportedStatementView, ProposalView
+from saleroom.settlement.domain.bank.banking import (
     BankPayment,
     BankStatement,
     Certainty,
@@ -33,7 +33,7 @@ from saleroom.settlement.domain.banking import (
     numbers_in,
     verdict,
 )
-from saleroom.settlement.domain.documents import Letterhead, finer_fault
+from saleroom.settlement.domain.documents.documents import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
 from saleroom.settlement.service import money_mails

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.banking import BankPayment, BankStatement, compact
-from saleroom.settlement.domain.payouts import Debit, is_end_to_end
+from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement, compact
+from saleroom.settlement.domain.bank.payouts import Debit, is_end_to_end
 from saleroom.settlement.service.bank.bank_xml import (
     MALFORMED,
     ZIP,

@@ -15,8 +15,8 @@ from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import UnknownConsignor
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage.consignors import Consignor
-from saleroom.settlement.domain.payout_views import PayoutAccountsView, PayoutAccountView
-from saleroom.settlement.domain.transfers import BankAccount
+from saleroom.settlement.domain.bank.payout_views import PayoutAccountsView, PayoutAccountView
+from saleroom.settlement.domain.bank.transfers import BankAccount
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.storage import payout_accounts
 from saleroom.settlement.storage.payout_accounts import StoredAccount

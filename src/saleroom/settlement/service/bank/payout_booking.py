@@ -9,10 +9,10 @@ from decimal import Decimal
 from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
-from saleroom.settlement.domain import payouts as rules
-from saleroom.settlement.domain.payout_views import PayoutDebitView
-from saleroom.settlement.domain.payouts import Debit, PayoutState
-from saleroom.settlement.domain.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, follows_booking
+from saleroom.settlement.domain.bank import payouts as rules
+from saleroom.settlement.domain.bank.payout_views import PayoutDebitView
+from saleroom.settlement.domain.bank.payouts import Debit, PayoutState
+from saleroom.settlement.domain.bank.status_reports import BOOKED, BankAnswer, Doubt, digest_of_said, follows_booking
 from saleroom.settlement.service.bank.payouts import follow
 from saleroom.settlement.storage import payout_reports, payouts
 from saleroom.settlement.storage.payout_reports import BankReport

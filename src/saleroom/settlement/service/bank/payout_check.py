@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.journal import Account, Book, EntryKind
-from saleroom.settlement.domain.payouts import (
+from saleroom.settlement.domain.bank.payouts import (
     FIRST,
     UNDER_WAY,
     PayoutState,
@@ -17,8 +16,9 @@ from saleroom.settlement.domain.payouts import (
     of_end,
     of_payout,
 )
-from saleroom.settlement.domain.retention import is_early
-from saleroom.settlement.domain.status_reports import ACCEPTED, BOOKED, REJECTED, BankAnswer, digest_of_said
+from saleroom.settlement.domain.bank.status_reports import ACCEPTED, BOOKED, REJECTED, BankAnswer, digest_of_said
+from saleroom.settlement.domain.documents.retention import is_early
+from saleroom.settlement.domain.journal import Account, Book, EntryKind
 from saleroom.settlement.service.bank import sepa
 from saleroom.settlement.storage import journal, payout_reports, payouts
 from saleroom.settlement.storage.journal import StoredEntry

@@ -15,10 +15,9 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.service.access import lock_one
-from saleroom.settlement.domain.errors import PayoutNotInDoubt
-from saleroom.settlement.domain.payout_views import DoubtfulPayoutView, ImportedReportView
-from saleroom.settlement.domain.payouts import PayoutState, file_number
-from saleroom.settlement.domain.status_reports import (
+from saleroom.settlement.domain.bank.payout_views import DoubtfulPayoutView, ImportedReportView
+from saleroom.settlement.domain.bank.payouts import PayoutState, file_number
+from saleroom.settlement.domain.bank.status_reports import (
     REJECTED,
     BankAnswer,
     Doubt,
@@ -30,6 +29,7 @@ from saleroom.settlement.domain.status_reports import (
     strangers,
     verdicts,
 )
+from saleroom.settlement.domain.errors import PayoutNotInDoubt
 from saleroom.settlement.service.bank.payouts import follow, known, view_of
 from saleroom.settlement.service.bank.status_reports import FILE
 from saleroom.settlement.storage import payout_reports, payouts

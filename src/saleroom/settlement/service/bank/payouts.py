@@ -29,8 +29,19 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import consignors, sales
-from saleroom.settlement.domain import payouts as rules
-from saleroom.settlement.domain.documents import DocumentKind, finer_fault
+from saleroom.settlement.domain.bank import payouts as rules
+from saleroom.settlement.domain.bank.payout_views import BankAnswerView, DuePayoutView, PaymentFileView, PayoutView
+from saleroom.settlement.domain.bank.payouts import (
+    BEFORE,
+    PayingHouse,
+    PayoutState,
+    end_to_end,
+    file_number,
+    of_end,
+    of_payout,
+)
+from saleroom.settlement.domain.bank.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
+from saleroom.settlement.domain.documents.documents import DocumentKind, finer_fault
 from saleroom.settlement.domain.errors import (
     FileForgotten,
     NoHouseAccount,
@@ -43,17 +54,6 @@ from saleroom.settlement.domain.errors import (
     UnknownPaymentFile,
 )
 from saleroom.settlement.domain.journal import Account, Book, EntryKind
-from saleroom.settlement.domain.payout_views import BankAnswerView, DuePayoutView, PaymentFileView, PayoutView
-from saleroom.settlement.domain.payouts import (
-    BEFORE,
-    PayingHouse,
-    PayoutState,
-    end_to_end,
-    file_number,
-    of_end,
-    of_payout,
-)
-from saleroom.settlement.domain.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.bank import sepa
 from saleroom.settlement.service.desk import balance, begin

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.settlement.domain.banking import BankStatement
-from saleroom.settlement.domain.status_reports import StatusReport
+from saleroom.settlement.domain.bank.banking import BankStatement
+from saleroom.settlement.domain.bank.status_reports import StatusReport
 from saleroom.settlement.service.bank import camt, status_reports
 
 STATEMENT = Work(function=f"{camt.__name__}:read", cpu_seconds=30, memory_bytes=512 * 2**20, seconds=120.0)

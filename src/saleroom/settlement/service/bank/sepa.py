@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from xml.etree import ElementTree as ET
 
-from saleroom.settlement.domain.transfers import CURRENCY, HOLDER_MAX, TEXT_MAX, BankAccount, Transfer, sepa_text
+from saleroom.settlement.domain.bank.transfers import CURRENCY, HOLDER_MAX, TEXT_MAX, BankAccount, Transfer, sepa_text
 
 SCHEMA = "pain.001.001.09"
 _SPACE = f"urn:iso:std:iso:20022:tech:xsd:{SCHEMA}"

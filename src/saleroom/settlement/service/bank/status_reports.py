@@ -7,7 +7,7 @@ from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from saleroom.kernel.errors import Fault, Invalid
-from saleroom.settlement.domain.status_reports import (
+from saleroom.settlement.domain.bank.status_reports import (
     TEXT_MAX,
     BankAnswer,
     Block,

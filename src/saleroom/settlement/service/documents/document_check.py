@@ -8,8 +8,16 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents import CREDITABLE, FIRST, DocumentKind, decoded, digest_of, encoded, number_of
-from saleroom.settlement.domain.retention import is_early
+from saleroom.settlement.domain.documents.documents import (
+    CREDITABLE,
+    FIRST,
+    DocumentKind,
+    decoded,
+    digest_of,
+    encoded,
+    number_of,
+)
+from saleroom.settlement.domain.documents.retention import is_early
 from saleroom.settlement.service.retention import rest_digest
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import Owner

@@ -12,9 +12,9 @@ from babel.numbers import format_percent
 
 from saleroom.kernel.currency import decimals, with_currency
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.document_words import TITLES, words
-from saleroom.settlement.domain.documents import Category, Document, DocumentKind, Party, tax_totals
-from saleroom.settlement.domain.einvoice import business_terms, lacks
+from saleroom.settlement.domain.documents.document_words import TITLES, words
+from saleroom.settlement.domain.documents.documents import Category, Document, DocumentKind, Party, tax_totals
+from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 
 _LOCALES = {"en": Locale("en", "GB"), "de": Locale("de")}
 _NAME_IN_CODE_MAX = 70

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saleroom.kernel.currency import decimals
 from saleroom.sales.service.paper.press import Press, Turns
-from saleroom.settlement.domain.einvoice import business_terms, lacks
+from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 from saleroom.settlement.domain.errors import NoElectronicForm
 from saleroom.settlement.service.documents import showing
 from saleroom.settlement.service.documents.document_papers import paper_data

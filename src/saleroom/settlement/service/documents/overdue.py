@@ -12,9 +12,9 @@ from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.service import sanctions
 from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
-from saleroom.settlement.domain.reminding import Calendar, Step, days_overdue, due_on, next_step
+from saleroom.settlement.domain.reminders.reminding import Calendar, Step, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
 from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, reminders

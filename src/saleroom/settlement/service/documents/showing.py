@@ -10,7 +10,7 @@ from saleroom.kernel.page import Page, page_of
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.document_views import DocumentRowView, DocumentView
+from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service.document_money import rows_of, view_of, views_of
 from saleroom.settlement.storage import documents

@@ -19,7 +19,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import mergers, sales
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.errors import NotPayableOnline, NotRefundableOnline, UnknownDocument
 from saleroom.settlement.domain.journal import (
     Account,
@@ -31,7 +31,7 @@ from saleroom.settlement.domain.journal import (
     of_money,
     of_rounding,
 )
-from saleroom.settlement.domain.online import (
+from saleroom.settlement.domain.online.online import (
     OPEN_FOR,
     RETRY,
     REUSED_FOR,

@@ -9,7 +9,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.kernel.instants import instant
 from saleroom.kernel.page import Page, page_of
 from saleroom.sales.storage import mergers, sales
-from saleroom.settlement.domain.online_views import (
+from saleroom.settlement.domain.online.online_views import (
     OnlinePaymentView,
     OnlineRefundView,
     OwnPaymentsView,

@@ -14,7 +14,7 @@ from saleroom.accounts.storage import mail_addresses
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.reminding import Calendar, is_by_house
+from saleroom.settlement.domain.reminders.reminding import Calendar, is_by_house
 from saleroom.settlement.service.documents.overdue import Overdue, Pair, overdue
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.reminders.reminding import do_step

@@ -21,15 +21,15 @@ from saleroom.kernel.money import ZERO
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word, number_of
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.documents import DocumentKind
+from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
-from saleroom.settlement.domain.reminder_views import (
+from saleroom.settlement.domain.reminders.reminder_views import (
     OverdueInvoicesView,
     OverdueInvoiceView,
     RemindedView,
     ReminderStepView,
 )
-from saleroom.settlement.domain.reminding import Calendar, Step, StepKind, days_overdue
+from saleroom.settlement.domain.reminders.reminding import Calendar, Step, StepKind, days_overdue
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.buyers import buyers_of
 from saleroom.settlement.service.desk import begin

@@ -32,7 +32,7 @@ from saleroom.sales.service.access import get_lot, get_one, lock_as, lock_one
 from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
-from saleroom.settlement.domain.offer_views import (
+from saleroom.settlement.domain.unsold.offer_views import (
     GoneLotView,
     NextSaleView,
     OffersView,
@@ -40,7 +40,7 @@ from saleroom.settlement.domain.offer_views import (
     OwnOffersView,
     UnsoldLotView,
 )
-from saleroom.settlement.domain.offers import Offer, OfferState, refuse_end
+from saleroom.settlement.domain.unsold.offers import Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.billing import OfferBilling
 from saleroom.settlement.service.journal import bring_up_to_date

@@ -21,9 +21,9 @@ from saleroom.sales.service.access import lock_as
 from saleroom.sales.storage import lots, participants
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.errors import PlanChanged
-from saleroom.settlement.domain.offer_views import LeftOutLotView, PlannedOfferView, UnderbidderPlanView
-from saleroom.settlement.domain.offers import Offer, refuse_end
-from saleroom.settlement.domain.underbidding import LeftOut, Otherwise, Terms, price_for, tag_of
+from saleroom.settlement.domain.unsold.offer_views import LeftOutLotView, PlannedOfferView, UnderbidderPlanView
+from saleroom.settlement.domain.unsold.offers import Offer, refuse_end
+from saleroom.settlement.domain.unsold.underbidding import LeftOut, Otherwise, Terms, price_for, tag_of
 from saleroom.settlement.service.unsold.offering import record, refuse_unless_unsold
 from saleroom.storage.database import Transaction
 

@@ -1,0 +1,1 @@
+"""Invoices that are overdue, and reminders of them."""

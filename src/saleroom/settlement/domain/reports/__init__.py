@@ -1,0 +1,1 @@
+"""Reports: how a sale went, and the tax of the house."""

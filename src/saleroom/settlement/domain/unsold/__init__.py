@@ -1,0 +1,1 @@
+"""Lots that were not sold, and the offers of them."""
