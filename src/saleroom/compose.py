@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from saleroom import opening, serving
 from saleroom.accounts.domain.rights import Right
-from saleroom.accounts.service.accounts import authenticate, token_owners
+from saleroom.accounts.service.accounts import authenticate, live_tokens, token_owners
 from saleroom.accounts.web.pages import LOGIN
 from saleroom.admin import person_export
 from saleroom.area import Area, AreaParts, Platform, Task
@@ -87,7 +87,7 @@ def application(
     traces = None if tracing is None else tracing.Traces(settings)
     database = database or opening.database(settings, Database if traces is None else traces.database)
     connections, outcomes = _connections(settings, folder), Outcomes()
-    secret, tokens = HouseSecret(), Tokens(database, token_owners)
+    secret, tokens = HouseSecret(), Tokens(database, token_owners, live_tokens)
     platform = _platform(settings, areas, secret, broker, database=database, tokens=tokens)
     parts = [area.open(settings, platform) for area in areas]
     rows: list[Rows[Any]] = [one for part in parts for one in part.rows]

@@ -30,6 +30,7 @@ from saleroom.bidding.storage.photos import newest_is_in_store
 from saleroom.bidding.web.operations import OPERATIONS
 from saleroom.bidding.web.pages import area_pages
 from saleroom.feed.feed import Feed
+from saleroom.feed.sessions import SessionStreams
 from saleroom.http.endpoints import Rows
 from saleroom.kernel.figures import Figure, Kind, gauge
 from saleroom.log.store import owed_counts
@@ -80,6 +81,7 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
     async def begin() -> Mapping[str, Task]:
         """Settle the auctions that fell due while no process served, and notice an outage."""
         found = dict(tasks(database, closer, services.feed, relay))
+        found["sessions"] = SessionStreams(services.feed, platform.tokens).run
         if store is not None:
             found["photo store"] = PhotoSweep(database, store).run
         elif await database.read(newest_is_in_store):

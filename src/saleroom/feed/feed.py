@@ -123,14 +123,21 @@ class Feed:
     def _forget_the_log(self) -> None:
         self._frontier, self._fresh, self._held = None, [], []
 
-    async def follow(self, gid: str | None, after: EventId | None) -> Follower:
+    def of_sessions(self) -> list[Follower]:
+        """Return the followers that belong to a session."""
+        return [follower for follower in self._followers if follower.session is not None]
+
+    async def follow(self, gid: str | None, after: EventId | None, session: str | None = None) -> Follower:
         """Return a follower of an auction (or of all) from behind the event `after`, or from now on.
+
+        One with the token of a `session` ends soon after it.
 
         Raises UnknownAuction, UnknownEvent, Busy if there are too many followers, or DatabaseUnavailable.
         """
         if len(self) >= self._followers_max:
             raise Busy("Too many follow the events just now; try again in a moment.")
         follower = Follower(self, gid)
+        follower.session = session
         # The follower is registered before the log is read. An event committed in between comes both ways, and counts once.
         self._followers.add(follower)
         self.attach(gid, follower)

@@ -62,6 +62,7 @@ class Follower:
         "on_cut",
         "origin",
         "reached",
+        "session",
     )
 
     def __init__(self, feed: Source, gid: str | None, waiting_max: int | None = None) -> None:
@@ -73,6 +74,8 @@ class Follower:
         self.reached = 0
         """The version of the last event given out; for the whole log, its number."""
         self.ended = False
+        self.session: str | None = None
+        """The token of the session with which it ends (`sessions.py`); None if it shows what anyone may see."""
         self.on_cut: Callable[[], None] | None = None
         """Called if the follower is too slow; the events that it has not got are in the log."""
         self.deliver: Callable[[Sequence[LoggedEvent]], bool] | None = None

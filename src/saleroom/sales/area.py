@@ -16,6 +16,7 @@ from saleroom.bidding.settings import BiddingSettings
 from saleroom.bidding.storage.auctions import CHANGED
 from saleroom.bidding.storage.bids import SALES_OF
 from saleroom.feed.feed import Feed
+from saleroom.feed.sessions import SessionStreams
 from saleroom.http.endpoints import Rows
 from saleroom.sales import api
 from saleroom.sales.api.asyncapi import area_messages
@@ -66,7 +67,8 @@ def _open(settings: BiddingSettings, platform: Platform) -> AreaParts:
 
     async def begin() -> Mapping[str, Task]:
         found = tasks(database, Keeper(database), Clocks(database), services.feed)
-        return {**found, **tasks_of_blocks(database, services.blocks)}
+        sessions = SessionStreams(services.feed, platform.tokens).run
+        return {**found, **tasks_of_blocks(database, services.blocks), "sessions of sales": sessions}
 
     def look() -> None:
         services.feed.wake()

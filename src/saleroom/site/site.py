@@ -216,6 +216,13 @@ class Site:
 
         return await self.database.read(with_viewer)
 
+    def session(self, request: Request, viewer: Viewer | None) -> str | None:
+        """Return the token of the session with which a stream for `viewer` ends; None if nobody is logged in.
+
+        A cookie whose session has ended is sent again and again, so it counts as none.
+        """
+        return None if viewer is None else session_token(request)
+
     def things(self, tx: Transaction, keys: Collection[str]) -> dict[str, Thing]:
         """Return the things that keys name, such as the gid of a lot: one query of each area, for any number of keys."""
         return {key: thing for area in self.areas if keys for key, thing in area.things(tx, keys).items()}

@@ -376,6 +376,14 @@ def token_owners(tx: Transaction, tokens: Sequence[str]) -> list[int | Exception
     return [owners[digest].id if digest in owners else Unauthenticated() for digest in digests]
 
 
+@ranked(Rank.HOUSE)
+@brief
+def live_tokens(tx: Transaction, tokens: Sequence[str]) -> list[str]:
+    """Return those of the tokens that are live. It counts as no use of them."""
+    digests = {token_digest(token): token for token in tokens}
+    return [digests[digest] for digest in accounts.live_digests(tx, digests, tx.now())]
+
+
 @ranked(Rank.LOGIN)
 def log_out(tx: Transaction, token: str) -> None:
     """End the session of `token`, at once and in every process. Raises Unauthenticated."""

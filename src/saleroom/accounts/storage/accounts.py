@@ -230,6 +230,12 @@ def holders_by_token(tx: Transaction, digests: Iterable[str], now: datetime) -> 
     return found
 
 
+def live_digests(tx: Transaction, digests: Collection[str], now: datetime) -> list[str]:
+    """Return those of the digests that belong to live tokens, and note no use of them."""
+    live = select(auth_tokens.c.token).where(auth_tokens.c.expires_at > now)
+    return list(tx.execute(live.where(bulk.among(tx, auth_tokens.c.token, digests))).scalars())
+
+
 def account_by_token(tx: Transaction, digest: str, now: datetime) -> Account | None:
     """Return the account of a live token, as `holders_by_token` does."""
     statement = (

@@ -40,6 +40,8 @@ TASKS = {
     "closer": N_("ends auctions"),
     "feed": N_("live pages and streams"),
     "feed of sales": N_("live pages of sales"),
+    "sessions": N_("ends live pages with their sessions"),
+    "sessions of sales": N_("ends live pages of sales with their sessions"),
     "figures": N_("figures for Prometheus"),
     "notices": N_("messages between processes"),
     "presence": N_("says that this process serves"),

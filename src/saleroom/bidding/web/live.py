@@ -61,7 +61,7 @@ class LivePages:
         head = request.query_params.get("head") if resumed is None else None
         page = LotPage(self._fragments, self._site.language(request), gid, viewer, reader, head)
         told = self._teller(request, gid, viewer)
-        follower = await self._services.feed.follow(gid, resumed or known)
+        follower = await self._services.feed.follow(gid, resumed or known, self._site.session(request, viewer))
         stream = PageStream(follower, self._lots, page, told, told)
         if head is not None or resumed is not None:
             stream.renew()
@@ -121,7 +121,8 @@ class LivePages:
             page.stale = lists and "last-event-id" in request.headers
             return page.html(await self._cards_of(dict.fromkeys(gids, 0)))
 
-        return PageStream(await self._services.feed.follow(None, None), self._lists, page, first)
+        follower = await self._services.feed.follow(None, None, self._site.session(request, viewer))
+        return PageStream(follower, self._lists, page, first)
 
     async def screen(self, request: Request) -> Response:
         """GET /lots/{gid}/screen/live: the lot on the hall's screen, at the beginning and whenever it changes."""

@@ -73,10 +73,11 @@ class HallPages:
         """GET /sales/{gid}/block/live?view=: the state of the block, at the beginning and after each change."""
         gid = sale_gid(request)
         view = _view(request)
-        _, reader = await self._site.read(request, hall.reader, gid)
+        viewer, reader = await self._site.read(request, hall.reader, gid)
         make = _json if view is View.STATE else self._maker(view, self._site.language(request), reader)
         feed = self._services.feed
-        follower = await feed.follow(gid, None)
+        session = self._site.session(request, viewer) if view is View.BIDDER else None
+        follower = await feed.follow(gid, None, session)
         return BlockStream(follower, feed.now, self._services.blocks, gid, make)
 
     async def screen(self, request: Request) -> Response:
