@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.bidding.web import live
 from saleroom.feed import streams
 from tests.bidding.web.seller import HOSTILE, Come
@@ -255,6 +256,23 @@ def test_the_seller_is_told_of_a_question(seller: User, house: House) -> None:
     assert "Does it run?" not in seen[-1]
     seen = messages(house, f"/lots/{gid}/live?after=1&story=0.0.0", "lot-panel", lambda: user.bid(gid, amount="100"))
     assert "question-news" not in "".join(seen)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_hidden_lot_tells_nothing(seller: User, house: House) -> None:
+    """The stream of a lot that the house has hidden has no remark, question or answer, as its page has none."""
+    gid, user = seller.auction(), house.newcomer()
+    answer(seller, gid, ask(user, gid))
+    path = f"/lots/{gid}/live?after=1&story=0.0.0"
+    assert "It does." in "".join(messages(house, path, "It does.", None))
+    staff = house.staff(Role.OWNER)
+    staff.json("PUT", f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."})
+
+    def shown() -> None:
+        staff.json("DELETE", f"/auctions/{gid}/hiding")
+
+    seen = messages(house, path, "It does.", shown)
+    assert 2 <= sum("event: time" in message for message in seen), "the beginning has no answer, the next beat has"
 
 
 @pytest.mark.parametrize("mark", ["", "x", "1.2", "-1.0.0", "9" * 50, "1.2.3.4", "%00"])

@@ -11,9 +11,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.bidding.domain.errors import UnknownAuction
+from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
+from saleroom.bidding.service.lookup import if_shown
 from saleroom.bidding.service.lot import Story
 from saleroom.bidding.service.reading import LotReader
 from saleroom.bidding.services import BiddingServices
@@ -78,6 +79,8 @@ class LivePages:
                 story = await self._story(gid)
             except (DatabaseUnavailable, Busy):
                 return ""  # the next beat is soon enough
+            except TakenDown:
+                return ""  # the page has what its reader may see of it
             own = viewer is not None and viewer.username == story.author
             mark, before = mark_of(story.remarks, story.questions, own=own), seen
             if mark == before:
@@ -99,7 +102,7 @@ class LivePages:
         """Return the lot's story as it was not long ago: it is read once for all who follow the lot."""
         until, story = self._stories.get(gid, (0.0, None))
         if story is None or time.monotonic() > until:
-            story = await self._services.shared_reads.ask(lot.story, gid)
+            story = await self._services.shared_reads.ask(if_shown, gid, lot.story)
             self._stories.keep(gid, (time.monotonic() + STORY_SECONDS, story))
         return story
 
