@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import structlog
 
-from saleroom.storage import leases
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
+from saleroom.storage.leases import Lease
 
 LEASE_SECONDS = 30
 RENEW_SECONDS = 10.0
@@ -40,9 +40,9 @@ class Duty:
     ) -> None:
         self._needed = needed
         self._database = database
-        self._lease = lease
+        self._name = lease
+        self._lease = Lease(lease, f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}", LEASE_SECONDS)
         self._round = round_
-        self._holder = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._woken = asyncio.Event()
         self._waits = False
         """Whether the database was unavailable in the last round, which has been logged."""
@@ -58,14 +58,14 @@ class Duty:
                 await self._wait(await self._try())
         finally:
             with suppress(DatabaseUnavailable):
-                await self._database.write(leases.release, self._lease, self._holder)
+                await self._lease.release(self._database)
 
     async def _try(self) -> float:
         self._woken.clear()
         try:
             if self._needed is not None and not await self._database.read(self._needed):
                 return IDLE_SECONDS
-            if not await self._hold():
+            if not await self._lease.hold(self._database):
                 return STANDBY_SECONDS
             renewing = asyncio.create_task(self._renew())
             try:
@@ -75,7 +75,7 @@ class Duty:
                 await asyncio.gather(renewing, return_exceptions=True)
         except DatabaseUnavailable as error:
             if not self._waits:
-                _log.warning("a duty waits for the database", duty=self._lease, reason=str(error))
+                _log.warning("a duty waits for the database", duty=self._name, reason=str(error))
             self._waits = True
             return RETRY_SECONDS
         self._waits = False
@@ -85,10 +85,7 @@ class Duty:
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             with suppress(DatabaseUnavailable):
-                await self._hold()
-
-    async def _hold(self) -> bool:
-        return await self._database.write(leases.hold, self._lease, self._holder, LEASE_SECONDS)
+                await self._lease.hold(self._database)
 
     async def _wait(self, seconds: float) -> None:
         with suppress(TimeoutError):

@@ -1,16 +1,19 @@
 """Leases: only one process at a time does a task, and another one takes over when the holder stops renewing.
 
-A row with an expiry works on both databases and through a connection pooler; a session's advisory lock does not.
+A row with an expiry works on both databases and through a connection pooler; a session's advisory lock does not. The clock
+that the expiry is compared with may be set back. So a lease has run out, too, if nobody has renewed it for its whole time by
+the clock of the one who waits for it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import delete, insert, or_, select, update
+from msgspec import Struct
+from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.storage.database import Database, Transaction
@@ -27,6 +30,13 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 def clock() -> float:
     """Return the seconds of a clock of this machine that nobody sets."""
     return time.clock_gettime(_CLOCK)
+
+
+class Held(Struct, frozen=True):
+    """A lease as its row says: its holder, and until when. Each renewal moves the end."""
+
+    holder: str
+    expires_at: datetime
 
 
 class LeaseLost(Exception):
@@ -53,6 +63,10 @@ class Lease:
         self._asked = float("-inf")
         """When this process asked for the lease that it has."""
         self._terms = 0
+        self._other: Held | None = None
+        """The lease of another holder as this process last saw it."""
+        self._other_since = 0.0
+        """When this process first saw that."""
 
     @property
     def age(self) -> float:
@@ -71,7 +85,8 @@ class Lease:
     async def hold(self, database: Database) -> bool:
         """Take or renew the lease; False while another process has it. Raises DatabaseUnavailable."""
         asked = clock()
-        return self._answered(asked, held=await database.write(hold, self._name, self._holder, self._seconds))
+        other = await database.write(take, self._name, self._holder, self._seconds, self._dead())
+        return self._answered(asked, other)
 
     async def hold_and(
         self, database: Database, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
@@ -82,13 +97,20 @@ class Lease:
         raises; what is known of the lease then stays as it was.
         """
         asked = clock()
-        held, result = await database.write(hold_and, self._name, self._holder, self._seconds, use_case, args, kwargs)
-        if not self._answered(asked, held=held):
+        other, result = await database.write(hold_and, self._name, self._holder, self._seconds, use_case, args, kwargs)
+        if not self._answered(asked, other):
             raise LeaseLost("another process has the lease")
         return result
 
-    def _answered(self, asked: float, *, held: bool) -> bool:
-        """Note what the database answered, and return it."""
+    def _dead(self) -> Held | None:
+        """Return the lease of another holder who has not renewed it for all of its time, whatever the database's clock says."""
+        return self._other if clock() - self._other_since > self._seconds else None
+
+    def _answered(self, asked: float, other: Held | None) -> bool:
+        """Note the lease of another holder that the database answered, if any; return whether this process has the lease."""
+        held = other is None
+        if other != self._other:
+            self._other, self._other_since = other, clock()
         if not held or not self.is_certain():
             self._terms += 1
         self._asked = asked if held else float("-inf")
@@ -102,19 +124,30 @@ class Lease:
 
 def hold(tx: Transaction, name: str, holder: str, seconds: float) -> bool:
     """Take or renew the lease `name` for `seconds`; False while another holder has it."""
+    return take(tx, name, holder, seconds) is None
+
+
+def take(tx: Transaction, name: str, holder: str, seconds: float, dead: Held | None = None) -> Held | None:
+    """Take or renew the lease `name` for `seconds`, and return None; otherwise return the lease that another holder has.
+
+    `dead` is a lease that has run out although the clock may not say so. It is taken if nobody has renewed it by now.
+    """
     now = tx.now()
     until = {"holder": holder, "expires_at": now + timedelta(seconds=seconds)}
     free = or_(leases.c.holder == holder, leases.c.expires_at <= now)
+    if dead is not None:
+        free = or_(free, and_(leases.c.holder == dead.holder, leases.c.expires_at == dead.expires_at))
     if tx.execute(update(leases).where(leases.c.name == name, free).values(until)).rowcount:
-        return True
-    if tx.execute(select(leases.c.name).where(leases.c.name == name)).first() is not None:
-        return False
+        return None
+    found = tx.execute(select(leases.c.holder, leases.c.expires_at).where(leases.c.name == name)).first()
+    if found is not None:
+        return Held(found.holder, found.expires_at)
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(leases), {"name": name, **until})
     except IntegrityError:
-        return False
-    return True
+        return Held("another who was first", now)
+    return None
 
 
 def is_free(tx: Transaction, name: str) -> bool:
@@ -131,9 +164,9 @@ def hold_and(
     use_case: Callable[..., R],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-) -> tuple[bool, R]:
-    """Take or renew the lease as `hold` does, and run a use case in any case; return both results."""
-    return hold(tx, name, holder, seconds), use_case(tx, *args, **kwargs)
+) -> tuple[Held | None, R]:
+    """Take or renew the lease as `take` does, and run a use case in any case; return both results."""
+    return take(tx, name, holder, seconds), use_case(tx, *args, **kwargs)
 
 
 def release(tx: Transaction, name: str, holder: str) -> None:

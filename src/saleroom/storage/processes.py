@@ -55,8 +55,8 @@ class Process(Struct, frozen=True):
     report: Report
 
     def is_alive(self, now: datetime) -> bool:
-        """Whether it was heard of lately."""
-        return now - self.seen_at < ALIVE
+        """Whether it was heard of lately. After the clock was set back, one that still serves says so at its next beat."""
+        return abs(now - self.seen_at) < ALIVE
 
 
 def beat(tx: Transaction, name: str, report: Report) -> None:
