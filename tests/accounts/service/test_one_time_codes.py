@@ -146,6 +146,17 @@ async def test_wrong_codes_are_delayed_whatever_the_network(hall: Hall) -> None:
         await hall.log_in(hall.wrong)
 
 
+async def test_a_clock_that_is_set_back_delays_no_code(hall: Hall) -> None:
+    """The delay after wrong codes does not last for the hour that was taken back."""
+    await hall.set_up()
+    hall.clock.advance(hours=2)
+    for _ in range(rules.FREE_FAILURES):
+        with pytest.raises(WrongCode):
+            await hall.log_in(hall.wrong)
+    hall.clock.advance(hours=-1)
+    await hall.log_in(hall.shown)
+
+
 @pytest.mark.databases("sqlite", "postgresql")
 async def test_a_recovery_code_waits_for_nothing_and_counts_once(hall: Hall) -> None:
     """While wrong codes delay an account its recovery codes let its user in, each of them once."""

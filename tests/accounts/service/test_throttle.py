@@ -117,6 +117,23 @@ async def test_an_hour_forgets(logins: FailedLogins, clock: FakeClock) -> None:
     assert [0] * FREE_FAILURES + [1] == [await log_in(logins) for _ in range(FREE_FAILURES + 1)]
 
 
+@pytest.mark.parametrize("failures", [1, FREE_FAILURES + 1])
+async def test_a_clock_that_is_set_back_locks_nobody_out(
+    open_database: OpenDatabase, clock: FakeClock, failures: int
+) -> None:
+    """Somebody who mistyped the password before an hour was taken back logs in, and the network has not used up its tries."""
+    before, after = (FailedLogins(open_database(), 60, clock) for _ in range(2))
+    for _ in range(failures):
+        await log_in(before)
+        clock.advance(1)
+    for number in range(59):
+        await log_in(before, f"name{number}")
+    clock.advance(hours=-1, seconds=-70)
+    assert [0, 0] == [await log_in(after, name) for name in ("ada", "bob")]
+    if failures > FREE_FAILURES:
+        assert 0 < await log_in(after), "the failures still count"
+
+
 async def test_a_network_has_only_so_many_failures(database: Database, clock: FakeClock) -> None:
     """All failures of a network count together. Names that logged in there in the last 30 days and other networks are free."""
     logins = FailedLogins(database, 60, clock)

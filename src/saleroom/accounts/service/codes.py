@@ -12,6 +12,7 @@ from saleroom.accounts.domain.accounts import Account
 from saleroom.accounts.domain.errors import CodeRequired, WrongCode
 from saleroom.accounts.domain.rights import Role, is_staff
 from saleroom.accounts.service.sealing import Sealing
+from saleroom.accounts.service.throttle import left_of
 from saleroom.accounts.storage import second_factors
 from saleroom.accounts.storage.second_factors import StoredOneTimeCodes
 from saleroom.kernel.errors import Refusal, TooManyRequests
@@ -47,7 +48,7 @@ def refusal_of(tx: Transaction, sealing: Sealing | None, user_id: int, code: str
 def _app_code_refusal(tx: Transaction, sealing: Sealing | None, codes: StoredOneTimeCodes, sent: str) -> Refusal | None:
     now = tx.now()
     if codes.failed_at is not None:
-        left = (codes.failed_at + rules.delay(codes.failures) - now).total_seconds()
+        left = left_of(rules.delay(codes.failures), codes.failed_at, now).total_seconds()
         if left > 0:
             message = "Too many wrong codes; wait, or use a recovery code."
             return TooManyRequests(message, retry_after=math.ceil(left))

@@ -28,6 +28,8 @@ from saleroom.storage.turns import Rank
 FREE_FAILURES = 5
 DELAY_SECONDS_MAX = 60
 FORGET = timedelta(hours=1)
+SLACK = timedelta(minutes=1)
+"""By how much the clock may be set back without letting anybody off."""
 RENEW = timedelta(days=1)
 """How old the note of a name's last login from a network may be until the next login renews it."""
 ENTRIES_MAX = 100_000
@@ -172,10 +174,10 @@ class FailedLogins:
         left, failed = timedelta(), 0
         is_welcome = welcome is not None and now - welcome.at < TOKEN_LIFETIME
         if place is not None and not is_welcome:
-            left = place.at - now - self._burst
+            left = _full_at(place.at, now) - now - self._burst
         if failures is not None and now - failures.at <= FORGET:
             failed = failures.count
-            left = max(left, failures.at + _delay(failed) - now)
+            left = max(left, left_of(_delay(failed), failures.at, now))
         return _Standing(left, failed, is_welcome, welcome is not None and now - welcome.at < RENEW)
 
     @ranked(Rank.LOGIN)
@@ -205,7 +207,7 @@ class FailedLogins:
         found = rate_limits.find(tx, (keys.failures, keys.network))
         standing = self._judged(found, keys, now)
         rate_limits.put(tx, keys.failures, Count(standing.failures + counts, now), until=now + FORGET)
-        full_at = max(found[keys.network].at, now)
+        full_at = max(_full_at(found[keys.network].at, now), now)
         if full_at - now - self._burst <= timedelta():
             full_at += self._share
         rate_limits.put(tx, keys.network, Count(0, full_at), until=full_at)
@@ -231,6 +233,16 @@ def has_logged_in(tx: Transaction, username: str, place: str) -> bool:
 def _keys(username: str, address: str) -> _Keys:
     place = network(address)
     return _Keys(digest("failures", place, username), digest("welcome", place, username), digest("network", place))
+
+
+def left_of(delay: timedelta, began: datetime, now: datetime) -> timedelta:
+    """Return how much is left of a delay; zero or less for nothing. The clock was set back since one that has yet to begin."""
+    return timedelta() if began - now > SLACK else began + delay - now
+
+
+def _full_at(full_at: datetime, now: datetime) -> datetime:
+    """Return when a network's bucket is full: within an hour, unless the clock was set back; then it counts as full."""
+    return now if full_at - now > timedelta(hours=1) + SLACK else full_at
 
 
 def _delay(failures: int) -> timedelta:
