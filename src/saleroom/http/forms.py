@@ -277,7 +277,7 @@ def boolean(raw: bytes) -> bool | Fault:
     return choices[raw] if raw in choices else Fault("not_a_choice", "must be one of: true, false")
 
 
-def checked(check: Callable[[str], Any], form: Fault | None = None) -> Parse:
+def checked(check: Callable[[str], Any], form: Value = None) -> Parse:
     """Return the reader of a string that `check` turns into a value or a Fault.
 
     What is no string is refused in the words of `form`, otherwise of the fault of an empty text.

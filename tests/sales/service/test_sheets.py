@@ -135,6 +135,39 @@ def test_merged_cells_that_no_value_comes_from_do_not_matter() -> None:
     assert rows[3] == [2, "Watch"]
 
 
+def with_format(shown: str) -> bytes:
+    """Return a sheet with cells of this format: one in a column that is read, one in another, and the headings."""
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Lot", "Title", "Reserve", "Discount"], [1, "Clock", 0.8, 0.1], [2, "Watch", "20", 0.2]):
+        sheet.append(row)
+    for cell in ("C1", "C2", "C3", "D2", "D3"):
+        sheet[cell].number_format = shown
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("shown", ["0%", "0.00%", "[Red]0.0 %", '"about "0%', "0%;-0%"])
+def test_percentages_are_refused_with_their_place(shown: str) -> None:
+    """A cell that shows 80 % has 0.8 in the file, and nobody knows of what: an import would take 0.80 for the reserve."""
+    with pytest.raises(Invalid, match="percentages in C2;"):
+        sheets.read(with_format(shown))
+
+
+@pytest.mark.parametrize("shown", ['0.0 "%"', "0.0\\%", "0.00", '0 "50%"', "General"])
+def test_a_percent_sign_that_stands_in_a_format_as_text_changes_no_value(shown: str) -> None:
+    """Only a percent sign that multiplies what is shown makes a percentage."""
+    assert Decimal("0.8") == sheets.read(with_format(shown))[0][1][2]
+
+
+def test_percentages_in_columns_that_are_not_read_do_not_matter() -> None:
+    """A column of the house's own may have percentages."""
+    sheet = changed(with_format("0%"), "sheet1.xml", lambda text: text.replace("<v>0.8</v>", "").replace("<v />", ""))
+    assert [1, "Clock", None, Decimal("0.1")] == sheets.read(sheet)[0][1]
+
+
 @pytest.mark.parametrize("cells", ["nonsense", "A:C", "C5:C3", ""])
 def test_a_range_that_is_none_is_no_sheet(cells: str) -> None:
     """A damaged range of merged cells is a fault of the file."""

@@ -18,6 +18,7 @@ from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
 from saleroom.http.forms import MONEY_SCHEMA, Field, Form, checked, money, one_of, text
 from saleroom.http.paging import paging
 from saleroom.http.responses import json_response, page_response
+from saleroom.kernel.errors import Fault
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import SALE, paddle_field
 from saleroom.sales.domain.errors import (
@@ -135,6 +136,13 @@ CHANGE = Form(
     ),
 )
 CHECK_IN = Form(name="CheckIn", example={"paddle": 12}, fields=(_PADDLE,))
+
+
+def _participant(sent: str) -> str | Fault:
+    found = sent.strip()
+    return found if GID.fullmatch(found) else Fault("participant", "must be the identifier of a participant")
+
+
 _MERGE = Form(
     name="Merger",
     example={"into": "k3X9mQ2vTa1_"},
@@ -142,7 +150,7 @@ _MERGE = Form(
         Field(
             name="into",
             to="into",
-            parse=text(1, 64),
+            parse=checked(_participant),
             schema={"type": "string", "pattern": f"^{GID.pattern}$"},
             required=True,
             about="The participant who is left.",

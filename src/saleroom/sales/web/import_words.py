@@ -37,6 +37,10 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "not_an_archive": (N_("This is no ZIP archive, or it is damaged."),),
     "old_format": (N_("The file is of an old format or has a password. Save it as XLSX or CSV without one."),),
     "photo_gap": (N_("A photo before this one is missing. Number the photos of a lot without a gap."),),
+    "percentage": (
+        N_("These cells have percentages: %(cells)s. Format them as numbers, and enter what is meant."),
+        N_("Some cells have percentages. Format them as numbers, and enter what is meant."),
+    ),
     "photo_name": (
         N_("%(path)s: name each photo by its lot and its number, such as 12A-2.jpg."),
         N_("Name each photo by its lot and its number, such as 12A-2.jpg."),

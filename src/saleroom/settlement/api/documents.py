@@ -103,7 +103,8 @@ def _places(raw: bytes) -> tuple[int, ...] | Fault:
 
 def _code(name: str, to: str, parse: Callable[[str], str | Fault], pattern: str, about: str) -> Field:
     schema = {"type": "string", "pattern": f"^(?:{pattern})?$"}
-    return Field(name=name, to=to, parse=checked(parse), schema=schema, about=about)
+    # An empty text is allowed, so another one says the form that is wanted.
+    return Field(name=name, to=to, parse=checked(parse, form=parse("?")), schema=schema, about=about)
 
 
 _KIND = Field(

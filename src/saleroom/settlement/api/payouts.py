@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.errors import IdempotencyMismatch
 from saleroom.http.cursors import CursorKind
 from saleroom.http.endpoints import Access, Call, Endpoint, PathIdentifier
-from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, positive, positive_whole, read_rows, string
+from saleroom.http.forms import POSITIVE_SCHEMA, Field, Form, checked, positive, positive_whole, read_rows
 from saleroom.http.paging import paging
 from saleroom.http.responses import json_response, page_response
 from saleroom.kernel.errors import Fault
@@ -33,10 +33,16 @@ PAGE = 20
 XML = "application/xml"
 DUE = CursorKind("sales with payouts due", Annotated[int, Meta(ge=0, le=2**63 - 1)])
 FILES = CursorKind("payment files", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+
+
+def _gid(text: str) -> str | Fault:
+    return text if GID.fullmatch(text) else Fault("unknown_sale", "must be a sale of the house")
+
+
 _SALE = Field(
     name="sale",
     to="sale",
-    parse=lambda raw: _gid(string(raw)),
+    parse=checked(_gid),
     schema={"type": "string", "pattern": f"^{GID.pattern}$"},
     required=True,
     about="The sale.",
@@ -54,12 +60,6 @@ _CHOSEN = (
     Field(name="amount", to="amount", parse=positive, schema=POSITIVE_SCHEMA, required=True, about="How much."),
 )
 _decode_rows = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
-
-
-def _gid(text: str | Fault) -> str | Fault:
-    if isinstance(text, Fault) or GID.fullmatch(text):
-        return text
-    return Fault("unknown_sale", "must be a sale of the house")
 
 
 def _payouts(raw: bytes) -> list[Chosen] | Fault | list[Fault]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Iterable
 from datetime import datetime, time
@@ -40,6 +41,10 @@ CELL_CHARACTERS_MAX = 32_767
 CELLS_NAMED_MAX = 20
 PRIVATE_PART = "_get_source"
 """How openpyxl opens a sheet that is read in pieces."""
+PRIVATE_STYLES, PRIVATE_FORMATS = "_cell_styles", "_number_formats"
+"""Where openpyxl keeps the styles of cells, and the formats of numbers that a file brings."""
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^]]*\]')
+"""What a format of numbers shows as it stands, the width and the filling that it leaves, and its colours and conditions."""
 _ZIP, _OLD_EXCEL = b"PK\3\4", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = (";", ",", "\t")
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -206,8 +211,8 @@ def _sheet(data: bytes, *, values: bool) -> list[list[Any]]:
 def _scanned(data: bytes, rows: list[list[Any]]) -> list[str]:
     """Return the first ranges of merged cells below the headings, in columns that are read.
 
-    Raises Invalid for a row or a cell whose number does not follow that of the one before it: openpyxl would leave it out, or
-    put it in the place of another.
+    Raises Invalid for a row or a cell whose number does not follow that of the one before it, as openpyxl would leave it out or
+    put it in the place of another; and for a percentage in such a column, as the file has 0.8 where the sheet shows 80 %.
     """
     from openpyxl import load_workbook
     from openpyxl.utils.cell import range_boundaries
@@ -219,11 +224,14 @@ def _scanned(data: bytes, rows: list[list[Any]]) -> list[str]:
     columns = set() if isinstance(headings, Fault) else {place + 1 for place in headings.places.values()}
     book = load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
     found: list[str] = []
+    percentages: list[str] = []
     order = _Order()
     tags = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("row", "c", "v", "t", "mergeCell"))
     row_tag, cell_tag, value_tag, text_tag, merged_tag = tags
     try:
         # A sheet that is read in pieces does not tell its merged cells.
+        styles = _percent_styles(book)
+        is_percent = False
         with getattr(_shown(book), PRIVATE_PART)() as source:
             for event, element in iterparse(source, events=("start", "end")):
                 if event == "start":
@@ -231,17 +239,38 @@ def _scanned(data: bytes, rows: list[list[Any]]) -> list[str]:
                         order.row(element.get("r"))
                     elif element.tag == cell_tag:
                         order.cell(element.get("r"))
+                        is_percent = element.get("s") in styles and element.get("t", "n") == "n"
                     continue
                 if element.tag in (value_tag, text_tag) and element.text:
                     order.value()
+                    if is_percent and order.stands_in(columns, first):
+                        percentages.append(order.address)
                 if element.tag == merged_tag and len(found) <= CELLS_NAMED_MAX:
                     left, top, right, bottom = (int(side or 0) for side in range_boundaries(element.get("ref", "")))
                     if bottom > first and top <= len(rows) and columns.intersection(range(left, right + 1)):
                         found.append(element.get("ref", ""))
                 element.clear()
+        if percentages:
+            shown = _named(percentages)
+            message = f"has percentages in {shown}; format these cells as numbers, and enter what is meant"
+            raise _refused(Fault("percentage", message, cells=shown))
         return found
     finally:
         book.close()
+
+
+def _percent_styles(book: Any) -> set[str]:
+    """Return the numbers of the styles by which a cell shows its value as a percentage."""
+    from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
+
+    own = getattr(book, PRIVATE_FORMATS)
+    found: set[str] = set()
+    for number, style in enumerate(getattr(book, PRIVATE_STYLES)):
+        place = style.numFmtId - BUILTIN_FORMATS_MAX_SIZE
+        shows = own[place] if 0 <= place < len(own) else BUILTIN_FORMATS.get(style.numFmtId, "")
+        if "%" in _LITERAL.sub("", shows):
+            found.add(str(number))
+    return found
 
 
 def _shown(book: Any) -> Any:
@@ -256,6 +285,15 @@ class _Order:
         self._row = 0
         self._place = 0
 
+    @property
+    def address(self) -> str:
+        """The address of the present cell."""
+        return f"{_letters(self._place - 1)}{self._row}"
+
+    def stands_in(self, columns: set[int], below: int) -> bool:
+        """Whether the present cell is in one of these columns, the first of which is 1, below a row."""
+        return self._row > below and self._place in columns
+
     def row(self, number: str | None) -> None:
         """A row begins. Raises Invalid."""
         said = self._row + 1 if number is None else int(number)
@@ -269,13 +307,13 @@ class _Order:
 
         row, place = (self._row, self._place + 1) if address is None else coordinate_to_tuple(address)
         if row != self._row or place <= self._place:
-            raise _refused(_order_fault(f"cell {address}", f"cell {_letters(self._place - 1)}{self._row}"))
+            raise _refused(_order_fault(f"cell {address}", f"cell {self.address}"))
         self._place = place
 
     def value(self) -> None:
         """The cell has a value. Raises Invalid if it stands behind the columns that are read."""
         if self._place > COLUMNS_MAX:
-            raise _refused(_too_wide(f"{_letters(self._place - 1)}{self._row}"))
+            raise _refused(_too_wide(self.address))
 
 
 def _order_fault(this: str, last: str) -> Fault:
