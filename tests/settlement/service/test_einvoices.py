@@ -58,6 +58,20 @@ def test_an_invoice_of_each_tax_form_is_valid(form: str, judge: Judge) -> None:
     assert b"INV-2026-00001" in xml_of(note), "it names what it takes back"
 
 
+@pytest.mark.parametrize("net", ["10.50", "10.13", "-10.13", "0.02"])
+def test_lines_whose_rounding_adds_up_have_an_electronic_form_as_long_as_it_is_valid(net: str, judge: Judge) -> None:
+    """The tax of all lines of a rate is less than 1.00 from that of their sum; one line more, and the rules refuse it."""
+
+    def of(count: int) -> Document:
+        return document(*(line(TaxScheme.STANDARD, net, "19") for _ in range(count)))
+
+    counts = range(1, 1_000)
+    most = next(count for count in counts if lacks(of(count), 2)) - 1
+    assert ("rounding",) == lacks(of(most + 1), 2)
+    assert [] == judge(xml_of(of(most)))
+    assert {"BR-CO-17", "BR-S-09"} & set(judge(einvoice(business_terms(of(most + 1), 2))))
+
+
 def test_a_bill_that_is_paid_in_part_and_has_no_day_is_valid(judge: Judge) -> None:
     """Nor does it need a bank, or names without odd characters."""
     made = structs.replace(

@@ -220,6 +220,9 @@ LACKS: Mapping[str, str] = {
     "house vat": N_("the VAT number of the house is not set"),
     "vat": N_("the VAT number of the buyer is not known"),
     "words": N_("the rate card names no country, whose law has words for its tax"),
+    "rounding": N_(
+        "the tax of all its lines, each rounded, is too far from that of their sum; invoices of fewer lots have one"
+    ),
 }
 LEFT_OUT: Mapping[LeftOut, str] = {
     LeftOut.NO_BID: N_("Nobody has bid."),

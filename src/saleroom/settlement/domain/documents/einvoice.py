@@ -16,10 +16,13 @@ from saleroom.settlement.domain.documents.documents import (
     TaxTotal,
     tax_totals,
 )
+from saleroom.settlement.domain.rates.scales import part, rounded
 
 PROFILE = "urn:cen.eu:en16931:2017"
 PLACES_MAX = 2
 """The most decimals of an amount (rules BR-DEC-…)."""
+OFF_BY = Decimal(1)
+"""How far the tax of a rate must not be from that of its net total (rules BR-CO-17 and BR-S-09). Each line is rounded."""
 _TYPES = {DocumentKind.INVOICE: "380", DocumentKind.CREDIT_NOTE: "381"}
 _PIECE = "C62"
 _TRANSFER, _SEPA_TRANSFER = "30", "58"
@@ -29,6 +32,7 @@ def lacks(document: Document, places: int) -> tuple[str, ...]:
     """Return why a document has no electronic form; nothing if it has one. `places` are the decimals of its currency."""
     if document.kind not in _TYPES:
         return ("kind",)
+    totals = _totals(document)
     reverse = any(line.category is Category.REVERSE_CHARGE for line in document.lines)
     found = {
         "currency": places > PLACES_MAX,
@@ -38,9 +42,8 @@ def lacks(document: Document, places: int) -> tuple[str, ...]:
         "house tax": not (document.house.vat_id or document.house.tax_number),
         "house vat": reverse and not document.house.vat_id,
         "vat": reverse and not document.party.vat_id,
-        "words": any(
-            not total.words and total.category not in {Category.STANDARD, Category.ZERO} for total in _totals(document)
-        ),
+        "words": any(not total.words and total.category not in {Category.STANDARD, Category.ZERO} for total in totals),
+        "rounding": any(abs(total.tax - rounded(part(total.net, total.rate), places)) >= OFF_BY for total in totals),
     }
     return tuple(name for name, is_lacking in found.items() if is_lacking)
 
