@@ -37,9 +37,13 @@ def debit(amount: str, known_by: str, *, version: str = "08", currency: str = "E
     return entry.replace("NOTPROVIDED", known_by)
 
 
-def returned(amount: str, known_by: str) -> str:
+def returned(amount: str, known_by: str, *, extra: str = "") -> str:
     """Return an entry of a transfer that came back, which names what it is known by."""
-    return credit(amount, f"Return {known_by}").replace("NOTPROVIDED", known_by)
+    return credit(amount, f"Return {known_by}", extra=extra).replace("NOTPROVIDED", known_by)
+
+
+REVERSAL = "<RvslInd>true</RvslInd>"
+"""What marks an entry that takes another one back."""
 
 
 def statement(*entries: str, version: str = "08", iban: str = IBAN) -> bytes:

@@ -21,7 +21,7 @@ from tests import fixtures_house
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import PASSWORD, House, ServeHouse, User, settings_for
 from tests.settlement.api.test_desk import Settling
-from tests.settlement.camt import IBAN, debit, returned, statement
+from tests.settlement.camt import IBAN, REVERSAL, debit, returned, statement
 
 THEIRS = "DE89370400440532013000"
 MASKED = "DE…3000"
@@ -133,11 +133,12 @@ def test_a_file_pays_and_the_bank_books_it(paying: Paying) -> None:
     assert [] == paying.wrong()
 
 
-def test_what_comes_back_is_owed_again_and_paid_again(paying: Paying) -> None:
-    """The bank returns what it has booked; it is owed once, also if the statement comes twice. Another file pays it."""
+@pytest.mark.parametrize("extra", ["", REVERSAL], ids=["returned", "reversed"])
+def test_what_comes_back_is_owed_again_and_paid_again(paying: Paying, extra: str) -> None:
+    """The bank returns or reverses what it has booked; it is owed once, even if that is said twice. Another file pays it."""
     paying.give()
     _, payout = paying.made()
-    entries = debit("86.91", payout["endToEndId"]), returned("86.91", payout["endToEndId"])
+    entries = debit("86.91", payout["endToEndId"]), returned("86.91", payout["endToEndId"], extra=extra)
     found = paying.send(*entries)
     assert (1, 1, 0) == (found["bookedPayouts"], found["returnedPayouts"], found["doubtfulPayments"])
     again = paying.send(*entries)

@@ -7,7 +7,7 @@ import pytest
 
 from saleroom.kernel.errors import Invalid
 from saleroom.settlement.service.bank import camt
-from tests.settlement.camt import IBAN, credit, statement
+from tests.settlement.camt import IBAN, REVERSAL, credit, statement
 
 HEAD = b'<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08">'
 
@@ -19,7 +19,7 @@ def test_a_payment_is_read_in_each_version(version: str) -> None:
         credit("1250.50", "INV-2026-00012", reference="R1", version=version),
         credit("7.00", "out", kind="DBIT", version=version),
         credit("8.00", "later", status="PDNG", version=version),
-        credit("9.00", "back", extra="<RvslInd>true</RvslInd>", version=version),
+        credit("9.00", "back", extra=REVERSAL, version=version),
         version=version,
     )
     found = camt.read(data)

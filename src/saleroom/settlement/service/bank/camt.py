@@ -86,7 +86,7 @@ def _statement(root: ET.Element, space: str) -> BankStatement:
 
 def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[Debit]:
     """Yield what went out by an entry that is booked, each part of a batch that names its payment and its amount."""
-    if not _counts(entry, "DBIT", names):
+    if not _counts(entry, "DBIT", names) or _takes_back(entry, names):
         return
     parts = entry.findall("NtryDtls/TxDtls", names)
     for part in parts:
@@ -106,14 +106,21 @@ def _debits(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[
 
 
 def _counts(entry: ET.Element, side: str, names: dict[str, str]) -> bool:
-    """Return whether an entry is booked, on this side of the account, and takes no other one back."""
+    """Return whether an entry is booked, on this side of the account."""
     booked = entry.findtext("Sts/Cd", "", names) or entry.findtext("Sts", "", names)
-    taken_back = entry.findtext("RvslInd", "false", names).strip() in ("true", "1")
-    return booked.strip() == "BOOK" and not taken_back and entry.findtext("CdtDbtInd", "", names).strip() == side
+    return booked.strip() == "BOOK" and entry.findtext("CdtDbtInd", "", names).strip() == side
+
+
+def _takes_back(entry: ET.Element, names: dict[str, str]) -> bool:
+    """Return whether an entry takes another one back."""
+    return entry.findtext("RvslInd", "false", names).strip() in ("true", "1")
 
 
 def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterator[BankPayment]:
-    """Yield the payments of an entry that came in and are booked; those of a batch one by one."""
+    """Yield the payments of an entry that came in and are booked; those of a batch one by one.
+
+    Of an entry that takes a debit back these are the payouts of the house, which come back by it.
+    """
     if not _counts(entry, "CRDT", names):
         return
     on = _day(entry, names)
@@ -129,6 +136,9 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
         texts = [one.text for one in part.iterfind("RmtInf/Ustrd", names)]
         texts += [one.text for one in part.iterfind("RmtInf/Strd/CdtrRefInf/Ref", names)]
         texts += [part.findtext("Refs/EndToEndId", None, names)]
+        said = tuple(found for one in texts if (found := one_line(one or "")) and found != "NOTPROVIDED")
+        if _takes_back(entry, names) and not any(is_end_to_end(one) for one in said):
+            continue
         references = [own, *(part.findtext(f"Refs/{name}", "", names) for name in ("AcctSvcrRef", "TxId", "InstrId"))]
         payer = part.findtext("RltdPties/Dbtr/Nm", "", names) or part.findtext("RltdPties/Dbtr/Pty/Nm", "", names)
         yield BankPayment(
@@ -137,7 +147,7 @@ def _payments(entry: ET.Element, account: str, names: dict[str, str]) -> Iterato
             amount=amount[0],
             currency=amount[1],
             payer=one_line(payer)[:_NAME_MAX],
-            texts=tuple(found for one in texts if (found := one_line(one or "")) and found != "NOTPROVIDED"),
+            texts=said,
             references=tuple(found for one in references if (found := one_line(one))),
         )
 
