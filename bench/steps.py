@@ -12,7 +12,7 @@ NONE = "none of these"
 LOOP = "event loop and sockets"
 
 STEPS: dict[str, tuple[str, ...]] = {
-    LOOP: ("uvloop", "asyncio", "uvicorn.server", "saleroom.serving", "saleroom.http.event_loop"),
+    LOOP: ("uvloop", "asyncio", "uvicorn.server", "saleroom.runtime.serving", "saleroom.http.event_loop"),
     "reading the request: HTTP": (
         *("saleroom.http.protocol", "saleroom.http.exchange", "saleroom.http.framing", "saleroom.http.internals"),
         *("saleroom.http.connections", "saleroom.http.pacing", "uvicorn"),

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import httpx
 import pytest
 
-from saleroom import compose, opening, serving, starting
+from saleroom import compose, opening, starting
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts, passwords
 from saleroom.accounts.storage import accounts as account_rows
@@ -26,6 +26,7 @@ from saleroom.areas import AREAS
 from saleroom.bidding.service.closing import settle_due
 from saleroom.http.event_loop import EventLoop
 from saleroom.http.protocol import Http
+from saleroom.runtime import serving
 from saleroom.settings import Settings
 from saleroom.storage import database, turns
 from saleroom.storage.database import Clock, Database, SharedPart, Transaction

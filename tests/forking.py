@@ -30,7 +30,7 @@ from typing import IO, Any, NoReturn, cast
 from uvicorn import _subprocess
 from uvicorn.supervisors.multiprocess import SIGNALS
 
-from saleroom import cycles
+from saleroom.runtime import cycles
 from tests.shared_start import share_with_forks
 
 MODULES = (

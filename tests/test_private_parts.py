@@ -16,9 +16,9 @@ from amqtt.broker import Broker
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from packaging.requirements import Requirement
 
-from saleroom import serving
 from saleroom.broker import amqtt_fixes
 from saleroom.mqtt import connection
+from saleroom.runtime import serving
 from saleroom.sales.service.files import sheets
 from saleroom.storage import postgresql
 

@@ -269,7 +269,7 @@ def test_every_requirement_is_pinned_with_digests(lock: Path) -> None:
 
 
 def test_constants_that_tests_name_by_strings_exist() -> None:
-    """Tests change constants of a served house by names such as 'saleroom.serving:KEEP_ALIVE_SECONDS'; each exists there."""
+    """Tests change constants of a house by names such as 'saleroom.runtime.serving:KEEP_ALIVE_SECONDS'; each exists."""
     missing = [
         f"{name(file)}: {module}:{constant}"
         for file in tracked(".py")

@@ -13,10 +13,11 @@ from typing import Any
 
 import rich_click as click
 
-from saleroom import __version__, cycles, options
+from saleroom import __version__, options
 from saleroom.admin import archive_commands, key_commands, notice_commands, people_commands, photo_commands
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES, STOPPED
+from saleroom.runtime import cycles
 
 LINE_LENGTH_MAX = 4000
 """The longest message of a command that fails."""

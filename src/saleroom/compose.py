@@ -15,7 +15,7 @@ import structlog
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from saleroom import opening, serving
+from saleroom import opening
 from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate, live_tokens, token_owners
 from saleroom.accounts.web.pages import LOGIN
@@ -38,12 +38,13 @@ from saleroom.http.schemas import Vocabulary
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refusal
 from saleroom.log.store import PUBLISHED
-from saleroom.metering import Meter
 from saleroom.mqtt import asyncapi
 from saleroom.mqtt.outbox import Publications
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
-from saleroom.presence import Presence
+from saleroom.runtime import serving
+from saleroom.runtime.metering import Meter
+from saleroom.runtime.presence import Presence
 from saleroom.settings import Settings
 from saleroom.site import house_profile
 from saleroom.site import operations as site_operations
@@ -149,7 +150,7 @@ def tracing_of(settings: Settings) -> ModuleType | None:
     if settings.traces_url is None:
         return None
     try:
-        return import_module("saleroom.tracing")
+        return import_module("saleroom.runtime.tracing")
     except ImportError as error:
         raise Refusal("traces_url: traces need more packages; `make traces` installs them") from error
 

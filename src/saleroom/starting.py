@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from saleroom import cycles, logs, metering, opening, serving
+from saleroom import logs, opening
 from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.admin import users
 from saleroom.areas import AREAS
@@ -29,6 +29,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.kernel.server_urls import authority
 from saleroom.mqtt.topics import MqttSettings, Version
 from saleroom.outbox.smtp import where_mails_go
+from saleroom.runtime import cycles, metering, serving
 from saleroom.settings import Settings
 from saleroom.site import house_profile
 from saleroom.storage.database import Database, parse_url, shown_url

@@ -29,8 +29,8 @@ HASTE = {
     "saleroom.http.client_connection:STALL_SECONDS": 0.7,
     "saleroom.http.client_connection:LINGER_SECONDS": 1.0,
     "saleroom.http.requests:BODY_SECONDS_MAX": 1.0,
-    "saleroom.serving:UNREAD_SECONDS_MAX": 2,
-    "saleroom.serving:KEEP_ALIVE_SECONDS": 2,
+    "saleroom.runtime.serving:UNREAD_SECONDS_MAX": 2,
+    "saleroom.runtime.serving:KEEP_ALIVE_SECONDS": 2,
 }
 """The same house with less patience, so that a test need not wait for it."""
 

@@ -27,7 +27,10 @@ GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 LARGE = b"GET /assets/vendor/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
 """Asks for more than a megabyte; asked several times, more than the kernel keeps."""
 STALL_SECONDS = 4.0
-STEADY = {"saleroom.http.client_connection:STALL_SECONDS": STALL_SECONDS, "saleroom.serving:UNREAD_SECONDS_MAX": 30}
+STEADY = {
+    "saleroom.http.client_connection:STALL_SECONDS": STALL_SECONDS,
+    "saleroom.runtime.serving:UNREAD_SECONDS_MAX": 30,
+}
 """Patience for a reader that a busy machine holds up."""
 STEADY_BYTES_PER_SECOND = 2.5e6
 
@@ -145,7 +148,7 @@ def test_a_client_that_does_not_read_is_cut_off(hasty: HastyHouse, path: str, mo
 
 def test_a_client_that_reads_too_little_is_cut_off(tmp_path: Path) -> None:
     """A reader that takes a little, enough for the kernel but less than the house asks, is cut off too."""
-    constants = HASTE | {"saleroom.serving:UNREAD_SECONDS_MAX": 3600}
+    constants = HASTE | {"saleroom.runtime.serving:UNREAD_SECONDS_MAX": 3600}
     house = HastyHouse(tmp_path, test_constants=json.dumps(constants))
     with ExitStack() as stack:
         stack.callback(house.kill)

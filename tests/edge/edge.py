@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import httpx
 
-from saleroom import serving
 from saleroom.edge import application
 from saleroom.edge.house import House
 from saleroom.edge.hub import Hub
 from saleroom.http.event_loop import EventLoop
 from saleroom.http.protocol import Http
+from saleroom.runtime import serving
 from saleroom.settings import Settings
 from tests.fixtures_house import NO_TLS, START_SECONDS_MAX
 from tests.patience import SECONDS_MAX

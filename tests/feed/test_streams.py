@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from saleroom import serving
 from saleroom.feed import follower, streams
+from saleroom.runtime import serving
 from tests.feed.stream import following, payloads, refusal
 from tests.fixtures_house import House, ServeHouse
 from tests.patience import SECONDS_MAX

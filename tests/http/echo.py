@@ -15,11 +15,11 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from saleroom import serving
 from saleroom.http.client_connection import CLIENT_CONNECTION, ClientConnection
 from saleroom.http.event_loop import EventLoop
 from saleroom.http.exchange import APPLICATION, Application
 from saleroom.http.protocol import Http
+from saleroom.runtime import serving
 from tests.patience import SECONDS_MAX
 from tests.prompt_server import PromptServer
 

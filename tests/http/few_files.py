@@ -5,8 +5,8 @@ import resource
 import sys
 from typing import cast
 
-from saleroom import serving
 from saleroom.http.event_loop import EventLoop
+from saleroom.runtime import serving
 
 FILES_MAX = 40
 GREETING = b"welcome"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from saleroom import serving
 from saleroom.http.event_loop import ACCEPTED_MAX, EventLoop
+from saleroom.runtime import serving
 from tests.http.echo import Echo, echoed, rest
 from tests.http.few_files import FILES_MAX, GREETING
 from tests.patience import SECONDS_MAX, until

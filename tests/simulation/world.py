@@ -23,7 +23,7 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.feed.feed import Feed
 from saleroom.mqtt.relay import Relay
 from saleroom.mqtt.topics import MqttSettings
-from saleroom.presence import Presence
+from saleroom.runtime.presence import Presence
 from saleroom.sales.api import publications as of_sales
 from saleroom.sales.area import tasks as sale_tasks
 from saleroom.sales.service.clocks import Clocks, earliest_ends

@@ -10,7 +10,6 @@ from typing import Any
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from saleroom import serving
 from saleroom.bidding.domain.errors import UnknownAuction
 from saleroom.edge.health import HEALTH
 from saleroom.edge.hub import Hub
@@ -28,8 +27,9 @@ from saleroom.http.outcomes import Outcomes
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID
-from saleroom.metering import PUBLISH_SECONDS, process_figures
 from saleroom.platform_settings import PlatformSettings
+from saleroom.runtime import serving
+from saleroom.runtime.metering import PUBLISH_SECONDS, process_figures
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.site.site import Address as PagePath
 

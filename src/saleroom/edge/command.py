@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from saleroom import logs, metering, serving
+from saleroom import logs
 from saleroom.edge.application import application
 from saleroom.edge.house import House
 from saleroom.edge.hub import Hub
 from saleroom.http.protocol import Http
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.server_urls import authority
+from saleroom.runtime import metering, serving
 from saleroom.settings import Settings
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from saleroom import supervision
+from saleroom.runtime import supervision
 from tests.manager import Manager
 from tests.process import ServeProcess
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from saleroom import serving
 from saleroom.cli import main
+from saleroom.runtime import serving
 
 RARELY = (100_000, 50, 100)
 

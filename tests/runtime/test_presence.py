@@ -15,7 +15,7 @@ from saleroom.bidding.service.health import Health, Trouble, health
 from saleroom.bidding.web.health import TASKS
 from saleroom.outbox import store
 from saleroom.outbox.message import Message
-from saleroom.presence import Presence
+from saleroom.runtime.presence import Presence
 from saleroom.storage import processes
 from saleroom.storage.database import Database
 from saleroom.storage.processes import ALIVE, KEPT, Process, Report, TaskReport
@@ -46,8 +46,8 @@ async def seen(database: Database, wanted: Callable[[list[Process]], bool]) -> l
 
 async def test_a_process_says_how_its_tasks_fare(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that fails is started again, and its failure told by its kind, without its words; at the end the row is gone."""
-    monkeypatch.setattr("saleroom.presence.BEAT_SECONDS", 0.01)
-    monkeypatch.setattr("saleroom.presence.RESTART_SECONDS", 0.01)
+    monkeypatch.setattr("saleroom.runtime.presence.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("saleroom.runtime.presence.RESTART_SECONDS", 0.01)
     runs = 0
 
     async def fails_once() -> None:

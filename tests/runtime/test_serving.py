@@ -16,7 +16,7 @@ import psutil
 import pytest
 import uvicorn
 
-from saleroom import serving, supervision
+from saleroom.runtime import serving, supervision
 from tests.fixtures_database import Template, _postgresql_database
 from tests.manager import Manager
 from tests.patience import SECONDS_MAX

@@ -193,7 +193,7 @@ def test_figures_of_several_processes_become_one(tmp_path: Path, monkeypatch: py
     assert ([3, 6, 9], 168) == (buckets, samples["saleroom_bid_batch_size_sum",])
 
 
-DEPLOY, DOCS = (Path(__file__).parent.parent / name for name in ("deploy/prometheus", "docs/operating.md"))
+DEPLOY, DOCS = (Path(__file__).parents[2] / name for name in ("deploy/prometheus", "docs/operating.md"))
 
 
 def _expressions() -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-import saleroom
-from saleroom import compose, tracing
+from saleroom import compose, runtime
 from saleroom.kernel.errors import Refusal
+from saleroom.runtime import tracing
 from tests.fixtures_house import ServeHouse, settings_for
 from tests.fixtures_process import Start, Visit
 from tests.patience import SECONDS_MAX
@@ -135,7 +135,7 @@ def test_a_collector_that_is_away_holds_nothing(serve_house: ServeHouse, monkeyp
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A house that cannot send traces does not start, and says what to do."""
-    monkeypatch.delattr(saleroom, "tracing")
-    monkeypatch.setitem(sys.modules, "saleroom.tracing", None)
+    monkeypatch.delattr(runtime, "tracing")
+    monkeypatch.setitem(sys.modules, "saleroom.runtime.tracing", None)
     with pytest.raises(Refusal, match="make traces"):
         compose.application(settings_for("sqlite:///none.db", traces_url="http://127.0.0.1:4318/v1/traces"))

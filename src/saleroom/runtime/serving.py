@@ -24,8 +24,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-from saleroom import cycles, supervision
 from saleroom.http.event_loop import EventLoop
+from saleroom.runtime import cycles, supervision
 
 GRACEFUL_SECONDS_MAX = 20
 KEEP_ALIVE_SECONDS = 75

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from saleroom import __version__, serving
+from saleroom import __version__
 from saleroom.http import metrics
 from saleroom.http.connections import Connections
 from saleroom.http.metrics import Board
@@ -24,6 +24,7 @@ from saleroom.http.protocol import Http
 from saleroom.kernel.figures import Figure, Kind, Sample, counters, gauge
 from saleroom.outbox.figures import OutboxFigures
 from saleroom.platform_settings import PlatformSettings
+from saleroom.runtime import serving
 from saleroom.storage.database import Database
 from saleroom.storage.faults import DatabaseUnavailable
 
