@@ -10,7 +10,7 @@ from saleroom.accounts.domain.errors import InvalidAuthentication
 from saleroom.bidding.domain.errors import BidTooLow, PhotosUnavailable
 from saleroom.http import problems
 from saleroom.http.problems import body_of, headers_of, status_of, statuses
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
+from saleroom.kernel.errors import Busy, Declined, Fault, Invalid, Refusal, TooManyRequests, Unauthenticated
 
 
 class Inside(Refusal):
@@ -34,6 +34,14 @@ def test_every_refusal_has_a_status() -> None:
     with_codes = {refused for refused in refusals() if "code" in vars(refused) and refused is not Refusal}
     assert with_codes - INSIDE == statuses().keys()
     assert all(500 != status_of(refused) for refused in with_codes - INSIDE - {problems.InternalError})
+
+
+def test_forms_show_every_refusal_but_the_lack_of_a_session() -> None:
+    """Each refusal is declined, which forms catch, or lacks a live token, which leads to the form to log in."""
+    kinds = set(refusals())
+    declined, unknown = ({kind for kind in kinds if issubclass(kind, base)} for base in (Declined, Unauthenticated))
+    assert kinds == declined | unknown
+    assert set() == declined & unknown
 
 
 def test_statuses_are_client_errors_or_announced_server_errors() -> None:

@@ -12,11 +12,11 @@ import msgspec
 from starlette.responses import Response
 
 from saleroom.kernel import errors
-from saleroom.kernel.errors import Contradiction, Fact, Fault, Invalid, Refusal
+from saleroom.kernel.errors import Contradiction, Declined, Fact, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 
 
-class Problem(Refusal):
+class Problem(Declined):
     """A refusal that only HTTP knows, with its status. `headers` go with the answer."""
 
     status: ClassVar[int] = 500

@@ -1,19 +1,20 @@
 """Refusals: why something is not done.
 
     Refusal                  every refusal: a stable code, a sentence, facts to act on
-    ├── Unreadable           the request cannot be read
-    │   └── Invalid          with every fault of every field of the request
-    │       └── Contradiction    the fields by their names in the domain
     ├── Unauthenticated      no live token
-    ├── Forbidden            the user may not do this
-    │   ├── MissingRight         the user's role or token lacks the right, which it names
-    │   └── Barred               staff has suspended or banned the user: why, and until when
-    ├── Unknown              there is no such thing
-    ├── Gone                 there was such a thing, and it is not shown any more
-    ├── Conflict             the state of things does not allow this now
-    ├── ConditionFailed      a condition that the request names does not hold
-    ├── Mismatch             the request can be read, but contradicts what the house knows
-    └── TooManyRequests, Busy      try again later
+    └── Declined             every other refusal, which a form shows: to log in again would not change it
+        ├── Unreadable           the request cannot be read
+        │   └── Invalid              with every fault of every field of the request
+        │       └── Contradiction        the fields by their names in the domain
+        ├── Forbidden            the user may not do this
+        │   ├── MissingRight         the user's role or token lacks the right, which it names
+        │   └── Barred               staff has suspended or banned the user: why, and until when
+        ├── Unknown              there is no such thing
+        ├── Gone                 there was such a thing, and it is not shown any more
+        ├── Conflict             the state of things does not allow this now
+        ├── ConditionFailed      a condition that the request names does not hold
+        ├── Mismatch             the request can be read, but contradicts what the house knows
+        └── TooManyRequests, Busy      try again later
 
 Each area derives its refusals from these kinds, in its `domain/errors.py`. A refusal is a value of the domain: it knows no
 HTTP status, header or JSON member. `http/problems.py` maps the kinds to statuses, and says how to act on them over HTTP.
@@ -60,6 +61,16 @@ class Refusal(Exception):
         return (cls.__doc__ or "").strip().splitlines()[0]
 
 
+class Unauthenticated(Refusal):
+    """This needs a valid token: log in, and send the token along."""
+
+    code = "unauthenticated"
+
+
+class Declined(Refusal):
+    """The request was declined; to log in again would not change that."""
+
+
 class Fault:
     """A fault of one field: a stable code, a sentence that says what would be right, and its numbers as facts."""
 
@@ -80,7 +91,7 @@ class Fault:
         return hash((self.code, self.message))
 
 
-class Unreadable(Refusal):
+class Unreadable(Declined):
     """The request cannot be read."""
 
 
@@ -104,13 +115,7 @@ class Contradiction(Invalid):
     """The request contradicts itself or the state of things; its fields have their names in the domain, as facts have."""
 
 
-class Unauthenticated(Refusal):
-    """This needs a valid token: log in, and send the token along."""
-
-    code = "unauthenticated"
-
-
-class Forbidden(Refusal):
+class Forbidden(Declined):
     """The user may not do this."""
 
 
@@ -126,23 +131,23 @@ class Barred(Forbidden):
     code = "barred"
 
 
-class Unknown(Refusal):
+class Unknown(Declined):
     """There is no such thing."""
 
 
-class Gone(Refusal):
+class Gone(Declined):
     """There was such a thing, and it is not shown any more."""
 
 
-class Conflict(Refusal):
+class Conflict(Declined):
     """The state of things does not allow this now."""
 
 
-class ConditionFailed(Refusal):
+class ConditionFailed(Declined):
     """A condition that the request names does not hold."""
 
 
-class Mismatch(Refusal):
+class Mismatch(Declined):
     """The request can be read, but it contradicts what the house knows."""
 
 
@@ -152,13 +157,13 @@ class UnknownEvent(Unreadable):
     code = "unknown_event"
 
 
-class TooManyRequests(Refusal):
+class TooManyRequests(Declined):
     """Too many tries; wait a while, then try again."""
 
     code = "too_many_requests"
 
 
-class Busy(Refusal):
+class Busy(Declined):
     """The service is busy; nothing was changed; try again in a moment."""
 
     code = "busy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from saleroom.accounts.service import access_tokens
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.access_tokens import AccessToken
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, for_users, go_to
@@ -53,9 +54,7 @@ class AccessTokenPages:
             made = await access_tokens.make(
                 accounts, token, sent["password"], address, name, scopes, days, new_name=True
             )
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, sent=sent, refused=refused)
         return await self._page(request, made=made.value)
 
@@ -65,12 +64,8 @@ class AccessTokenPages:
         number = (await fields(request)).get("id", "")
         if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
             raise Invalid({"id": [Fault("malformed", "must be the number of a token")]})
-        try:
+        with suppress(UnknownAccessToken):  # it has ended already, as the list shows
             await self._services.tokens.write(access_tokens.revoke, session_token(request) or "", int(number))
-        except Unauthenticated:
-            raise
-        except UnknownAccessToken:
-            pass  # it has ended already, as the list shows
         return go_to(PATH)
 
     async def _page(

@@ -27,7 +27,7 @@ from saleroom.accounts.web.parties import decoded, party_at, party_of
 from saleroom.http.forgery import forgery_cookie
 from saleroom.http.requests import client_address, session_cookie_name, session_token
 from saleroom.http.responses import json_response
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal, Unauthenticated
 from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, for_users, go_to, local
 
@@ -151,9 +151,7 @@ class AccountPages:
         try:
             current, new = _passwords(sent)
             await self._services.accounts.change_password(token or "", current, new, client_address(request))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._password_page(request, refused=refused)
         return await self._password_page(request, changed=True)
 

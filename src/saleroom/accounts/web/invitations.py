@@ -16,7 +16,7 @@ from saleroom.accounts.service import invitations
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.words import ROLES
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.kernel.mail import parse_mail_address
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, for_users, go_to
@@ -46,9 +46,7 @@ class InvitationPages:
             role, address = self._asked(sent)
             values = (role, address, self._site.language(request).tag, self._services.sign)
             made = await self._services.tokens.write(invitations.invite, session_token(request) or "", *values)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent)
         link = None if made.code is None else f"{self._services.origin}{PATH}#{made.code}"
         return await self._page(request, done={"link": link, "sent_to": address})
@@ -61,9 +59,7 @@ class InvitationPages:
             if _NUMBER.fullmatch(number) is None:
                 raise UnknownInvitation
             await self._services.tokens.write(invitations.revoke, session_token(request) or "", int(number))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return go_to(INVITATIONS.path)
 
@@ -90,8 +86,6 @@ class InvitationPages:
     ) -> Response:
         try:
             viewer, (now, found) = await self._site.read(request, _listed)
-        except Unauthenticated:
-            raise
         except MissingRight as missing:
             raise refused or missing from None
         language, words = self._site.language(request), self._site.words

@@ -13,7 +13,7 @@ from saleroom.accounts.service.addresses import MailState, VerifiedAddress
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import maybe_instant
 from saleroom.kernel.mail import ADDRESS_MAX, parse_mail_address
 from saleroom.site.site import Site, fields, for_users
@@ -44,9 +44,7 @@ class MailAddressPages:
             changed = await self._services.change_address(
                 session_token(request) or "", password, address, language, client_address(request)
             )
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, sent=sent, refused=refused, removes=removes)
         if removes:
             return await self._page(request, done="removed")

@@ -12,7 +12,7 @@ from saleroom.accounts.service import owner_link
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.words import at_field
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
 
@@ -37,9 +37,7 @@ class OwnerPages:
             if not code:
                 raise Invalid.one("code", "required", "is required")
             await self._services.tokens.write(take, session_token(request) or "")
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, code, refused)
         return go_to("/admin")
 

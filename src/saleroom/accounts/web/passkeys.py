@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +15,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.parties import decoded, party_of
 from saleroom.accounts.web.security import PATH, PRIVATE, SecurityPages, filled
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid
 from saleroom.site.site import Site, fields, for_users, go_to
 
 _DIGITS_MAX = 18
@@ -36,9 +37,7 @@ class PasskeyPages:
             name, password = _wanted(sent)
             token, address = session_token(request) or "", client_address(request)
             asked = await self._services.passkeys.begin(token, password, name, party_of(self._site, request), address)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._security.show(request, refused=refused, form="passkey", name=sent.get("name", ""))
         context = {"options": asked.options, "ticket": base64.urlsafe_b64encode(asked.ticket).decode(), "name": name}
         viewer = await self._site.viewer(request)
@@ -52,9 +51,7 @@ class PasskeyPages:
             ticket, answer = decoded(sent.get("ticket", "")), sent.get("credential", "")
             party, address = party_of(self._site, request), client_address(request)
             added = await self._services.passkeys.add(token, ticket, answer, party, address)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._security.show(request, refused=refused, form="passkey")
         return await self._security.show(request, added=added.name)
 
@@ -64,12 +61,8 @@ class PasskeyPages:
         number = (await fields(request)).get("id", "")
         if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
             raise Invalid({"id": [Fault("malformed", "must be the number of a passkey")]})
-        try:
+        with suppress(UnknownPasskey):  # it is removed already, as the list shows
             await self._services.tokens.write(passkeys.remove, session_token(request) or "", int(number))
-        except Unauthenticated:
-            raise
-        except UnknownPasskey:
-            pass  # it is removed already, as the list shows
         return go_to(PATH)
 
 

@@ -19,7 +19,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.words import ROLES, SANCTIONS
 from saleroom.http.problems import NotFound
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.kernel.parties import ERASED
 from saleroom.site.language import N_
 from saleroom.site.site import Site, Viewer, fields, for_users, go_to
@@ -116,11 +116,9 @@ class PersonPages:
             if isinstance(reason, Fault):
                 raise Invalid({"reason": [reason]})
             now = await act(session_token(request) or "", name, sent, reason)
-        except Unauthenticated:
-            raise
         except UnknownUser:
             raise NotFound from None
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent)
         return go_to(f"/admin/people/{now or name}?done=1")
 
@@ -129,8 +127,6 @@ class PersonPages:
         name, language = request.path_params["username"], self._site.language(request)
         try:
             viewer, found = await self._site.read(request, sanctions.standing, name)
-        except Unauthenticated:
-            raise
         except UnknownUser:
             raise NotFound from None
         except MissingRight as missing:

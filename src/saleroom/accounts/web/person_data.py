@@ -13,7 +13,7 @@ from saleroom.accounts.domain.errors import CodeRequired, WrongCode, WrongPasswo
 from saleroom.accounts.service import one_time_codes
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.site.site import Site, fields, for_users
 from saleroom.storage.database import Transaction
 
@@ -42,9 +42,7 @@ class PersonDataPages:
                 raise Invalid.one("password", "required", "is required")
             token = session_token(request) or ""
             return as_zip(await self._services.archives.make(token, password, client_address(request)))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, "export")
 
     @for_users
@@ -56,9 +54,7 @@ class PersonDataPages:
                 raise Invalid.one("password", "required", "is required")
             token, code = session_token(request) or "", sent.get("code") or None
             await self._services.erasures.erase_own(token, sent["password"], code, client_address(request))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, "erasure")
         return self._end_session(self._site.page(request, "erased.html", None, {}))
 

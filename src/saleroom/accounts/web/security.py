@@ -18,7 +18,7 @@ from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.passkeys import Passkey
 from saleroom.accounts.web.parties import party_at
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.site import qr_codes
 from saleroom.site.site import Site, fields, for_users
@@ -46,9 +46,7 @@ class SecurityPages:
         try:
             password = filled(sent, "password")["password"]
             made = await self._services.codes.begin(session_token(request) or "", password, client_address(request))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self.show(request, refused=refused)
         return await self._setup(request, made)
 
@@ -58,14 +56,12 @@ class SecurityPages:
         sent, token = await fields(request), session_token(request) or ""
         try:
             made = await self._services.codes.confirm(token, sent.get("code", ""))
-        except Unauthenticated:
-            raise
         except WrongCode as refused:
             waits = await self._services.codes.unconfirmed(token)
             if waits is None:
                 return await self.show(request, refused=refused)
             return await self._setup(request, waits, refused=refused)
-        except Refusal as refused:
+        except Declined as refused:
             return await self.show(request, refused=refused)
         return await self._recovery_codes(request, made, begun=True)
 
@@ -77,9 +73,7 @@ class SecurityPages:
             both = filled(sent, "password", "code")
             address = client_address(request)
             made = await self._services.codes.renew_recovery_codes(token, both["password"], both["code"], address)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self.show(request, refused=refused, form="renew")
         return await self._recovery_codes(request, made)
 
@@ -90,9 +84,7 @@ class SecurityPages:
         try:
             both = filled(sent, "password", "code")
             await self._services.codes.end(token, both["password"], both["code"], client_address(request))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self.show(request, refused=refused, form="end")
         return await self.show(request, ended=True)
 

@@ -11,7 +11,7 @@ from saleroom.accounts.domain.errors import UnknownSession, WrongPassword
 from saleroom.accounts.service import sessions
 from saleroom.accounts.services import AccountServices
 from saleroom.http.requests import client_address, session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
@@ -47,9 +47,7 @@ class SessionPages:
             await sessions.end_session_by_password(self._services.accounts, token, _password(sent), address, int(given))
         except UnknownSession:
             pass  # it has ended already, as the list shows
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, int(given), refused)
         return go_to(PATH)
 
@@ -60,10 +58,7 @@ class SessionPages:
         token, address = session_token(request) or "", client_address(request)
         try:
             await sessions.end_all_by_password(self._services.accounts, token, _password(sent), address)
-        except Unauthenticated:
-            # This session has ended already, so this browser may no longer end the others.
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, _ALL, refused)
         return self._without_session(go_to("/"))
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from saleroom.kernel.errors import Busy, Change, ConditionFailed, Conflict, Fact, Forbidden, Gone, Refusal, Unknown
+from saleroom.kernel.errors import (
+    Busy,
+    Change,
+    ConditionFailed,
+    Conflict,
+    Declined,
+    Fact,
+    Forbidden,
+    Gone,
+    Unknown,
+)
 
 
 class UnknownAuction(Unknown):
@@ -245,7 +255,7 @@ class EndsByItself(Conflict):
     code = "ends_by_itself"
 
 
-class AuctionChanged(Refusal):
+class AuctionChanged(Declined):
     """The auction has changed since you saw it."""
 
     def __init__(

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right, Role, rights_of
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.notices.domain.errors import UnknownWebhook
 from saleroom.notices.domain.webhooks import EVERYTHING, NOTICE, PUBLIC, URL_MAX, Scope, Webhook, parse_kinds, parse_url
@@ -46,9 +46,7 @@ class WebhookPages:
         try:
             url, kinds, scope = _wanted(sent, private=services.webhooks == "anywhere")
             made = await services.tokens.write(webhooks.make, token, services.webhook_key, url, kinds, scope, form=True)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._list(request, sent=sent, refused=refused)
         return await self._one(request, made.webhook.id, secret=made.secret)
 

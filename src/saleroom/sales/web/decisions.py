@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import NotConditional
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.domain.block import TAG_MAX
 from saleroom.sales.domain.errors import UnknownLot
@@ -43,13 +43,11 @@ class DecisionPages:
         token = session_token(request) or ""
         try:
             await self._services.tokens.write(decisions.decide, token, gid, seen, accepted=do == ACCEPT)
-        except Unauthenticated:
-            raise
         except NotConditional:
             pass  # it was decided meanwhile, perhaps by this form sent twice; the page of the lot says how
         except (UnknownLot, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return go_to(f"/lots/{gid}")
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.sales.api.fields import REASON_MAX, reason
 from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, CHANGE_SALE, MAKE_SALE
@@ -60,9 +60,7 @@ class EditorPages:
         try:
             values = self._read(request, MAKE_SALE, sent, ("title", "kind"))
             body = await self._write(request, managing.make, SaleTerms(**values))
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._list(request, refused, sent)
         return go_to(f"{SALES.path}/{msgspec.json.decode(body)['gid']}")
 
@@ -112,9 +110,7 @@ class EditorPages:
         try:
             new = new_lot(self._read(request, ADD_LOT, sent, _NEED if "levels" in sent else _LOT))
             body = await self._write(request, lots.add, gid, new, None, self._services.categories)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._sale(request, refused, sent)
         return go_to(f"{SALES.path}/{gid}?added={msgspec.json.decode(body)['label']}#add")
 
@@ -180,9 +176,7 @@ class EditorPages:
         gid = sale_gid(request)
         try:
             await act(gid)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await (self._lot if lot else self._sale)(request, refused, sent)
         return go_to(f"{SALES.path}/{gid}" + (f"?after={after}" if after else "") + place)
 
@@ -228,9 +222,7 @@ class EditorPages:
     async def _list(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
         try:
             viewer, found = await self._site.read(request, showing.managed)
-        except Unauthenticated:
-            raise
-        except Refusal as other:
+        except Declined as other:
             raise refused or other from None
         context = {"sales": found, "sent": sent or {}, **self._said(request, refused)}
         return self._site.page(request, "admin_sales.html", viewer, context, refused=refused)
@@ -241,9 +233,7 @@ class EditorPages:
         try:
             viewer, page = await self._site.read(request, showing.edited, gid, after, LOTS_PER_PAGE)
             _, codes = await self._site.read(request, consigning.listed)
-        except Unauthenticated:
-            raise
-        except Refusal as other:
+        except Declined as other:
             raise refused or other from None
         manages = viewer is not None and Right.MANAGE_SALES in viewer.rights
         said, typed = self._said(request, refused), sent or {}
@@ -278,9 +268,7 @@ class EditorPages:
         try:
             viewer, (sale, lot) = await self._site.read(request, showing.one_edited, gid, label)
             _, codes = await self._site.read(request, consigning.listed)
-        except Unauthenticated:
-            raise
-        except Refusal as other:
+        except Declined as other:
             raise refused or other from None
         context = {
             "sale": sale,

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from saleroom.http.endpoints import digest
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.api.pledges import PLEDGE
 from saleroom.sales.domain.errors import PledgedAlready
@@ -110,11 +110,9 @@ class HallPages:
                 once = IdempotencyKey(key, digest("POST", "/sales/{gid}/pledges", gid, values))
             write = self._services.tokens.write
             await write(needs.give, session_token(request) or "", gid, values["amount"], once, again=values["again"])
-        except Unauthenticated:
-            raise
         except PledgedAlready as refused:
             return await self._show(request, "hall_bidder.html", again=str(refused.facts["amount"]))
-        except Refusal as refused:
+        except Declined as refused:
             return await self._show(request, "hall_bidder.html", refused=refused)
         return go_to(f"/sales/{gid}/live")
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.http.requests import HEADERS, session_token
-from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.sales.api.importing import NDJSON, exported, imported, in_lines
 from saleroom.sales.domain.columns import HEADINGS, Column
 from saleroom.sales.domain.importing import Effect, RowPlan, Value
@@ -78,9 +78,7 @@ class ImportPages:
         token = session_token(request) or ""
         try:
             report = await imported(self._services, request, token, gid, dry_run=not does, tell=tell)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused=refused)
         return await self._page(request, report=report, is_done=does)
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Refusal, Unauthenticated
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
 from saleroom.settlement.domain.bank.bank_views import ImportedStatementView
 from saleroom.settlement.domain.errors import UnknownBankPayment
@@ -44,9 +44,7 @@ class BankPages:
         """POST /admin/bank: import a statement, and show what that did."""
         try:
             found = await imported(self._services, request, session_token(request) or "")
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return await self._page(request, done=found)
 

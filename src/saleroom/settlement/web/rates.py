@@ -13,7 +13,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.consignors import parse_code
@@ -62,9 +62,7 @@ class RatePages:
             body = await self._write(
                 request, rates.make, values["name"], RateCard.first_of(house.country, house.vat_id)
             )
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._all(request, refused, sent)
         return go_to(f"{RATES.path}/{msgspec.json.decode(body)['card']}")
 
@@ -75,9 +73,7 @@ class RatePages:
         try:
             card = CHOOSE.read(msgspec.json.encode({"card": sent.get("card", "") or None}))["card"]
             await self._write(request, rates.choose, _chosen(sent), card)
-        except Unauthenticated:
-            raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._all(request, refused, sent)
         return go_to(f"{RATES.path}?done=1")
 
