@@ -1,14 +1,34 @@
+import bz2
 import io
+import lzma
+import tracemalloc
 import zipfile
+import zlib
 from hashlib import sha256
+from zlib import crc32
 
 import pytest
 
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
-from saleroom.sales.service.files.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos
+from saleroom.sales.service.files.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos, unpacked
 
 BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
+UNPACKED = 16 * 2**20
+
+
+def lying(method: int, data: bytes, size: int) -> bytes:
+    """Return an archive of one photo that says that `data` unpacks to so many zeros."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("1.jpg", data)
+    whole = bytearray(file.getvalue())
+    for record, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        start = whole.rindex(record) + place
+        whole[start : start + 2] = method.to_bytes(2, "little")
+        whole[start + 6 : start + 10] = crc32(bytes(size)).to_bytes(4, "little")
+        whole[start + 14 : start + 18] = size.to_bytes(4, "little")
+    return bytes(whole)
 
 
 def packed(files: dict[str, bytes]) -> bytes:
@@ -77,3 +97,28 @@ def test_what_an_archive_says_of_its_size_bounds_what_is_read() -> None:
     place = lying.rindex(b"PK\1\2") + 24
     lying[place : place + 4] = (100).to_bytes(4, "little")
     assert refusals(bytes(lying))[0].startswith("damaged_file")
+
+
+@pytest.mark.parametrize(
+    ("method", "data"),
+    [
+        (zipfile.ZIP_BZIP2, bz2.compress(bytes(UNPACKED))),
+        (zipfile.ZIP_LZMA, b"\x09\x04\x05\0]\0\0\x80\0" + lzma.compress(bytes(UNPACKED), lzma.FORMAT_ALONE)[13:]),
+        (zipfile.ZIP_DEFLATED, zlib.compress(bytes(UNPACKED), 9)[2:-4]),
+        (99, b"x"),
+    ],
+)
+def test_a_file_that_unpacks_to_more_than_it_says_takes_no_memory(method: int, data: bytes) -> None:
+    """What is held of it stays below what it says, however much it unpacks to; a method that cannot be bounded is refused."""
+    whole = lying(method, data, 1_000)
+    tracemalloc.start()
+    try:
+        if method == zipfile.ZIP_DEFLATED:
+            with opened(io.BytesIO(whole), PHOTOS, BYTES_MAX) as archive:
+                [photo] = sent_photos(archive, PHOTO_BYTES_MAX)
+                assert bytes(1_000) == unpacked(archive, photo)
+        else:
+            assert refusals(whole)[0].startswith("damaged_file: 1.jpg")
+        assert UNPACKED / 4 > tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

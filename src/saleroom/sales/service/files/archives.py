@@ -24,6 +24,9 @@ _END_SIGNATURE, _END64_SIGNATURE = b"PK\5\6", b"PK\6\7"
 _END64_BYTES = 20
 _COMMENT_BYTES_MAX = 2**16
 _ENCRYPTED = 1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+"""Of files that are packed otherwise, zipfile unpacks all of a piece at once: gigabytes from a few bytes."""
+_DAMAGED = Fault("damaged_file", "is damaged, or packed in a way that cannot be unpacked here")
 
 
 @contextmanager
@@ -82,8 +85,18 @@ def digest_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str | Fault:
             while piece := file.read(PIECE_BYTES):
                 digest.update(piece)
     except Exception:  # noqa: BLE001  # damaged files raise errors of zipfile, of zlib, lzma and bz2, and more
-        return Fault("damaged_file", "is damaged, or packed in a way that cannot be unpacked here")
+        return _DAMAGED
     return digest.hexdigest()
+
+
+def unpacked(archive: zipfile.ZipFile, photo: SentPhoto) -> bytes:
+    """Return a photo of an archive, whose file `sent_photos` has read.
+
+    Without the number of bytes, zipfile would unpack two gigabytes before it cuts them to the size that the directory says.
+    """
+    info = archive.getinfo(photo.path)
+    with archive.open(info) as file:
+        return file.read(info.file_size)
 
 
 def named(path: str, fault: Fault) -> Fault:
@@ -97,6 +110,8 @@ def _named(info: zipfile.ZipInfo, photo_bytes_max: int) -> PhotoName | Fault:
         return name
     if info.flag_bits & _ENCRYPTED:
         return Fault("encrypted_file", "must not be encrypted")
+    if info.compress_type not in _METHODS:
+        return _DAMAGED
     if info.file_size > photo_bytes_max:
         return Fault("file_too_large", f"must have at most {photo_bytes_max} bytes", most=photo_bytes_max)
     return name

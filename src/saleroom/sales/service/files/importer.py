@@ -121,7 +121,7 @@ class Importer:
         for done, (one, count) in enumerate(files):
             tell(done, len(files))
             try:
-                made = await self._decoder.make(await asyncio.to_thread(archive.read, one.path))
+                made = await self._decoder.make(await asyncio.to_thread(archives.unpacked, archive, one))
             except Invalid as invalid:
                 faults += [archives.named(one.path, fault) for fault in invalid.faults[FIELD]]
                 continue
