@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from saleroom.outbox import hooks
 from saleroom.outbox.hooks import HookClient, PostResult
 from tests.notices.receiver import Receiver, receiving
 from tests.outbox.mail_server import certificate
+from tests.patience import SECONDS_MAX, until
 
 
 @pytest.fixture
@@ -88,6 +90,35 @@ async def test_a_server_may_ask_for_peace(receiver: Receiver, client: HookClient
     assert seconds == (await client.post(receiver.url(), {}, b"{}")).retry_after
 
 
+async def test_names_that_nobody_answers_hold_up_nothing(
+    receiver: Receiver, client: HookClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While many look-ups hang, the threads of the house and posts to other names go on; at the end nothing waits for them."""
+    answers, real = threading.Event(), socket.getaddrinfo
+    hung = threading.Semaphore(0)
+
+    def getaddrinfo(host: str, *args: Any, **more: Any) -> Any:
+        if host.endswith(".example"):
+            hung.release()
+            answers.wait(SECONDS_MAX)
+            raise socket.gaierror(socket.EAI_AGAIN, "no name server answers")
+        return real(host, *args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    posts = [asyncio.create_task(client.post(f"https://slow{number}.example/", {}, b"{}")) for number in range(50)]
+    try:
+        for _ in posts:
+            await until(lambda: hung.acquire(blocking=False), "each name is looked up")
+        async with asyncio.timeout(SECONDS_MAX):
+            assert "done" == await asyncio.to_thread(lambda: "done")
+        url = receiver.url().replace("127.0.0.1", "localhost")
+        assert (await client.post(url, {}, b"{}")).ok
+        assert not any(post.done() for post in posts)
+    finally:
+        answers.set()
+    assert {PostResult(None, "no host has this name")} == set(await asyncio.gather(*posts))
+
+
 async def test_nobody_listens(client: HookClient) -> None:
     """A port at which nobody listens, and a name that does not exist, are named in words."""
     with socket.socket() as free:
@@ -104,10 +135,10 @@ async def test_no_private_address_is_connected_to(
 ) -> None:
     """The very address that is connected to counts: a name that resolves to this machine reaches nothing."""
 
-    async def resolve(*args: Any, **kwargs: Any) -> list[Any]:
+    def getaddrinfo(*args: Any, **kwargs: Any) -> list[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", receiver.port))]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     reason = "its name leads to an address of this machine or of a private network"
     async with HookClient(private=False) as client:
         assert PostResult(None, reason) == await client.post(receiver.url(host=host), {}, b"{}")

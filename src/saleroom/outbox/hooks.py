@@ -14,6 +14,7 @@ from msgspec import Struct
 from yarl import URL
 
 from saleroom.kernel.addresses import is_public
+from saleroom.outbox.lookups import Lookups
 
 CONNECT_SECONDS_MAX = 10.0
 ANSWER_SECONDS_MAX = 20.0
@@ -92,6 +93,7 @@ class HookClient:
                 ssl=self._tls,
                 limit=0,
                 use_dns_cache=False,
+                resolver=Lookups(),
                 socket_factory=self._socket,
                 keepalive_timeout=5,
             )
