@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from saleroom.accounts.domain.rights import Right, Sellers
 from saleroom.bidding.domain.categories import Category
 from saleroom.bidding.service import watching
+from saleroom.bidding.service.auctions import OfferingRules
 from saleroom.bidding.service.desk import Desk
 from saleroom.bidding.service.photos import Photos
 from saleroom.bidding.service.reading import AuctionJson
@@ -42,6 +43,11 @@ class BiddingServices:
     """Who may offer lots."""
     categories: tuple[Category, ...]
     """The house's categories, in the order in which pages show them."""
+
+    @property
+    def offering(self) -> OfferingRules:
+        """What the house asks of those who offer lots."""
+        return OfferingRules(self.sellers, self.category_names, self.auctions_per_user_max)
 
     @property
     def category_names(self) -> tuple[str, ...]:

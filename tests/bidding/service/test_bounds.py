@@ -17,6 +17,7 @@ from saleroom.accounts.service.sessions import sessions
 from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import auctions, watching
+from saleroom.bidding.service.auctions import OfferingRules
 from saleroom.bidding.storage import watches as storage
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database, Transaction
@@ -29,7 +30,9 @@ pytestmark = pytest.mark.databases("sqlite")
 
 async def _creates(database: Database, who: Person, most: int, key: str | None = None, **terms: Any) -> str:
     draft = Draft(name="Clock", starting_price=eur("1"), **terms)
-    answer = await database.write(auctions.create, who.token, draft, once_of(key), most=most)
+    answer = await database.write(
+        auctions.create, who.token, draft, once_of(key), rules=OfferingRules(auctions_max=most)
+    )
     return str(read(answer)["gid"])
 
 

@@ -11,6 +11,7 @@ from saleroom.bidding.domain.photos import PER_LOT_MAX, UNPLACED_LIFETIME
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.service import drafts, photos, selling
+from saleroom.bidding.service.auctions import OfferingRules
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.renditions import make
 from saleroom.bidding.storage import drafts as storage
@@ -112,7 +113,8 @@ async def test_a_draft_goes_with_its_publication_or_stays(database: Database) ->
     """A lot and the end of its draft are one transaction: a refused amendment leaves the draft."""
     ada, bob = await person(database), await person(database)
     await database.write(drafts.save, ada.token, "one", form())
-    await database.write(selling.publish, ada.token, "one", Draft(name="Clock", starting_price=eur("1")), None, [], 10)
+    draft, rules = Draft(name="Clock", starting_price=eur("1")), OfferingRules(auctions_max=10)
+    await database.write(selling.publish, ada.token, "one", draft, None, [], rules)
     assert None is await database.read(drafts.find, ada.token, "one")
     gid = await sells(database, ada)
     await database.write(drafts.save, ada.token, gid, form())

@@ -97,12 +97,8 @@ class AuctionPage(Struct, frozen=True):
 
 async def create(call: Call[BiddingServices]) -> Response:
     """POST /auctions."""
-    services = call.services
-    most, known = services.auctions_per_user_max, services.category_names
-    draft = Draft(**call.values)
-    body = await services.tokens.write(
-        auctions.create, call.token, draft, call.key, most=most, categories=known, sellers=services.sellers
-    )
+    services, draft = call.services, Draft(**call.values)
+    body = await services.tokens.write(auctions.create, call.token, draft, call.key, rules=services.offering)
     return json_response(body, 201, {"Location": f"/auctions/{gid_of(body)}"})
 
 

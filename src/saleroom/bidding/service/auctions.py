@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy.exc import IntegrityError
 
 from saleroom.accounts.domain.accounts import Account
@@ -33,6 +34,18 @@ from saleroom.storage.faults import TryAgain
 _encode = msgspec.json.Encoder().encode
 
 
+class OfferingRules(Struct, frozen=True):
+    """What a house asks of those who offer lots: who they are, the categories they choose from, and how many lots each has."""
+
+    sellers: Sellers = Sellers.EVERYONE
+    categories: Collection[str] = ()
+    auctions_max: int | None = None
+    """How many auctions one author may run at a time and create in a day; None is for any number."""
+
+
+OPEN_TO_ALL = OfferingRules()
+
+
 def new_seed() -> str:
     """Return the seed of a new ledger, which nobody can guess."""
     return PSEUDONYMS + secrets.token_hex(SEED_BYTES)
@@ -44,25 +57,21 @@ def create(
     draft: Draft,
     asked: IdempotencyKey | None,
     photos: Sequence[str] = (),
-    most: int | None = None,
-    categories: Collection[str] = (),
-    sellers: Sellers = Sellers.EVERYONE,
+    rules: OfferingRules = OPEN_TO_ALL,
 ) -> bytes:
     """Create an auction, with `photos` (ids) on it, and return its JSON, as its author sees it.
 
-    `most` is how many the author may run at a time and create in a day; None is for any number. `categories` are the house's,
-    and `sellers` are those who may offer lots in it. Raises Unauthenticated, MissingRight, SellerNotApproved, OnlyStaffSells,
-    IdempotencyMismatch, TooManyAuctions, or Invalid if the terms contradict each other or the clock,
-    or if the lot cannot have the photos (field `photos`).
+    Raises Unauthenticated, MissingRight, SellerNotApproved, OnlyStaffSells, IdempotencyMismatch, TooManyAuctions, or Invalid
+    if the terms contradict each other or the clock, or if the lot cannot have the photos (field `photos`).
     """
     account = authenticate(tx, token, Right.SELL)
-    account.refuse_to_offer(sellers)
+    account.refuse_to_offer(rules.sellers)
 
     def begin() -> bytes:
-        refuse_unknown(draft.category, categories)
+        refuse_unknown(draft.category, rules.categories)
         gid, seed = secrets.token_urlsafe(GID_BYTES), new_seed()
-        if most is not None:
-            _refuse_too_many(tx, account, most)
+        if rules.auctions_max is not None:
+            _refuse_too_many(tx, account, rules.auctions_max)
         event = selling.create(gid, account.party, draft, tx.now(), seed)
         try:
             auction = begin_ledger(tx, event)

@@ -18,6 +18,7 @@ from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import AuctionView, auction_view
 from saleroom.bidding.service import auctions as use_cases
 from saleroom.bidding.service import drafts, photos
+from saleroom.bidding.service.auctions import OfferingRules
 from saleroom.bidding.service.lookup import get_one, get_own
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.storage.database import Transaction
@@ -41,13 +42,12 @@ def preview(
     token: str | None,
     draft: Draft,
     photo_ids: Sequence[str],
-    categories: Collection[str] = (),
-    sellers: Sellers = Sellers.EVERYONE,
+    rules: OfferingRules,
 ) -> Offer:
     """Return the lot that `draft` would become. Raises as `service.auctions.create`."""
     account = authenticate(tx, token, Right.SELL)
-    account.refuse_to_offer(sellers)
-    refuse_unknown(draft.category, categories)
+    account.refuse_to_offer(rules.sellers)
+    refuse_unknown(draft.category, rules.categories)
     event = selling.create("preview", account.party, draft, tx.now())
     return _offer(begin(0, event), photos.own(tx, token or "", photo_ids))
 
@@ -59,12 +59,10 @@ def publish(
     draft: Draft,
     asked: IdempotencyKey | None,
     photo_ids: Sequence[str],
-    most: int,
-    categories: Collection[str] = (),
-    sellers: Sellers = Sellers.EVERYONE,
+    rules: OfferingRules,
 ) -> bytes:
     """Create an auction and delete its draft, both or neither. Returns and raises as `service.auctions.create`."""
-    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), most, categories, sellers)
+    made = use_cases.create(tx, token, draft, asked, tuple(photo_ids), rules)
     drafts.remove(tx, token, draft_gid)
     return made
 

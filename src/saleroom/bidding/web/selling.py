@@ -281,13 +281,14 @@ class SellingPages:
         offer: Offer | None,
         refused: Refusal | None = None,
     ) -> Response:
-        gid, known = None if offer is None else offer.auction.gid, self._services.category_names
+        gid, rules = None if offer is None else offer.auction.gid, self._services.offering
         if offer is None:
-            terms, sellers = Draft(**values.values), self._services.sellers
-            viewer, made = await self._site.read(request, selling.preview, terms, form.photos, known, sellers)
+            terms = Draft(**values.values)
+            viewer, made = await self._site.read(request, selling.preview, terms, form.photos, rules)
         else:
+            known, seen = rules.categories, lot_form.seen(form)
             wanted = (offer.auction.gid, lot_form.changes(offer.auction, form, values.values), form.photos)
-            viewer, made = await self._site.read(request, selling.preview_amended, *wanted, lot_form.seen(form), known)
+            viewer, made = await self._site.read(request, selling.preview_amended, *wanted, seen, known)
         language = self._site.language(request)
         context = {
             "w": form,
@@ -306,15 +307,17 @@ class SellingPages:
     async def _publish(
         self, token: str, sent: Submission, form: LotForm, values: FormValues, offer: Offer | None
     ) -> Response:
-        write, known = self._services.database.write, self._services.category_names
+        write, rules = self._services.database.write, self._services.offering
         if offer is not None:
             changes = lot_form.changes(offer.auction, form, values.values)
-            await write(selling.amend, token, offer.auction.gid, changes, form.photos, lot_form.seen(form), known)
+            await write(
+                selling.amend, token, offer.auction.gid, changes, form.photos, lot_form.seen(form), rules.categories
+            )
             return go_to(f"/lots/{offer.auction.gid}")
         asked = digest("POST", "/sell", "", {**values.values, "photos": form.photos})
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
-        terms, most, sellers = Draft(**values.values), self._services.auctions_per_user_max, self._services.sellers
-        made = await write(selling.publish, token, sent.draft, terms, once, form.photos, most, known, sellers)
+        terms = Draft(**values.values)
+        made = await write(selling.publish, token, sent.draft, terms, once, form.photos, rules)
         return go_to(f"/lots/{gid_of(made)}?listed")
 
     async def _offer(self, request: Request, gid: str | None) -> Offer | None:
