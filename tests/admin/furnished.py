@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import time, timedelta
 from decimal import Decimal
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import func, insert, select
 
@@ -97,14 +96,17 @@ async def furnish_it(url: str) -> str:
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
         await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])
-        key: dict[str, Any] = {
-            "credential_id": b"\x00credential",
-            "public_key": b"key",
-            "handle": b"handle",
-            "sign_count": 7,
-        }
-        add = partial(passkeys.add, **key, party="bids.example", name=HOSTILE[:40], now=clock.now)
-        await database.write(add, cyd.account.id)
+        passkey = passkeys.NewPasskey(
+            user_id=cyd.account.id,
+            credential_id=b"\x00credential",
+            public_key=b"key",
+            handle=b"handle",
+            party="bids.example",
+            sign_count=7,
+            name=HOSTILE[:40],
+            created_at=clock.now,
+        )
+        await database.write(passkeys.add, passkey)
         await database.write(passkeys.use_challenge, "digest", clock.now)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))

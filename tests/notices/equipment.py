@@ -13,7 +13,7 @@ from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.notices.area import _FOLDER
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.sending import Sender
-from saleroom.notices.web.mails import Mails
+from saleroom.notices.web.mails import Letterhead, Mails
 from saleroom.outbox import store
 from saleroom.outbox.kinds import MailKind
 from saleroom.outbox.message import MAIL
@@ -49,7 +49,7 @@ class Postman:
             "zone": "Europe/Berlin",
         }
         folders = {_FOLDER, *(kind.folder for kind in self.kinds.values())}
-        self.mails = Mails(sorted(folders), Languages("EUR"), self.sign, **terms | self.options)
+        self.mails = Mails(sorted(folders), Languages("EUR"), self.sign, Letterhead(**terms | self.options))
         server = SmtpServer("127.0.0.1", self.port, "none")
         self.database.switch_on(store.SENT_BY[MAIL])
         self.poster = Poster(self.database, timedelta(seconds=60))

@@ -89,11 +89,15 @@ def furnish(tx: Transaction, sale: Sale, staff: User, said: str) -> None:
     hammer = Hammer(price=result.price, on=result.at.date())
     settled = BilledResult(result=result, channel=Channel.ONLINE, bill=bill(CARD, hammer, 2))
     postings = of_lot(settled)
-    entry = journal.add(tx, sale.id, EntryKind.LOT, postings, staff.id, lot_id=lot.id, settled=settled)
+    entry = journal.add(tx, sale.id, EntryKind.LOT, postings, staff.id, journal.AboutLot(lot.id, settled=settled))
     premium = tuple(one for one in settled.bill.buyer if one.item is Item.PREMIUM)
     credited = structs.replace(settled, bill=structs.replace(settled.bill, buyer=premium, consignor=()))
-    journal.add(tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, lot_id=lot.id, settled=credited)
-    journal.add(tx, sale.id, EntryKind.REVERSAL, reversed_(postings), staff.id, lot_id=lot.id, reverses=entry)
+    journal.add(
+        tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, journal.AboutLot(lot.id, settled=credited)
+    )
+    journal.add(
+        tx, sale.id, EntryKind.REVERSAL, reversed_(postings), staff.id, journal.AboutLot(lot.id, reverses=entry)
+    )
     _pay_out(tx, sale, lot.entry.consignor_id, staff, said)
     paid = of_money(Account(Book.BUYERS, staff.id), Method.CASH, Decimal("5.000"))
     entry = journal.add(tx, sale.id, EntryKind.PAYMENT, paid, staff.id)

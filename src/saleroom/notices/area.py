@@ -26,7 +26,7 @@ from saleroom.notices.services import NoticeServices, PushService
 from saleroom.notices.settings import NoticeSettings
 from saleroom.notices.storage import webhooks
 from saleroom.notices.storage.tables import TABLES
-from saleroom.notices.web.mails import Mails
+from saleroom.notices.web.mails import Letterhead, Mails
 from saleroom.notices.web.pages import area_pages
 from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
@@ -58,11 +58,13 @@ def mails(settings: NoticeSettings, platform: Platform, sign: Sign) -> Mails:
         [_FOLDER, *sorted(folders)],
         Languages(settings.currency),
         sign,
-        house=settings.house_name,
-        origin=platform.origin,
-        sender=settings.mail_sender or SENDER,
-        signature=settings.mail_signature,
-        zone=settings.time_zone,
+        Letterhead(
+            house=settings.house_name,
+            origin=platform.origin,
+            sender=settings.mail_sender or SENDER,
+            signature=settings.mail_signature,
+            zone=settings.time_zone,
+        ),
     )
 
 

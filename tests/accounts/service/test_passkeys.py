@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 from sqlalchemy import func, select
 from structlog.testing import capture_logs
 
@@ -268,16 +269,18 @@ async def test_adding_needs_the_password_and_room(hall: Hall) -> None:
         await hall.passkeys.begin("dead", PASSWORD, "Phone", HOUSE, HERE)
     account = await hall.database.read(authenticate, token, Right.ACCOUNT)
     first, last = await hall.begin(token), await hall.begin(token)
-    row: dict[str, Any] = {
-        "public_key": b"k",
-        "handle": b"h",
-        "party": HOUSE.id,
-        "sign_count": 0,
-        "name": "Phone",
-        "now": hall.clock.now,
-    }
+    phone = rows.NewPasskey(
+        user_id=account.id,
+        credential_id=b"",
+        public_key=b"k",
+        handle=b"h",
+        party=HOUSE.id,
+        sign_count=0,
+        name="Phone",
+        created_at=hall.clock.now,
+    )
     for number in range(PASSKEYS_MAX - 1):
-        await hall.database.write(rows.add, account.id, credential_id=bytes([number]), **row)
+        await hall.database.write(rows.add, structs.replace(phone, credential_id=bytes([number])))
     device = Device(HOUSE.origin)
     await hall.passkeys.add(token, first.ticket, device.create(first.options), HOUSE, HERE)
     with pytest.raises(TooManyPasskeys):

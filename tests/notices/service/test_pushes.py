@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from saleroom.notices.service import choosing, subscribing
 from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.notices.service.posting import Poster
 from saleroom.notices.service.pushing import Pusher
-from saleroom.notices.web.mails import Mails
+from saleroom.notices.web.mails import Letterhead, Mails
 from saleroom.notices.web.pushes import Pushes
 from saleroom.outbox import store
 from saleroom.outbox.hooks import HookClient
@@ -73,8 +72,8 @@ class Courier:
         client = HookClient(private=private, ca_file=str(authority))
         known = {kind.name: kind for kind in kinds}
         folders = sorted({kind.folder for kind in kinds})
-        terms: dict[str, Any] = {"house": "House", "origin": ORIGIN, "sender": "a@b", "signature": None}
-        mails = Mails(folders, Languages("EUR"), str, zone="Europe/Berlin", **terms)
+        letterhead = Letterhead(house="House", origin=ORIGIN, sender="a@b", signature=None, zone="Europe/Berlin")
+        mails = Mails(folders, Languages("EUR"), str, letterhead)
         write = Pushes(Languages("EUR"), zone="Europe/Berlin", brief=mails.brief).write
         self.poster = Poster(database, timedelta(seconds=60), (PUSH,))
         self.pusher = Pusher(database, client, lambda: KEY, CONTACT, write, known, str)

@@ -16,8 +16,7 @@ def note(
     `on` is the number of a user, or names a thing, such as the gid of a lot. `before` and `after` are what the act changed.
     """
     user_id, subject = (on, None) if isinstance(on, int) else (None, on)
-    audit.add(
-        tx,
+    made = audit.NewEntry(
         at=tx.now(),
         by_id=None if by is None else by.id,
         act=act.value,
@@ -27,3 +26,4 @@ def note(
         after=after,
         reason=reason,
     )
+    audit.add(tx, made)

@@ -180,17 +180,17 @@ def _add(tx: Transaction, token: str, challenge: Challenge, made: ceremonies.New
         raise TooManyPasskeys(limit=PASSKEYS_MAX)
     if adding is None or adding.user_id != account.id or not challenge.use(tx):
         raise PasskeyNotAdded
-    added = passkeys.add(
-        tx,
-        account.id,
+    new = passkeys.NewPasskey(
+        user_id=account.id,
         credential_id=made.credential_id,
         public_key=made.public_key,
         handle=adding.handle,
         party=party,
         sign_count=made.sign_count,
         name=adding.name,
-        now=tx.now(),
+        created_at=tx.now(),
     )
+    added = passkeys.add(tx, new)
     found = passkeys.find_by_credential(tx, made.credential_id)
     if not added or found is None:
         raise PasskeyNotAdded

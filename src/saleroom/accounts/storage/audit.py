@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, Row, func, insert, or_, select
 
 from saleroom.accounts.domain.audit import Entry, Facts
@@ -29,30 +29,23 @@ class EntryFilter(Struct, frozen=True):
     act: str | None = None
 
 
-def add(
-    tx: Transaction,
-    *,
-    at: datetime,
-    by_id: int | None,
-    act: str,
-    user_id: int | None,
-    subject: str | None,
-    before: Facts,
-    after: Facts,
-    reason: str,
-) -> None:
+class NewEntry(Struct, frozen=True, kw_only=True):
+    """An entry as it is added, on a user or on a `subject`; `by_id` is None for the command line of the house."""
+
+    at: datetime
+    by_id: int | None
+    act: str
+    user_id: int | None
+    subject: str | None
+    before: Facts
+    after: Facts
+    reason: str
+
+
+def add(tx: Transaction, made: NewEntry) -> None:
     """Store an entry."""
-    row = {
-        "at": at,
-        "by_id": by_id,
-        "act": act,
-        "user_id": user_id,
-        "subject": subject,
-        "before": _encode(dict(before)).decode(),
-        "after": _encode(dict(after)).decode(),
-        "reason": reason,
-    }
-    tx.execute(insert(audit), row)
+    facts = {"before": _encode(dict(made.before)).decode(), "after": _encode(dict(made.after)).decode()}
+    tx.execute(insert(audit), structs.asdict(made) | facts)
 
 
 class Change(NamedTuple):

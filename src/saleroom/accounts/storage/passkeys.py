@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -13,10 +13,9 @@ from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
 
-class Passkey(Struct, frozen=True, kw_only=True):
-    """A passkey of a user. `party` is the name that the device bound it to; `used_at` is None if it was never used."""
+class NewPasskey(Struct, frozen=True, kw_only=True):
+    """A passkey as it is added. `party` is the name that the device bound it to."""
 
-    id: int
     user_id: int
     credential_id: bytes
     public_key: bytes
@@ -25,6 +24,12 @@ class Passkey(Struct, frozen=True, kw_only=True):
     sign_count: int
     name: str
     created_at: datetime
+
+
+class Passkey(NewPasskey, frozen=True, kw_only=True):
+    """A passkey of a user; `used_at` is None if it was never used."""
+
+    id: int
     used_at: datetime | None
 
 
@@ -55,32 +60,11 @@ def find(tx: Transaction, number: int) -> Passkey | None:
     return None if row is None else _passkey(row)
 
 
-def add(
-    tx: Transaction,
-    user_id: int,
-    *,
-    credential_id: bytes,
-    public_key: bytes,
-    handle: bytes,
-    party: str,
-    sign_count: int,
-    name: str,
-    now: datetime,
-) -> bool:
+def add(tx: Transaction, made: NewPasskey) -> bool:
     """Store a passkey; False if any user has one with this number already."""
-    row = {
-        "user_id": user_id,
-        "credential_id": credential_id,
-        "public_key": public_key,
-        "handle": handle,
-        "party": party,
-        "sign_count": sign_count,
-        "name": name,
-        "created_at": now,
-    }
     try:
         with tx.connection.begin_nested():
-            tx.execute(insert(passkeys), row)
+            tx.execute(insert(passkeys), structs.asdict(made))
     except IntegrityError:
         return False
     return True

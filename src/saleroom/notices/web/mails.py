@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from saleroom.kernel.mail import in_header
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.choices import CHANNELS
@@ -27,30 +29,25 @@ CHOICES = "/mine/notices"
 STOP = "/notices/unsubscribe"
 
 
+class Letterhead(Struct, frozen=True):
+    """How a house signs its mails. `origin` is the address by which people reach it, `sender` that from which mails come."""
+
+    house: str
+    origin: str
+    sender: str
+    signature: str | None
+    zone: str
+
+
 class Mails:
     """Writes the mails of one house."""
 
-    def __init__(
-        self,
-        folders: Sequence[Path],
-        languages: Languages,
-        sign: Sign,
-        *,
-        house: str,
-        origin: str,
-        sender: str,
-        signature: str | None,
-        zone: str,
-    ) -> None:
-        """`folders` are those of the areas with templates; `origin` is the address by which people reach the house."""
+    def __init__(self, folders: Sequence[Path], languages: Languages, sign: Sign, letterhead: Letterhead) -> None:
+        """`folders` are those of the areas with templates."""
         self._renderer = Renderer([folder / "templates" for folder in (site.FOLDER, *folders)], {}, {})
         self._languages = languages
         self._sign = sign
-        self._house = house
-        self._origin = origin
-        self._sender = sender
-        self._signature = signature
-        self._zone = zone
+        self._letterhead = letterhead
 
     def write(self, letter: Letter) -> EmailMessage:
         """Return the mail of a letter. It has the same `Message-ID` on each try."""
@@ -60,9 +57,10 @@ class Mails:
         if letter.template is not None:
             html = self._renderer.fragment(language, letter.template, names | dict(letter.context))
         else:
-            stop = f"{self._origin}{STOP}?token={stop_token(self._sign, letter.receiver or 0, CHANNELS[0])}"
+            token = stop_token(self._sign, letter.receiver or 0, CHANNELS[0])
+            stop = f"{self._letterhead.origin}{STOP}?token={token}"
             more = {"List-Unsubscribe": f"<{stop}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
-            places = {"choices_url": self._origin + CHOICES, "stop_url": stop}
+            places = {"choices_url": self._letterhead.origin + CHOICES, "stop_url": stop}
             html = self._renderer.fragment(language, "mail/notices.html", names | places | self._lots(letter, language))
         mail_id = self._sign(f"letter {letter.number} {letter.address}")
         return self._message(letter, language, html, mail_id, more)
@@ -77,10 +75,10 @@ class Mails:
     def _names(self, letter: Letter, language: Language) -> dict[str, Any]:
         """Return the names that all templates have."""
         return {
-            "house": self._house,
-            "origin": self._origin,
-            "signature": self._signature,
-            "when_here": partial(instant_said, language=language, zone=letter.zone or self._zone),
+            "house": self._letterhead.house,
+            "origin": self._letterhead.origin,
+            "signature": self._letterhead.signature,
+            "when_here": partial(instant_said, language=language, zone=letter.zone or self._letterhead.zone),
         }
 
     def _message(
@@ -88,11 +86,11 @@ class Mails:
     ) -> EmailMessage:
         subject, text = plain_text(html)
         mail = EmailMessage(policy=SMTP)
-        mail["From"] = in_header(self._sender, _header(self._house))
+        mail["From"] = in_header(self._letterhead.sender, _header(self._letterhead.house))
         mail["To"] = in_header(letter.address)
         mail["Subject"] = _header(subject)
         mail["Date"] = format_datetime(letter.written_at)
-        mail["Message-ID"] = f"<{mail_id}@{self._sender.rpartition('@')[2]}>"
+        mail["Message-ID"] = f"<{mail_id}@{self._letterhead.sender.rpartition('@')[2]}>"
         mail["Auto-Submitted"] = "auto-generated"
         for name, value in more.items():
             mail[name] = value
@@ -103,13 +101,13 @@ class Mails:
 
     def _lots(self, letter: Letter, language: Language) -> dict[str, Any]:
         """Return the names of the template that are about the lots of a letter."""
-        zone = letter.zone or self._zone
+        zone = letter.zone or self._letterhead.zone
         lots: dict[str, dict[str, Any]] = {}
         for item in letter.items:
             lot = item.lot
             name = lot.name if is_named(item, letter.receiver) else language.gettext(TAKEN_DOWN)
             found = lots.setdefault(lot.gid, {"name": name, "sentences": []})
-            found["url"] = f"{self._origin}{path_of(item)}"
+            found["url"] = f"{self._letterhead.origin}{path_of(item)}"
             found["sentences"] += sentences_of(item, language, zone)
         return {"lots": list(lots.values()), "subject": subject_of(letter, len(lots), language)}
 

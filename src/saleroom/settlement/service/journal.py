@@ -82,7 +82,7 @@ def _follow_pledges(tx: Transaction, sale: Sale, offered: list[OfferedLot], by_i
             if more > LIMIT:
                 too_large.append(lot.label)
             elif more:
-                journal.add(tx, sale.id, EntryKind.PLEDGE, of_pledge(user, more), by_id, lot_id=lot.id)
+                journal.add(tx, sale.id, EntryKind.PLEDGE, of_pledge(user, more), by_id, journal.AboutLot(lot.id))
     return too_large
 
 
@@ -102,7 +102,7 @@ def _take_back(tx: Transaction, sale: Sale, lot_id: int, was: Standing, by_id: i
 def take_entry_back(tx: Transaction, sale: Sale, lot_id: int, number: int, by_id: int) -> None:
     """Post the entry that takes another one of a lot back."""
     back = reversed_(journal.postings(tx, number))
-    journal.add(tx, sale.id, EntryKind.REVERSAL, back, by_id, lot_id=lot_id, reverses=number)
+    journal.add(tx, sale.id, EntryKind.REVERSAL, back, by_id, journal.AboutLot(lot_id, reverses=number))
 
 
 def _post_lot(
@@ -111,10 +111,10 @@ def _post_lot(
     """Post what a lot has come to, and what of it was given up before and still is."""
     postings = of_lot(settled)
     assert is_balanced(postings), "an entry balances"
-    journal.add(tx, sale.id, EntryKind.LOT, postings, by_id, lot_id=lot_id, settled=settled)
+    journal.add(tx, sale.id, EntryKind.LOT, postings, by_id, journal.AboutLot(lot_id, settled=settled))
     if was is None:
         return
     for _, credited in was.given_up:
         still = structs.replace(settled, bill=still_given_up(credited, was.whole, settled))
         if still.bill.buyer or still.bill.consignor:
-            journal.add(tx, sale.id, EntryKind.CREDIT, of_credit(still), by_id, lot_id=lot_id, settled=still)
+            journal.add(tx, sale.id, EntryKind.CREDIT, of_credit(still), by_id, journal.AboutLot(lot_id, settled=still))

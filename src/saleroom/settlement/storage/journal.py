@@ -66,21 +66,30 @@ class StoredPosting(Struct, frozen=True, kw_only=True):
     posting: Posting
 
 
+class AboutLot(Struct, frozen=True):
+    """The lot that an entry is about, what it has come to, and the entry that is taken back."""
+
+    lot_id: int | None = None
+    settled: BilledResult | None = None
+    reverses: int | None = None
+
+
+ABOUT_NO_LOT = AboutLot()
+
+
 def add(
     tx: Transaction,
     sale_id: int,
     kind: EntryKind,
     postings: Iterable[Posting],
     by_id: int,
-    *,
-    lot_id: int | None = None,
-    reverses: int | None = None,
-    settled: BilledResult | None = None,
+    about: AboutLot = ABOUT_NO_LOT,
 ) -> int:
     """Store an entry with its digest, and return its number. The sale is locked."""
     row = {
-        "sale_id": sale_id, "kind": kind.value, "lot_id": lot_id, "reverses": reverses, "at": tx.now(), "by_id": by_id,
-        "settled": None if settled is None else _encode(settled).decode(),
+        "sale_id": sale_id, "kind": kind.value, "lot_id": about.lot_id, "reverses": about.reverses, "at": tx.now(),
+        "by_id": by_id,
+        "settled": None if about.settled is None else _encode(about.settled).decode(),
     }  # fmt: skip
     number = int(tx.execute(insert(journal_entries).returning(journal_entries.c.id), row).scalar_one())
     rows = [_row(number, one) for one in postings]

@@ -50,9 +50,8 @@ def credit(
             _forget(tx, staff, sale, one.lot.id, was, found)
         else:
             credited = _given_up(was, found, lines, new)
-            journal.add(
-                tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, lot_id=one.lot.id, settled=credited
-            )
+            about = journal.AboutLot(one.lot.id, settled=credited)
+            journal.add(tx, sale.id, EntryKind.CREDIT, of_credit(credited), staff.id, about)
     if found.document.kind is DocumentKind.INVOICE and found.owner.user_id is not None:
         lift_if_paid(tx, found.owner.user_id, staff)
     return made
