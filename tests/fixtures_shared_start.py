@@ -12,7 +12,7 @@ CONFINED_PROCESS = confinement.Process
 class WorkingHere:
     """Works on a file without a process of its own, whose start takes a hundred times as long as a small file."""
 
-    def __init__(self, work: confinement.Work) -> None:
+    def __init__(self, work: confinement.Work, file: int | None = None) -> None:
         self._work = work
 
     def run(self, data: bytes) -> confinement.ProcessResult:

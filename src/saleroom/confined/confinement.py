@@ -10,6 +10,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, TypeVar
@@ -71,13 +72,15 @@ class Confinement:
         self._running: set[Process] = set()
         self._is_closed = False
 
-    async def do(self, work: Work, data: bytes, kind: type[T]) -> T:
+    async def do(self, work: Work, data: bytes, kind: type[T], file: int | None = None) -> T:
         """Return what the work makes of `data`, of this kind. Cancelling kills the process.
+
+        `file` is the number of an open file that is too large to be sent: the process has it open by the same number.
 
         Raises Invalid as the work does, TooCostly, Crash, or Busy if the house closes or no process starts.
         """
         async with self._turn:
-            result = await self._run(work, data)
+            result = await self._run(work, data, file)
             # A long answer takes a while to decode, so the thread does it.
             return await asyncio.get_running_loop().run_in_executor(self._thread, _made, work, result, kind)
 
@@ -88,10 +91,10 @@ class Confinement:
             process.end()
         self._thread.shutdown(cancel_futures=True)
 
-    async def _run(self, work: Work, data: bytes) -> ProcessResult:
+    async def _run(self, work: Work, data: bytes, file: int | None) -> ProcessResult:
         if self._is_closed:
             raise Busy
-        process = Process(work)
+        process = Process(work, file)
         self._running.add(process)
         try:
             async with asyncio.timeout(work.seconds):
@@ -110,8 +113,9 @@ class Confinement:
 class Process:
     """One process, for one file."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, file: int | None = None) -> None:
         self._work = work
+        self._files = () if file is None else (file,)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
@@ -122,7 +126,8 @@ class Process:
         with self._lock:
             if self._is_over:
                 return ProcessResult(0, is_ready=False, answer=b"")
-            process = self._process = started(START, work.function, str(work.cpu_seconds), str(work.memory_bytes))
+            limits = (str(work.cpu_seconds), str(work.memory_bytes))
+            process = self._process = started(START, work.function, *limits, files=self._files)
         assert process.stdin is not None and process.stdout is not None, "both are pipes"
         with process:
             is_ready = process.stdout.read(len(READY)) == READY
@@ -144,8 +149,8 @@ class Process:
                 self._process.kill()
 
 
-def started(program: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a Python that runs a program, with these arguments and then the paths of modules.
+def started(program: str, *arguments: str, files: Sequence[int] = ()) -> subprocess.Popen[bytes]:
+    """Start a Python that runs a program, with these arguments and then the paths of modules, and with these files open.
 
     It gets no settings and no environment, as both may hold passwords of databases and brokers.
     """
@@ -158,6 +163,7 @@ def started(program: str, *arguments: str) -> subprocess.Popen[bytes]:
         cwd="/",
         env={},
         start_new_session=True,
+        pass_fds=files,
     )
 
 

@@ -1,17 +1,32 @@
 import bz2
 import io
 import lzma
+import random
 import tracemalloc
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
+from tempfile import SpooledTemporaryFile, TemporaryFile
+from typing import BinaryIO, cast
 from zlib import crc32
 
 import pytest
 
+from saleroom.confined import confinement as confining
+from saleroom.confined.confinement import Confinement
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
-from saleroom.sales.service.files.archives import DIRECTORY_BYTES_MAX, PHOTOS, opened, sent_photos, unpacked
+from saleroom.sales.service.files.archives import (
+    DIRECTORY_BYTES_MAX,
+    PHOTOS,
+    PackedPhoto,
+    opened,
+    read_confined,
+    sent_photos,
+    unpacked,
+)
 
 BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
 UNPACKED = 16 * 2**20
@@ -40,10 +55,27 @@ def packed(files: dict[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def read(data: bytes, files_max: int = 20) -> list[SentPhoto]:
+def read(data: bytes, files_max: int = 20) -> list[PackedPhoto]:
     """Return the photos of an archive."""
     with opened(io.BytesIO(data), PHOTOS, BYTES_MAX, files_max) as archive:
         return sent_photos(archive, PHOTO_BYTES_MAX)
+
+
+@contextmanager
+def kept(data: bytes) -> Iterator[BinaryIO]:
+    """Keep an archive in a file, as an upload is."""
+    with TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        yield cast("BinaryIO", file)
+
+
+@pytest.fixture
+def confinement() -> Iterator[Confinement]:
+    """What starts processes with limits."""
+    made = Confinement("archives")
+    yield made
+    made.close()
 
 
 def refusals(data: bytes) -> list[str]:
@@ -58,7 +90,9 @@ def test_photos_are_found_in_any_folder_and_files_of_systems_are_left_out() -> N
     archive = packed(
         {"a/b/12A-2.jpg": b"x", "__MACOSX/a/._12A-2.jpg": b"m", "a/.DS_Store": b"d", "Thumbs.db": b"t", "a/": b""}
     )
-    assert [SentPhoto(PhotoName("12A", 2), "a/b/12A-2.jpg", sha256(b"x").hexdigest())] == read(archive)
+    assert [SentPhoto(PhotoName("12A", 2), "a/b/12A-2.jpg", sha256(b"x").hexdigest())] == [
+        one.photo for one in read(archive)
+    ]
 
 
 def test_all_files_that_are_no_photos_are_named() -> None:
@@ -114,11 +148,60 @@ def test_a_file_that_unpacks_to_more_than_it_says_takes_no_memory(method: int, d
     tracemalloc.start()
     try:
         if method == zipfile.ZIP_DEFLATED:
-            with opened(io.BytesIO(whole), PHOTOS, BYTES_MAX) as archive:
-                [photo] = sent_photos(archive, PHOTO_BYTES_MAX)
-                assert bytes(1_000) == unpacked(archive, photo)
+            with kept(whole) as file:
+                assert [bytes(1_000)] == [unpacked(file, one) for one in read(whole)]
         else:
             assert refusals(whole)[0].startswith("damaged_file: 1.jpg")
         assert UNPACKED / 4 > tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_photos_are_unpacked_where_they_were_found(method: int) -> None:
+    """Also behind what stands before an archive; a photo that is not there any more is refused."""
+    photos = {f"{number}.jpg": random.Random(number).randbytes(number * 90) for number in range(1, 12)}
+    made = io.BytesIO(b"a program that unpacks itself")
+    made.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(made, "a", method) as archive:
+        for name, data in photos.items():
+            archive.writestr(name, data)
+    whole = made.getvalue()
+    found = read(whole)
+    with kept(whole) as file:
+        assert list(photos.values()) == [unpacked(file, one) for one in found]
+    for other in (whole[: found[-1].at + 20], whole[: found[-1].at + 50], bytes(len(whole))):
+        with kept(other) as file, pytest.raises(Invalid) as refused:
+            unpacked(file, found[-1])
+        assert ["damaged_file"] == [fault.code for fault in refused.value.faults[PHOTOS]]
+
+
+@pytest.mark.usefixtures("confined_process")
+async def test_an_archive_is_read_by_a_process_of_its_own(confinement: Confinement) -> None:
+    """It finds what a reader in the house would, in a small file that is not on the disk yet, and refuses as that does."""
+    whole = packed({"1.jpg": b"x" * 900, "a/2-1.jpg": b"y"})
+    with SpooledTemporaryFile(10**6) as small:
+        small.write(whole)
+        assert read(whole) == await read_confined(confinement, cast("BinaryIO", small), PHOTO_BYTES_MAX)
+    with kept(packed({"clock.jpg": b"", "2.jpg": b"x" * 1_001})) as file, pytest.raises(Invalid) as refused:
+        await read_confined(confinement, file, PHOTO_BYTES_MAX)
+    assert ["photo_name", "file_too_large"] == [fault.code for fault in refused.value.faults[PHOTOS]]
+    assert 1_000 == refused.value.faults[PHOTOS][1].facts["most"]
+
+
+@pytest.mark.usefixtures("confined_process")
+@pytest.mark.parametrize(
+    ("does", "code"),
+    [("bytearray(2**32)", "archive_too_costly"), ("__import__('os').abort()", "not_an_archive")],
+)
+async def test_a_limit_is_named_with_its_remedy(
+    confinement: Confinement, monkeypatch: pytest.MonkeyPatch, does: str, code: str
+) -> None:
+    """An archive that takes too much memory is refused as such, and a crash is the fault of its file."""
+    start = "import sys; sys.path[:] = sys.argv[4:]; from saleroom.sales.service.files import archives"
+    change = f"archives.read_to_send = lambda data: {does}"
+    program = f"{start}\n{change}\nfrom saleroom.confined.program import main; main()"
+    monkeypatch.setattr(confining, "START", program)
+    with kept(packed({"1.jpg": b"x"})) as file, pytest.raises(Invalid) as refused:
+        await read_confined(confinement, file, PHOTO_BYTES_MAX)
+    assert [code] == [fault.code for fault in refused.value.faults[PHOTOS]]

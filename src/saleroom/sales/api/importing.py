@@ -28,8 +28,9 @@ from saleroom.sales.domain.importing import CellFault, Effect, RowPlan
 from saleroom.sales.domain.paper import BUYERS_NEED
 from saleroom.sales.domain.photo_files import PhotoEffect
 from saleroom.sales.service.files import exporting, sheets
+from saleroom.sales.service.files.archives import BYTES_MAX as ARCHIVE_BYTES_MAX
 from saleroom.sales.service.files.archives import PHOTOS
-from saleroom.sales.service.files.importer import ARCHIVE_BYTES_MAX, Tell, tell_nobody
+from saleroom.sales.service.files.importer import Tell, tell_nobody
 from saleroom.sales.service.files.importing import Report
 from saleroom.sales.service.files.sheet_writing import CSV_TYPE, XLSX_TYPE, as_csv, as_xlsx
 from saleroom.sales.services import SaleServices

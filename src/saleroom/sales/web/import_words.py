@@ -8,6 +8,9 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "ambiguous_number": (
         N_("This number can be read in two ways. Write it with two decimals, or without a separator."),
     ),
+    "archive_too_costly": (
+        N_("The archive takes too much time or memory to read. Send the photos in several archives."),
+    ),
     "auction_over": (N_("The lot is over and cannot be changed any more."),),
     "consignor_bids": (N_("This consignor has bid on the lot, and nobody bids on a lot that they have consigned."),),
     "damaged_file": (

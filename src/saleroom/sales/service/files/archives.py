@@ -1,23 +1,37 @@
-"""Archives (ZIP) of strangers: how many files, and how many bytes, they may unpack to, before any of them is unpacked."""
+"""Archives (ZIP) of strangers: how many files, and how many bytes, they may unpack to, before any of them is unpacked.
+
+A process with limits reads an archive, and says where in it each photo is. The house unpacks one photo after the other.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+import msgspec
+from msgspec import Struct
+
+from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto, is_of_the_system, photo_name
 
 PHOTOS = "photos"
 """The field of a form with the archive of photos."""
+BYTES_MAX = 512 * 2**20
+"""The largest archive of photos, and the most that it may unpack to: pictures hardly shrink."""
+WORK = Work(f"{__name__}:read_to_send", cpu_seconds=60, memory_bytes=256 * 2**20, seconds=180)
 FILES_MAX = 20_000
 DIRECTORY_BYTES_MAX = 4 * 2**20
 PIECE_BYTES = 1 << 16
 FAULTS_MAX = 100
+_LOCAL = struct.Struct("<26xHH")
+"""The record before a file: the lengths of its name and of what follows that (APPNOTE, 4.3.7)."""
 _END = struct.Struct("<4s4xHHLLH")
 """The end record of an archive: signature, numbers of files, size and place of the directory (APPNOTE, 4.3.16)."""
 _END_SIGNATURE, _END64_SIGNATURE = b"PK\5\6", b"PK\6\7"
@@ -26,7 +40,51 @@ _COMMENT_BYTES_MAX = 2**16
 _ENCRYPTED = 1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """Of files that are packed otherwise, zipfile unpacks all of a piece at once: gigabytes from a few bytes."""
+_NOT_AN_ARCHIVE = Fault("not_an_archive", "is no ZIP archive, or is broken off or damaged")
+_TOO_COSTLY = Fault(
+    "archive_too_costly",
+    f"takes more than {WORK.cpu_seconds} s or {WORK.memory_bytes // 2**20} MB to read; send the photos in several archives",
+)
 _DAMAGED = Fault("damaged_file", "is damaged, or packed in a way that cannot be unpacked here")
+
+
+class PackedPhoto(Struct, frozen=True):
+    """A photo in an archive: the place of its record there, its bytes as they are packed, and its size as it is unpacked."""
+
+    photo: SentPhoto
+    at: int
+    packed_bytes: int
+    size: int
+    is_deflated: bool
+
+
+class _Asked(Struct, frozen=True):
+    """What the process that reads an archive is told: the number by which it is open, and the largest photo."""
+
+    file: int
+    photo_bytes_max: int
+
+
+async def read_confined(confinement: Confinement, file: BinaryIO, photo_bytes_max: int) -> list[PackedPhoto]:
+    """Return the photos of an archive, from a process with limits.
+
+    Raises Invalid, field `photos`, or Busy if the house closes.
+    """
+    asked = _Asked(file.fileno(), photo_bytes_max)
+    file.flush()  # a small file is put on the disk by the look at its number
+    try:
+        return await confinement.do(WORK, msgspec.msgpack.encode(asked), list[PackedPhoto], asked.file)
+    except TooCostly:
+        raise Invalid({PHOTOS: [_TOO_COSTLY]}) from None
+    except Crash:
+        raise Invalid({PHOTOS: [_NOT_AN_ARCHIVE]}) from None
+
+
+def read_to_send(data: bytes) -> list[PackedPhoto]:
+    """Return the photos of the archive that is open. The process that reads calls it."""
+    asked = msgspec.msgpack.decode(data, type=_Asked)
+    with os.fdopen(asked.file, "rb", closefd=False) as file, opened(file, PHOTOS, BYTES_MAX) as archive:
+        return sent_photos(archive, asked.photo_bytes_max)
 
 
 @contextmanager
@@ -37,7 +95,7 @@ def opened(file: BinaryIO, field: str, bytes_max: int, files_max: int = FILES_MA
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise Invalid.one(field, "not_an_archive", "is no ZIP archive, or is broken off or damaged") from error
+        raise Invalid({field: [_NOT_AN_ARCHIVE]}) from error
     with archive:
         files = archive.infolist()
         if len(files) > files_max:
@@ -50,7 +108,7 @@ def opened(file: BinaryIO, field: str, bytes_max: int, files_max: int = FILES_MA
         yield archive
 
 
-def sent_photos(archive: zipfile.ZipFile, photo_bytes_max: int) -> list[SentPhoto]:
+def sent_photos(archive: zipfile.ZipFile, photo_bytes_max: int) -> list[PackedPhoto]:
     """Return the photos of an archive by their places, each with its digest. Raises Invalid with the faults of all files."""
     faults: list[Fault] = []
     found = []
@@ -62,7 +120,8 @@ def sent_photos(archive: zipfile.ZipFile, photo_bytes_max: int) -> list[SentPhot
         if isinstance(digest, Fault):
             faults.append(_about(info.filename, digest))
         elif isinstance(name, PhotoName):
-            found.append(SentPhoto(name, info.filename, digest))
+            photo, is_deflated = SentPhoto(name, info.filename, digest), info.compress_type == zipfile.ZIP_DEFLATED
+            found.append(PackedPhoto(photo, info.header_offset, info.compress_size, info.file_size, is_deflated))
     refuse(faults)
     if not found:
         raise Invalid.one(PHOTOS, "no_photos", "has no photos; name them by their lots, such as 12A-2.jpg")
@@ -89,14 +148,21 @@ def digest_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str | Fault:
     return digest.hexdigest()
 
 
-def unpacked(archive: zipfile.ZipFile, photo: SentPhoto) -> bytes:
-    """Return a photo of an archive, whose file `sent_photos` has read.
-
-    Without the number of bytes, zipfile would unpack two gigabytes before it cuts them to the size that the directory says.
-    """
-    info = archive.getinfo(photo.path)
-    with archive.open(info) as file:
-        return file.read(info.file_size)
+def unpacked(file: BinaryIO, one: PackedPhoto) -> bytes:
+    """Return a photo of an archive. Raises Invalid, field `photos`, if it is not the one that was read before."""
+    number, packed_bytes = (
+        file.fileno(),
+        min(one.packed_bytes, one.size + one.size // 1000 + 1024),
+    )  # no photo takes more
+    try:
+        name_bytes, more_bytes = _LOCAL.unpack(os.pread(number, _LOCAL.size, one.at))
+        data = os.pread(number, packed_bytes, one.at + _LOCAL.size + name_bytes + more_bytes)
+        data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, one.size) if one.is_deflated else data
+    except (struct.error, zlib.error):
+        data = b""
+    if hashlib.sha256(data).hexdigest() != one.photo.digest:
+        raise Invalid({PHOTOS: [_DAMAGED]})
+    return data
 
 
 def named(path: str, fault: Fault) -> Fault:
