@@ -5,14 +5,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 import structlog
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 
-from tests.distribution import LongestFirst, unnamed
 from tests.memory import roomy_memory
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
@@ -27,13 +25,8 @@ if memory := roomy_memory():
 # The looks for reference cycles while the tests are imported and collected took a quarter of that time, and found nothing.
 gc.set_threshold(50_000, 20, 50)
 
-pytest_plugins = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile`, the longest files begin first."""
-    return LongestFirst(config, log) if config.getoption("dist") == "loadfile" else None
+FIXTURES = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
+pytest_plugins = ["tests.distribution", *FIXTURES]
 
 
 @pytest.fixture(scope="session")
@@ -59,12 +52,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List at the end the needs that this machine could not meet, and long files that began late."""
+    """List at the end the needs that this machine could not meet."""
     counted = Counter(wants(terminalreporter.stats.get("skipped", [])))
     if counted:
         terminalreporter.section("NOT TESTED HERE", sep="!", red=True)
         for want, tests in sorted(counted.items()):
             terminalreporter.line(f"{want} ({tests} tests skipped)")
-    reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, [])]
-    for line in unnamed(reports):
-        terminalreporter.line(f"{line}: put it into tests/distribution.py")

@@ -98,6 +98,8 @@ LONG = (
 )
 """What takes long on a machine with two cores, about the longest first. The end of a run names what is missing here."""
 LONG_SECONDS = 30
+WAITING_MIN = 2
+KILLED = pytest.StashKey[list[str]]()
 
 
 def unit_of(test: str) -> str:
@@ -111,14 +113,71 @@ def _place_of(test: str) -> str:
 
 
 class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # it has no types
-    """Hand out the long units first, then those with the most tests."""
+    """Hand out the long units first, then those with the most tests. The tests of a process that is killed go to others."""
+
+    def remove_node(self, node: Any) -> str | None:
+        """Return the test in which a process was killed; the run reports that it failed. Hand its other tests to the rest.
+
+        The scheduler of xdist hands out the finished units again too. A process that gets nothing but these asks for no more,
+        and the run waits for ever. It also repeats the test in which the process was killed.
+        """
+        left = [
+            (unit, test)
+            for unit, tests in self.assigned_work.pop(node).items()
+            for test, done in tests.items()
+            if not done
+        ]
+        for unit, test in left[1:]:
+            self.workqueue.setdefault(unit, {})[test] = False
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return left[0][1] if left else None
+
+    def _reschedule(self, node: Any) -> None:
+        """Give a process two tests at least, or tell it that there are no more: it begins one when it knows what follows."""
+        if node not in self.registered_collections:  # it has just begun in the place of another, and knows no tests yet
+            return
+        super()._reschedule(node)
+        while not node.shutting_down and self._pending_of(self.assigned_work[node]) < WAITING_MIN:
+            super()._reschedule(node)
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
-        self.workqueue.move_to_end(min(self.workqueue, key=_place), last=False)
-        super()._assign_work_unit(node)
+        if self.workqueue and node in self.registered_collections:
+            self.workqueue.move_to_end(min(self.workqueue, key=_place), last=False)
+            super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`, the longest files begin first."""
+    return LongestFirst(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Note a process of the run that was killed."""
+    if error:
+        node.config.stash.setdefault(KILLED, []).append(
+            f"The process {node.gateway.id} of the tests was killed: {error}"
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a run fail in which a process was killed, between two tests too."""
+    if session.config.stash.get(KILLED, []) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """List at the end processes that were killed, and long files that began late."""
+    for line in config.stash.get(KILLED, []):
+        terminalreporter.line(line, red=True)
+    reports = [report for key in ("passed", "failed", "error") for report in terminalreporter.stats.get(key, [])]
+    for line in unnamed(reports):
+        terminalreporter.line(f"{line}: put it into tests/distribution.py")
 
 
 def unnamed(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> Iterator[str]:
