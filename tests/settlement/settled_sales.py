@@ -48,7 +48,8 @@ from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import migrate
 from tests.bidding.service.people import person
-from tests.fixtures_database import _order, embedded_server, on_server
+from tests.fixtures_database import embedded_server
+from tests.kept_databases import on_server, order
 from tests.settlement.money_checks import faults_of, tax_faults
 from tests.settlement.sold_sales import SettledSale, a_card, counted, sold
 
@@ -330,7 +331,7 @@ def main() -> int:
 
 def _made(server: str, seed: int) -> str:
     """Make a database on a server, and return its URL."""
-    asyncio.run(_order(server, f"CREATE DATABASE settled_{seed}"))
+    asyncio.run(order(server, f"CREATE DATABASE settled_{seed}"))
     return on_server(server, f"settled_{seed}")
 
 
