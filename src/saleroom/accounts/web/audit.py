@@ -28,6 +28,11 @@ PAGE = 50
 USER_MAX, NUMBER_DIGITS_MAX = 32, 18
 
 
+def acts_of(name: str) -> str:
+    """Return the address of the acts by or on a user."""
+    return f"{AUDIT.path}?{urlencode({'user': name})}"
+
+
 class AuditPages:
     """The pages of the audit log."""
 

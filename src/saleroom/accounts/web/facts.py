@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
 
 from msgspec import Struct
@@ -30,14 +30,14 @@ NAMES: Mapping[str, str] = {
     "estimateFrom": N_("estimate from"),
     "estimateTo": N_("estimate to"),
     "following": N_("late bids move all later lots"),
-    "from": N_("number of the user who was merged"),
+    "from": N_("the user who was merged"),
     "hidden": N_("hidden"),
     "host": N_("host"),
     "iban": N_("IBAN"),
     "key": N_("key"),
     "kind": N_("kind of sale"),
     "label": N_("lot"),
-    "leader": N_("number of the leading user"),
+    "leader": N_("the leading user"),
     "level": N_("stage"),
     "limit": N_("limit"),
     "limitDefault": N_("limit of newcomers"),
@@ -81,7 +81,7 @@ NAMES: Mapping[str, str] = {
     "title": N_("title"),
     "total": N_("total"),
     "until": N_("until"),
-    "user": N_("number of the user"),
+    "user": N_("user"),
     "venue": N_("venue"),
     "version": N_("version"),
     "voided": N_("number of the voided bid's event"),
@@ -95,13 +95,17 @@ _MONEY = frozenset(
     }
 )
 _INSTANTS = frozenset({"opensAt", "since", "startsAt", "until"})
-_THINGS = frozenset({"rates", "sale", "subject"})
+_THINGS = frozenset({"offer", "rates", "sale", "subject"})
+_USERS = frozenset({"from", "leader", "user"})
+"""The facts that are the number of a user, as the log has no names of users."""
+USER = "user "
+"""What the key of a user begins with, before the number."""
 _RESULT = re.compile(r"(sold|conditional) ([0-9.]+), user ([0-9]+)")
 _OF_LOT = "lot "
 _YES, _NO = N_("yes"), N_("no")
 _LOT, _PASSED, _EVERYBODY = N_("lot %(label)s"), N_("passed"), N_("everybody")
-_SOLD = N_("sold for %(price)s to the user with the number %(user)s")
-_CONDITIONAL = N_("conditionally sold for %(price)s to the user with the number %(user)s")
+_SOLD = N_("sold for %(price)s to %(user)s")
+_CONDITIONAL = N_("conditionally sold for %(price)s to %(user)s")
 _SUBJECTS: Mapping[str, str] = {
     "bank": N_("bank"),
     "consignor %s": N_("consignor %(name)s"),
@@ -125,9 +129,23 @@ class FactChange(Struct, frozen=True):
 
 
 def keys(entry: Entry) -> set[str]:
-    """Return what an entry names by a key, such as the gid of a sale."""
-    facts = (value for facts in (entry.before, entry.after) for name, value in facts.items() if name in _THINGS)
-    return {value for value in (entry.subject, *facts) if isinstance(value, str)}
+    """Return what an entry names by a key, such as the gid of a sale, or `user 7`."""
+    facts = (_key(name, value) for facts in (entry.before, entry.after) for name, value in facts.items())
+    return {value for value in (entry.subject, *facts) if value}
+
+
+def users_of(keys: Collection[str]) -> dict[str, int]:
+    """Return those of these keys that are of users, with the number of each."""
+    found = ((key, key.removeprefix(USER)) for key in keys if key.startswith(USER))
+    return {key: int(number) for key, number in found if number.isascii() and number.isdigit()}
+
+
+def _key(name: str, value: str | int | bool | None) -> str | None:
+    if name in _USERS and isinstance(value, int):
+        return f"{USER}{value}"
+    if name.startswith(_OF_LOT) and isinstance(value, str) and (sold := _RESULT.fullmatch(value)):
+        return f"{USER}{sold[3]}"
+    return value if name in _THINGS and isinstance(value, str) else None
 
 
 def subject(language: Language, entry: Entry, things: Things) -> Thing | None:
@@ -161,17 +179,19 @@ def _name(language: Language, name: str) -> str:
 
 
 def _value(language: Language, name: str, value: str | int | bool | None, codes: Codes, things: Things) -> Thing | None:
+    if value is None:
+        return None
     text = str(value)
     if isinstance(value, bool):
         return Thing(language.gettext(_YES if value else _NO))
-    if name in _THINGS and value:
-        return things.get(text, Thing(text))
-    return Thing(_said(language, name, text, codes)) if value is not None else None
+    if name.startswith(_OF_LOT):
+        return Thing(_result(language, text, things))
+    if key := _key(name, value):
+        return things.get(key, Thing(text))
+    return Thing(_said(language, name, text, codes))
 
 
 def _said(language: Language, name: str, text: str, codes: Codes) -> str:
-    if name.startswith(_OF_LOT):
-        return _result(language, text)
     if name in _INSTANTS:
         return " ".join(language.when(text))
     if name in _MONEY:
@@ -184,12 +204,13 @@ def _said(language: Language, name: str, text: str, codes: Codes) -> str:
     return text if said is None else language.gettext(said)
 
 
-def _result(language: Language, text: str) -> str:
+def _result(language: Language, text: str, things: Things) -> str:
     found = _RESULT.fullmatch(text)
     if found is None:
         return language.gettext(_PASSED) if text == "passed" else text
     said = _SOLD if found[1] == "sold" else _CONDITIONAL
-    return language.gettext(said, price=_money(language, found[2]), user=found[3])
+    buyer = things.get(f"{USER}{found[3]}", Thing(found[3]))
+    return language.gettext(said, price=_money(language, found[2]), user=buyer.name)
 
 
 def _money(language: Language, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from starlette.routing import Route
@@ -9,10 +10,13 @@ from starlette.routing import Route
 from saleroom.accounts.domain.invitations import PATH as JOIN
 from saleroom.accounts.domain.owner_link import PATH as OWNER
 from saleroom.accounts.services import AccountServices
+from saleroom.accounts.storage.accounts import names_of
 from saleroom.accounts.web import back_office
 from saleroom.accounts.web.access_tokens import AccessTokenPages
 from saleroom.accounts.web.accounts import AccountPages
+from saleroom.accounts.web.audit import acts_of
 from saleroom.accounts.web.contacts import ContactPages
+from saleroom.accounts.web.facts import users_of
 from saleroom.accounts.web.joining import JoiningPages
 from saleroom.accounts.web.mail_addresses import MailAddressPages
 from saleroom.accounts.web.owner import OwnerPages
@@ -23,7 +27,8 @@ from saleroom.accounts.web.security import SecurityPages
 from saleroom.accounts.web.sessions import SessionPages
 from saleroom.accounts.web.standing import StandingPages
 from saleroom.accounts.web.words import WORDS
-from saleroom.site.site import Address, AreaPages, Site
+from saleroom.site.site import Address, AreaPages, Site, Thing
+from saleroom.storage.database import Transaction
 
 LOGIN = "/login"
 """The form to log in. The API answers POST at the same path."""
@@ -48,8 +53,15 @@ def area_pages(services: AccountServices, *, registration_open: bool = True, sen
         banner="parts/account_banner.html",
         sections=back_office.SECTIONS,
         home="/mine/sessions",
+        things=_things,
         names={"registration_open": registration_open, "sends_mail": sends_mail},
     )
+
+
+def _things(tx: Transaction, keys: Collection[str]) -> Mapping[str, Thing]:
+    numbers = users_of(keys)
+    names = names_of(tx, set(numbers.values()))
+    return {key: Thing(names[one], acts_of(names[one])) for key, one in numbers.items() if one in names}
 
 
 def _routes(site: Site, services: AccountServices) -> list[Route]:

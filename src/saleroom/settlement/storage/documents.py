@@ -16,13 +16,15 @@ from sqlalchemy import ColumnElement, Integer, Row, and_, delete, insert, litera
 from sqlalchemy.dialects import postgresql, sqlite
 
 from saleroom.accounts.domain.audit import SubjectName
+from saleroom.bidding.storage.tables import auctions
 from saleroom.kernel.instants import instant
 from saleroom.sales.storage import mergers
-from saleroom.sales.storage.tables import lots
+from saleroom.sales.storage.tables import lots, sales
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.documents.documents import FIRST, Document, DocumentKind, decoded, number_of
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
+from saleroom.settlement.storage.offer_tables import offers
 from saleroom.settlement.storage.tables import rate_cards
 from saleroom.storage import bulk
 from saleroom.storage.bulk import among
@@ -55,22 +57,31 @@ class StoredDocument(Struct, frozen=True, kw_only=True):
 
 
 def named(tx: Transaction, keys: Collection[str]) -> list[SubjectName]:
-    """Return the documents, rate cards and payments from the bank that have these gids."""
-    none = literal(None, Integer)
+    """Return the documents, rate cards, payments from the bank and offers after a sale that have these gids."""
+    none, offered = literal(None, Integer), offers.join(lots).join(sales).join(auctions)
     found = union_all(
-        select(documents.c.gid.label("key"), documents.c.kind.label("name"), documents.c.year, documents.c.place).where(
-            among(tx, documents.c.gid, keys)
+        select(
+            documents.c.gid.label("key"),
+            documents.c.kind.label("name"),
+            ("documents/" + documents.c.gid).label("page"),
+            documents.c.year,
+            documents.c.place,
+        ).where(among(tx, documents.c.gid, keys)),
+        select(rate_cards.c.gid, rate_cards.c.name, "rates/" + rate_cards.c.gid, none, none).where(
+            among(tx, rate_cards.c.gid, keys)
         ),
-        select(rate_cards.c.gid, rate_cards.c.name, none, literal(0)).where(among(tx, rate_cards.c.gid, keys)),
-        select(bank_payments.c.gid, bank_payments.c.payer, none, none).where(among(tx, bank_payments.c.gid, keys)),
+        select(bank_payments.c.gid, bank_payments.c.payer, literal("bank"), none, none).where(
+            among(tx, bank_payments.c.gid, keys)
+        ),
+        select(offers.c.gid, lots.c.label + ": " + auctions.c.name, "desk/" + sales.c.gid + "/offers", none, none)
+        .select_from(offered)
+        .where(among(tx, offers.c.gid, keys)),
     )
-    return [_named(row) for row in tx.execute(found)]
+    return [SubjectName(row.key, _name(row) or row.key, row.page) for row in tx.execute(found)]
 
 
-def _named(row: Row[Any]) -> SubjectName:
-    if row.year is not None:
-        return SubjectName(row.key, number_of(DocumentKind(row.name), row.year, row.place), f"documents/{row.key}")
-    return SubjectName(row.key, row.name or row.key, "bank" if row.place is None else f"rates/{row.key}")
+def _name(row: Row[Any]) -> str | None:
+    return row.name if row.year is None else number_of(DocumentKind(row.name), row.year, row.place)
 
 
 class SeriesPlace(Struct, frozen=True):
