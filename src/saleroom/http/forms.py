@@ -32,6 +32,14 @@ _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 
+_NO_UTF_8 = (
+    (b"\xef\xbb\xbf", "it begins with a byte order mark; send UTF-8 without one"),
+    (b"\xff\xfe", "it is UTF-16; send UTF-8"),
+    (b"\xfe\xff", "it is UTF-16; send UTF-8"),
+    (b"\x1f\x8b", "it is compressed; send it as it is"),
+)
+"""How bodies begin that programs send in place of JSON, and what to do: JSON between systems is UTF-8 (RFC 8259, 8.1)."""
+
 
 class Field(Struct, frozen=True, kw_only=True):
     """One member of a body or one parameter of a query.
@@ -75,7 +83,8 @@ class Form(Struct, frozen=True, kw_only=True, dict=True):
         except msgspec.ValidationError:
             raise Invalid.one("body", "not_an_object", "must be a JSON object") from None
         except ValueError as error:
-            raise Invalid.one("body", "malformed_json", f"is not JSON: {error}") from None
+            said = next((words for start, words in _NO_UTF_8 if body.startswith(start)), str(error))
+            raise Invalid.one("body", "malformed_json", f"is not JSON: {said}") from None
         # Unknown members are refused by their names; there may be thousands.
         sent = {name: bytes(raw) if name in self.known else b"" for name, raw in members.items()}
         values = read_fields(self.fields, sent, strict=self.strict)

@@ -34,7 +34,8 @@ def boundary(scope: Scope) -> bytes:
     """Return the boundary between the parts of a form with files. Raises Invalid if the header does not name it."""
     found = _BOUNDARY.fullmatch(header(scope, b"content-type") or "")
     if found is None:
-        raise Invalid.one("body", "malformed_form", "is not a form as a browser sends it")
+        message = "must be a form with files, as browsers and curl -F send it (multipart/form-data with its boundary)"
+        raise Invalid.one("body", "malformed_form", message)
     return (found[1] or found[2]).encode()
 
 

@@ -1,5 +1,6 @@
 """Bodies and queries as strangers write them: every fault is named with its field, and all are told at once."""
 
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.databases("sqlite")
 BODY_BYTES_MAX, ANSWER_BYTES_MAX = 65_536, 8_192
 JSON = {"Content-Type": "application/json"}
 DRAFT = {"name": "Clock", "startingPrice": "1"}
+SENT = json.dumps(DRAFT)
 FORMS = (
     ("POST", "/users"),
     ("POST", "/login"),
@@ -73,6 +75,22 @@ def send(user: User, method: str, path: str, body: bytes) -> httpx.Response:
 def test_malformed_json_is_400(sqlite_house: House, method: str, path: str, body: bytes) -> None:
     """A body that is not one JSON value in UTF-8 is 400 for the whole body, at every endpoint that reads one."""
     assert {"body": ["malformed_json"]} == faults(send(sqlite_house.user("ada"), method, path, body))
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (SENT.encode("utf-8-sig"), "byte order mark"),
+        (SENT.encode("utf-16"), "UTF-16"),
+        (b"\xfe\xff" + SENT.encode("utf-16-be"), "UTF-16"),
+        (gzip.compress(SENT.encode()), "compressed"),
+    ],
+)
+def test_json_in_another_form_is_named(sqlite_house: House, body: bytes, word: str) -> None:
+    """A body of an editor on Windows, or of a client that compresses, is told what it is."""
+    answer = sqlite_house.user("ada").post("/auctions", content=body, headers=JSON)
+    assert {"body": ["malformed_json"]} == faults(answer)
+    assert word in answer.json()["message"]["body"][0]["message"]
 
 
 @pytest.mark.parametrize(("method", "path"), FORMS[:-2])
