@@ -175,6 +175,8 @@ def test_roles_are_shown(run: Run) -> None:
         (["users", "add", "ada"], "short\n", "the password must have 8 to 256 characters"),
         (["users", "add", "a b"], f"{PASSWORD}\n", "the username must be 3 to 32 characters"),
         (["users", "codes-off", "nobody"], "", "no user"),
+        (["users", "erase", "ada"], "", "nobody answers; nothing was done; --yes"),
+        (["keys", "renew-secret"], "", "nobody answers; nothing was done; --yes"),
         (["users", "password", "nobody"], f"{PASSWORD}\n", "no user"),
         (["migrate", "--to", "nonsense"], "", "nonsense"),
         (

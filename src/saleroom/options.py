@@ -30,6 +30,17 @@ class _StoppedTool(click.ClickException):
     exit_code = STOPPED
 
 
+def confirm(question: str) -> None:
+    """Ask whether to go on. Raises Abort for no, and ClickException if nobody is there to answer, as in a job of cron."""
+    try:
+        click.confirm(question, abort=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            click.echo()
+            raise click.ClickException("nobody answers; nothing was done; --yes goes on without asking") from None
+        raise
+
+
 class ToolCommand(click.RichCommand):
     """A command of `tools`, whose errors become messages and exit codes."""
 

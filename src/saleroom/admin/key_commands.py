@@ -80,5 +80,5 @@ def renew_secret(settings: Settings, *, yes: bool) -> None:
     from saleroom.admin import keys as work
 
     if not yes:
-        click.confirm("Make a new secret, so that links, webhooks and pushes of the one before end?", abort=True)
+        options.confirm("Make a new secret, so that links, webhooks and pushes of the one before end?")
     click.echo(work.renew_secret(settings))

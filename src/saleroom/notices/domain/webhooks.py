@@ -22,7 +22,11 @@ WEBHOOKS_MAX = 10
 WAITING_MAX = 5000
 """With more events that wait, a webhook is switched off."""
 URL_MAX = 500
-NO_URL = Fault("webhook_url", f"must be an https:// address of at most {URL_MAX} characters")
+NO_URL = Fault(
+    "webhook_url",
+    f"must be an https:// address of at most {URL_MAX} characters of ASCII: "
+    "other letters in a host as xn--…, elsewhere by percent signs",
+)
 LASTS = timedelta(days=4)
 """How long an event waits at most; its tries end before."""
 OLD_SECRET_LASTS = timedelta(hours=24)
