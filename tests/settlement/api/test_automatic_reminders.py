@@ -91,6 +91,30 @@ def test_the_house_does_each_step_by_itself(shown: House, clock: FakeClock) -> N
     until(shown, (3, 3))
 
 
+def test_the_look_ends_the_ban_for_an_invoice_that_does_not_fit(shown: House, clock: FakeClock) -> None:
+    """Its lot is undone and passed, and nobody does anything at the desk; a ban for what is open stays."""
+    unpaid = Unpaid(shown, clock)
+    unpaid.until_the_strike()
+    assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(unpaid.settling.manager).json()
+    gid = shown.user().auction()
+
+    async def looks() -> None:
+        database = Database(shown.settings.database, clock=clock)
+        try:
+            await look(database, BY_HOUSE, 2)
+        finally:
+            await database.close()
+
+    asyncio.run(looks())
+    assert (403, "barred") == refusal(unpaid.user.bid(gid, amount="10"))
+    for act in ("undo", "undo", "pass"):
+        unpaid.settling.sale.act(act)
+    asyncio.run(looks())
+    assert unpaid.user.bid(gid, amount="10").is_success
+    [lifted] = shown.read(audit.newest, audit.EntryFilter(act=Act.BAR_LIFTED.value), 9, None)
+    assert lifted.by is None
+
+
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("shown", ["reminders"], indirect=True)
 def test_a_reminder_reaches_those_who_switched_such_mails_off_before(shown: House, clock: FakeClock) -> None:

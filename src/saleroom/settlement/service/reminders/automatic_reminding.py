@@ -10,14 +10,17 @@ from contextlib import suppress
 
 import structlog
 
+from saleroom.accounts.service import sanctions
 from saleroom.accounts.storage import mail_addresses
+from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.outbox import store
 from saleroom.outbox.message import MAIL
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.reminders.reminding import Calendar, is_by_house
-from saleroom.settlement.service.documents.overdue import Overdue, Pair, overdue
+from saleroom.settlement.service.documents.overdue import Overdue, Pair, lift_if_paid, overdue
 from saleroom.settlement.service.journal import bring_up_to_date
 from saleroom.settlement.service.reminders.reminding import do_step
+from saleroom.settlement.storage import documents
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 
@@ -50,6 +53,24 @@ def do_due(tx: Transaction, sale_id: int, pairs: list[Pair], calendar: Calendar,
     return len(due)
 
 
+def barred_buyers(tx: Transaction) -> list[int]:
+    """Return the numbers of the users who are banned for strikes."""
+    return sanction_rows.barred_for(tx, sanctions.STRIKES)
+
+
+def lift_due(tx: Transaction, user_id: int, places: int) -> None:
+    """Lift the ban of a user if nothing is open any more of the invoices that it rests on, by the journal up to date.
+
+    An invoice that does not fit any more needs no act of anybody at the desk for that.
+    """
+    struck = documents.find_all(tx, sanction_rows.struck(tx, user_id))
+    for sale_id in sorted({one.owner.sale_id for one in struck.values()}):
+        sale = sales.lock(tx, sales.by_id(tx, sale_id).gid)
+        if sale is not None:
+            bring_up_to_date(tx, sale, sale.owner.id, places)
+    lift_if_paid(tx, user_id, None)
+
+
 def _due(tx: Transaction, pairs: list[Pair] | None, calendar: Calendar) -> list[Overdue]:
     """Return what the house does by itself now. A reminder that would reach nobody by mail is left for a person."""
     today = calendar.day(tx.now())
@@ -63,10 +84,15 @@ def _due(tx: Transaction, pairs: list[Pair] | None, calendar: Calendar) -> list[
 
 
 async def look(database: Database, calendar: Calendar, places: int) -> int:
-    """Do all that is due, one sale in a transaction, and return how many steps that were. Raises DatabaseUnavailable."""
+    """Do all that is due, one sale in a transaction, lift bans, and return how many steps were done.
+
+    Raises DatabaseUnavailable.
+    """
     done = 0
     for sale_id, pairs in (await database.read(due_sales, calendar)).items():
         done += await database.write(do_due, sale_id, pairs, calendar, places)
+    for user_id in await database.read(barred_buyers):
+        await database.write(lift_due, user_id, places)
     return done
 
 
