@@ -1,6 +1,7 @@
 """One connection: requests that wait, awaited bodies, answers before the end of a body, and clients that leave."""
 
 import contextlib
+import gc
 import json
 import logging
 import socket
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from saleroom.http import protocol
+from saleroom.http.exchange import Exchange
 from saleroom.http.protocol import HEAD_BYTES_MAX, READ_BYTES_MAX
 from tests.http.conftest import Log
 from tests.http.echo import LARGE, POLLING, STREAM, UNREAD, Echo, answers, echoed, rest
@@ -91,6 +94,24 @@ def test_pipelined_requests_are_answered_in_turn(echo: Echo) -> None:
         received = echoed(rest(connection))
         sender.join()
     assert [["GET", f"/{at}", ""] for at in range(count)] + [["GET", "/last", ""]] == received
+
+
+@pytest.mark.parametrize("behind", [LAST, b"nonsense\r\n\r\n"], ids=["request", "anything"])
+def test_a_connection_that_rests_keeps_nothing(echo: Echo, monkeypatch: pytest.MonkeyPatch, behind: bytes) -> None:
+    """Its last request is let go, and what comes behind it is answered as ever."""
+    monkeypatch.setattr(protocol, "REST_SECONDS", 0.01)
+    path = b"/rests-before-" + behind[:3].lower()
+
+    def kept() -> list[object]:
+        return [one for one in gc.get_objects() if type(one) is Exchange and one.scope["raw_path"] == path]
+
+    with echo.dial() as connection:
+        connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+        wait_until(lambda: not kept())
+        connection.sendall(behind)
+        [(status, _)] = answers(rest(connection))
+    assert (200 if behind == LAST else 400) == status
 
 
 def test_garbage_behind_a_request_does_not_touch_its_answer(echo: Echo) -> None:
