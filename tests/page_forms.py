@@ -96,7 +96,7 @@ FORMS: dict[str, dict[str, str]] = {
     "POST /mine/security/codes/confirmation": {"code": "000000"},
     "POST /mine/security/passkeys": {"name": "Phone", "password": "not the password"},
     "POST /mine/security/passkeys/new": {"ticket": "none", "credential": "none"},
-    "POST /mine/security/passkeys/remove": {"id": "1"},
+    "POST /mine/security/passkeys/remove": {"id": "1", "password": "not the password"},
     "POST /mine/security/codes/recovery": {"password": "not the password", "code": "000000"},
     "POST /mine/security/codes/end": {"password": "not the password", "code": "000000"},
 }

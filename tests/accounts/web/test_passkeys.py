@@ -66,7 +66,13 @@ def test_a_passkey_on_the_pages(house: House, seller: User) -> None:
     assert (303, "/mine/selling") == (done.status_code, done.headers["location"])
     assert 200 == stranger.http.get("/mine/selling").status_code
     assert "last used" in stranger.page(PATH).main
-    assert 303 == stranger.send(stranger.page(PATH), f"{PATH}/passkeys/remove").status_code
+    listed = stranger.page(PATH)
+    for password, status, says in (("wrong horse", 403, "Nothing was changed"), ("", 400, "fill this in")):
+        kept = Page(stranger.send(listed, f"{PATH}/passkeys/remove", password=password))
+        assert status == kept.status
+        assert says in kept.one("details", open="").text
+    assert "Ada's phone" in stranger.page(PATH).main
+    assert 303 == stranger.send(listed, f"{PATH}/passkeys/remove", password=PASSWORD).status_code
     assert "Ada's phone" not in visitor.page(PATH).main
     refused = log_in(local(house), device)
     assert 422 == refused.status_code and "not known here" in Page(refused).main
@@ -84,7 +90,7 @@ def test_wrong_requests_of_pages(house: House, seller: User) -> None:
         assert 422 == answer.status_code and "Begin again" in answer.text
     token = page.all("input", name="csrfToken")[0]["value"]
     for number, status in (("x", 400), ("9" * 18, 303)):
-        sent = {"csrfToken": token, "id": number}
+        sent = {"csrfToken": token, "id": number, "password": PASSWORD}
         assert status == visitor.http.post(f"{PATH}/passkeys/remove", data=sent).status_code
     seller.delete("/logout")
     for path, sent in (("", {"name": "A", "password": "B"}), ("/new", {}), ("/remove", {"id": "1"})):

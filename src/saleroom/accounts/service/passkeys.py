@@ -99,6 +99,13 @@ class Passkeys:
         log.info("a passkey was added", user=username, address=address)
         return added
 
+    async def remove(self, token: str, password: str, number: int, address: str) -> None:
+        """Remove a passkey as `remove` does, for a user who gives the password: a thief of a session takes none away.
+
+        Raises Unauthenticated, UnknownPasskey, WrongPassword, TooManyRequests or Busy.
+        """
+        await self._accounts.with_password(token, password, address, _remove, number)
+
     async def ask(self, bound: str, party: Party) -> CeremonyQuestion:
         """Return what the browser that has the secret `bound` is asked for a login."""
         challenge, ticket = self._challenges.make(bound, self._database.clock_now())
@@ -143,12 +150,8 @@ def remove(tx: Transaction, token: str, number: int) -> None:
 
     Raises Unauthenticated, MissingRight or UnknownPasskey.
     """
-    account = authenticate(tx, token, Right.ACCOUNT)
-    accounts.lock_user(tx, account.id)
-    name = passkeys.remove(tx, account.id, number)
-    if name is None:
-        raise UnknownPasskey
-    account_mails.tell(tx, account.id, "passkey_removed", {"passkey": name})
+    if (refused := _remove(tx, authenticate(tx, token, Right.ACCOUNT), number)) is not None:
+        raise refused
 
 
 def remove_all(tx: Transaction, username: str) -> int:
@@ -162,6 +165,15 @@ def remove_all(tx: Transaction, username: str) -> int:
         note(tx, None, Act.PASSKEYS_REMOVED, login.account.id, {"passkeys": removed}, {"passkeys": 0})
         account_mails.tell(tx, login.account.id, "passkey_removed", {"passkey": None})
     return removed
+
+
+def _remove(tx: Transaction, account: Account, number: int) -> UnknownPasskey | None:
+    accounts.lock_user(tx, account.id)
+    name = passkeys.remove(tx, account.id, number)
+    if name is None:
+        return UnknownPasskey()
+    account_mails.tell(tx, account.id, "passkey_removed", {"passkey": name})
+    return None
 
 
 def _known(tx: Transaction, account: Account) -> _PasskeyOwner | Refusal:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.accounts.domain.access_tokens import parse_name
 from saleroom.accounts.domain.errors import UnknownPasskey
-from saleroom.accounts.service import passkeys
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.web.parties import decoded, party_of
 from saleroom.accounts.web.security import PATH, PRIVATE, SecurityPages, filled
@@ -58,11 +56,17 @@ class PasskeyPages:
     @for_users
     async def remove(self, request: Request) -> Response:
         """POST /mine/security/passkeys/remove: remove a passkey."""
-        number = (await fields(request)).get("id", "")
+        sent, token = await fields(request), session_token(request) or ""
+        number = sent.get("id", "")
         if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
             raise Invalid({"id": [Fault("malformed", "must be the number of a passkey")]})
-        with suppress(UnknownPasskey):  # it is removed already, as the list shows
-            await self._services.tokens.write(passkeys.remove, session_token(request) or "", int(number))
+        try:
+            password = filled(sent, "password")["password"]
+            await self._services.passkeys.remove(token, password, int(number), client_address(request))
+        except UnknownPasskey:
+            pass  # it is removed already, as the list shows
+        except Declined as refused:
+            return await self._security.show(request, refused=refused, form=f"remove {int(number)}")
         return go_to(PATH)
 
 
