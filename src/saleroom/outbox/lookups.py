@@ -1,8 +1,8 @@
 """Looking up the names of strangers: a name server that never answers holds up no other work of the house.
 
-A look-up cannot be ended, and takes half a minute if nobody answers. The event loop looks two names up at a time, for all parts of
-the house: a connection to the database, the broker or the mail server would wait behind names of strangers. So each of
-those has a thread of its own, which ends with the process.
+A look-up cannot be ended, and takes half a minute if nobody answers. The event loop looks two names up at a time, for all
+parts of the house: a connection to the database, the broker or the mail server would wait behind names of strangers. So each
+of those has a thread of its own, which ends with the process.
 """
 
 from __future__ import annotations
