@@ -32,7 +32,7 @@ def clock() -> float:
     return time.clock_gettime(_CLOCK)
 
 
-class Held(Struct, frozen=True):
+class LeaseRow(Struct, frozen=True):
     """A lease as its row says: its holder, and until when. Each renewal moves the end."""
 
     holder: str
@@ -63,7 +63,7 @@ class Lease:
         self._asked = float("-inf")
         """When this process asked for the lease that it has."""
         self._terms = 0
-        self._other: Held | None = None
+        self._other: LeaseRow | None = None
         """The lease of another holder as this process last saw it."""
         self._other_since = 0.0
         """When this process first saw that."""
@@ -102,11 +102,11 @@ class Lease:
             raise LeaseLost("another process has the lease")
         return result
 
-    def _dead(self) -> Held | None:
+    def _dead(self) -> LeaseRow | None:
         """Return the lease of another holder who has not renewed it for all of its time, whatever the database's clock says."""
         return self._other if clock() - self._other_since > self._seconds else None
 
-    def _answered(self, asked: float, other: Held | None) -> bool:
+    def _answered(self, asked: float, other: LeaseRow | None) -> bool:
         """Note the lease of another holder that the database answered, if any; return whether this process has the lease."""
         held = other is None
         if other != self._other:
@@ -127,7 +127,7 @@ def hold(tx: Transaction, name: str, holder: str, seconds: float) -> bool:
     return take(tx, name, holder, seconds) is None
 
 
-def take(tx: Transaction, name: str, holder: str, seconds: float, dead: Held | None = None) -> Held | None:
+def take(tx: Transaction, name: str, holder: str, seconds: float, dead: LeaseRow | None = None) -> LeaseRow | None:
     """Take or renew the lease `name` for `seconds`, and return None; otherwise return the lease that another holder has.
 
     `dead` is a lease that has run out although the clock may not say so. It is taken if nobody has renewed it by now.
@@ -141,12 +141,12 @@ def take(tx: Transaction, name: str, holder: str, seconds: float, dead: Held | N
         return None
     found = tx.execute(select(leases.c.holder, leases.c.expires_at).where(leases.c.name == name)).first()
     if found is not None:
-        return Held(found.holder, found.expires_at)
+        return LeaseRow(found.holder, found.expires_at)
     try:
         with tx.connection.begin_nested():
             tx.execute(insert(leases), {"name": name, **until})
     except IntegrityError:
-        return Held("another who was first", now)
+        return LeaseRow("another who was first", now)
     return None
 
 
@@ -164,7 +164,7 @@ def hold_and(
     use_case: Callable[..., R],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-) -> tuple[Held | None, R]:
+) -> tuple[LeaseRow | None, R]:
     """Take or renew the lease as `take` does, and run a use case in any case; return both results."""
     return take(tx, name, holder, seconds), use_case(tx, *args, **kwargs)
 

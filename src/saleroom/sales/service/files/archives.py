@@ -58,7 +58,7 @@ class PackedPhoto(Struct, frozen=True):
     is_deflated: bool
 
 
-class _Asked(Struct, frozen=True):
+class _ArchiveQuestion(Struct, frozen=True):
     """What the process that reads an archive is told: the number by which it is open, and the largest photo."""
 
     file: int
@@ -70,7 +70,7 @@ async def read_confined(confinement: Confinement, file: BinaryIO, photo_bytes_ma
 
     Raises Invalid, field `photos`, or Busy if the house closes.
     """
-    asked = _Asked(file.fileno(), photo_bytes_max)
+    asked = _ArchiveQuestion(file.fileno(), photo_bytes_max)
     file.flush()  # a small file is put on the disk by the look at its number
     try:
         return await confinement.do(WORK, msgspec.msgpack.encode(asked), list[PackedPhoto], asked.file)
@@ -82,7 +82,7 @@ async def read_confined(confinement: Confinement, file: BinaryIO, photo_bytes_ma
 
 def read_to_send(data: bytes) -> list[PackedPhoto]:
     """Return the photos of the archive that is open. The process that reads calls it."""
-    asked = msgspec.msgpack.decode(data, type=_Asked)
+    asked = msgspec.msgpack.decode(data, type=_ArchiveQuestion)
     with os.fdopen(asked.file, "rb", closefd=False) as file, opened(file, PHOTOS, BYTES_MAX) as archive:
         return sent_photos(archive, asked.photo_bytes_max)
 
