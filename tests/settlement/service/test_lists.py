@@ -6,23 +6,26 @@ from functools import partial
 from secrets import token_hex
 
 import pytest
+from msgspec import structs
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import consignors, lots, sales
 from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
+from saleroom.settlement.domain.bank.payouts import end_to_end, file_number, message_id, of_payout
+from saleroom.settlement.domain.bank.status_reports import BankAnswer, StatusReport, Whole
 from saleroom.settlement.domain.documents.documents import DocumentKind, Letterhead, Party
-from saleroom.settlement.domain.journal import EntryKind, of_pledge
+from saleroom.settlement.domain.journal import Account, Book, EntryKind, of_pledge
 from saleroom.settlement.domain.reminders.reminding import Calendar
 from saleroom.settlement.domain.unsold.offers import Offer
 from saleroom.settlement.service import rates
-from saleroom.settlement.service.bank import banking, payout_accounts
+from saleroom.settlement.service.bank import banking, payout_accounts, payout_reporting
 from saleroom.settlement.service.documents.register import issue
 from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.service.reminders import reminding
 from saleroom.settlement.service.unsold.offering import offers_view
-from saleroom.settlement.storage import bank, journal, offers, online
+from saleroom.settlement.storage import bank, journal, offers, online, payouts
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person
@@ -141,6 +144,70 @@ async def test_a_statement_of_a_bank_reads_its_sales_at_once(house: Evening) -> 
     )
     assert 3 == found.doubtful_payments
     assert 3 == statements.count(by_number), "as each is locked"
+
+
+async def test_a_statement_of_a_bank_reads_its_invoices_at_once(house: Evening) -> None:
+    """What is taken back of invoices, and what their buyers owe, is not asked for one by one, also as payments are taken."""
+    heard, head = [], Letterhead(house=Party(name="House"), bank=None, currency="EUR")
+    for count in (1, 5):
+        payments = []
+        for user_id in await buyers(house, count):
+            invoice = await house.database.write(invoiced, house, user_id)
+            payments.append(structs.replace(payment(invoice), amount=invoice.document.due))
+        statement = BankStatement(payments=tuple(payments), others=0)
+        found, statements = await house.database.write(
+            counted, banking.import_statement, house.clerk.token, statement, head
+        )
+        assert count == found.taken_payments
+        reads = [one for one in statements if one.startswith("SELECT")]
+        heard.append([sum(table in one for one in reads) for table in ("FROM document_credits", "FROM document_lots")])
+        balances = [one for one in reads if "FROM journal_postings JOIN journal_entries" in one]
+        heard[-1].append(len(balances))
+    assert heard[0] == heard[1]
+
+
+async def test_a_second_payment_of_an_invoice_is_for_a_person(house: Evening) -> None:
+    """Also if both come with one statement: after the first one nothing is owed any more."""
+    [user_id] = await buyers(house, 1)
+    invoice = await house.database.write(invoiced, house, user_id)
+    first = structs.replace(payment(invoice), amount=invoice.document.due)
+    second = structs.replace(first, texts=(*first.texts, "again"))
+    head, both = Letterhead(house=Party(name="House"), bank=None, currency="EUR"), (first, second)
+    statement = BankStatement(payments=both, others=0)
+    found = await house.database.write(banking.import_statement, house.clerk.token, statement, head)
+    assert (1, 1) == (found.taken_payments, found.doubtful_payments)
+
+
+def paid_out(tx: Transaction, house: Evening, count: int) -> str:
+    """Store a payment file with payouts, and return its message."""
+    place, staff = payouts.take_place(tx, tx.now().year), house.clerk.account.id
+    message = message_id(file_number(place.year, place.place), token_hex(3))
+    rows = []
+    for turn in range(1, count + 1):
+        consignor = consignors.add(tx, token_hex(4), token_hex(4), "Ada", "", None, tx.now())
+        account = Account(Book.CONSIGNORS, consignor)
+        entry = journal.add(tx, house.sale.id, EntryKind.PAYOUT, of_payout(account, OWED), staff)
+        rows.append({
+            "sale_id": house.sale.id, "consignor_id": consignor, "amount": OWED, "country": "DE", "ending": "3000",
+            "end_to_end": end_to_end(message, turn), "entry_id": entry, "place": turn,
+        })  # fmt: skip
+    payouts.add(tx, place, message, tx.now(), "<file>", rows, staff)
+    return message
+
+
+async def test_a_report_of_a_bank_reads_what_banks_have_said_at_once(house: Evening) -> None:
+    """What was said of each payout before is not asked for one by one."""
+    heard = []
+    for count in (1, 5):
+        message = await house.database.write(paid_out, house, count)
+        whole = Whole(known_by=message, said=BankAnswer("PDNG"))
+        report = StatusReport(message=token_hex(4), said_at="2026-11-26T10:00:00", file=whole, blocks=())
+        found, statements = await house.database.write(
+            counted, payout_reporting.import_report, house.clerk.token, report
+        )
+        assert count == found.noted_payouts
+        heard.append(sum("WHERE payout_reports.payout_id" in one for one in statements))
+    assert heard[0] == heard[1] > 0
 
 
 async def test_the_accounts_of_consignors_are_read_at_once(house: Evening) -> None:

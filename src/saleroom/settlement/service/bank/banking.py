@@ -39,7 +39,7 @@ from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method,
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.bank import payout_booking
 from saleroom.settlement.service.buyers import find_buyer
-from saleroom.settlement.service.desk import balance, begin
+from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.documents.overdue import lift_if_paid
 from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import bank, documents, journal
@@ -95,6 +95,14 @@ def import_statement(tx: Transaction, token: str, statement: BankStatement, head
     return found
 
 
+class _Named(Struct, frozen=True):
+    """A payment, by its number, that names one invoice."""
+
+    number: int
+    payment: BankPayment
+    invoice: StoredDocument
+
+
 def _sales_of_payouts(tx: Transaction, statement: BankStatement) -> set[int]:
     """Return the sales of the payouts that a statement names."""
     said = [one.end_to_end for one in statement.debits] + [text for one in statement.payments for text in one.texts]
@@ -118,51 +126,51 @@ def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, BankPayme
     return returned
 
 
-def _by_sale(
-    tx: Transaction, new: Sequence[tuple[int, BankPayment]]
-) -> dict[int, list[tuple[int, BankPayment, list[StoredDocument]]]]:
+def _by_sale(tx: Transaction, new: Sequence[tuple[int, BankPayment]]) -> dict[int, list[_Named]]:
     """Return the payments that name one invoice, with it, by the number of its sale."""
     named = {number: numbers_in(one.texts) for number, one in new}
     invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
-    by_sale: dict[int, list[tuple[int, BankPayment, list[StoredDocument]]]] = {}
+    by_sale: dict[int, list[_Named]] = {}
     for number, one in new:
         known = [invoices[name] for name in named[number] if name in invoices]
         if len(known) == 1:
-            by_sale.setdefault(known[0].owner.sale_id, []).append((number, one, known))
+            by_sale.setdefault(known[0].owner.sale_id, []).append(_Named(number, one, known[0]))
     return by_sale
 
 
 def _take_sure(
-    tx: Transaction,
-    begun: Mapping[int, tuple[Staff, Sale]],
-    by_sale: Mapping[int, list[tuple[int, BankPayment, list[StoredDocument]]]],
+    tx: Transaction, begun: Mapping[int, tuple[Staff, Sale]], by_sale: Mapping[int, Sequence[_Named]]
 ) -> int:
     """Take the payments that are surely for an invoice, and return how many."""
-    taken = 0
+    taken, due = 0, _due(tx, {one.invoice.id: one.invoice for some in by_sale.values() for one in some})
+    owed = journal.balances(tx, {_debt(one.invoice) for some in by_sale.values() for one in some})
     for sale_id in sorted(by_sale):
         staff, sale = begun[sale_id]
-        for number, one, known in by_sale[sale_id]:
-            buyer = known[0].owner.user_id
-            assert buyer is not None, "an invoice is for a user"
-            if verdict(one, [_open(tx, sale, known[0], buyer)]) is Certainty.SURE:
-                entry = _post(tx, sale, buyer, one.amount, staff)
-                bank.settle(tx, number, entry_id=entry)
-                facts = {"sale": sale.gid, "bank": str(one.amount)}
-                audit.note(tx, staff, Act.MONEY_TAKEN, buyer, {}, facts)
+        for one in by_sale[sale_id]:
+            (_, buyer), amount, debt = _owner(one.invoice), one.payment.amount, _debt(one.invoice)
+            document = one.invoice.document
+            named = Open(number=document.number, currency=document.currency, due=due[one.invoice.id], owed=owed[debt])
+            if verdict(one.payment, [named]) is Certainty.SURE:
+                entry = _post(tx, sale, buyer, amount, staff)
+                owed[debt] -= amount
+                bank.settle(tx, one.number, entry_id=entry)
+                audit.note(tx, staff, Act.MONEY_TAKEN, buyer, {}, {"sale": sale.gid, "bank": str(amount)})
                 taken += 1
     return taken
 
 
-def _open(tx: Transaction, sale: Sale, invoice: StoredDocument, buyer: int) -> Open:
-    """Return an invoice as a payment may be for it: without the lines that credit notes have taken back.
+def _due(tx: Transaction, invoices: Mapping[int, StoredDocument]) -> dict[int, Decimal]:
+    """Return what is due of invoices, by their numbers: without the lines that credit notes have taken back.
 
     Nothing is due of one that does not fit any more, so a person decides what a payment for it is.
     """
-    document, credited = invoice.document, documents.credited(tx, invoice.id)
-    gone = sum((line.total for place, line in enumerate(document.lines) if place in credited), ZERO)
-    owed = balance(tx, sale, Account(Book.BUYERS, buyer))
-    due = ZERO if invoices_to_credit(tx, [invoice]) else document.due - gone
-    return Open(number=document.number, currency=document.currency, due=due, owed=owed)
+    credited, unfit = documents.credited_of(tx, invoices), invoices_to_credit(tx, invoices.values())
+    found = dict.fromkeys(invoices, ZERO)
+    for number in invoices.keys() - unfit:
+        document = invoices[number].document
+        gone = sum((line.total for place, line in enumerate(document.lines) if place in credited[number]), ZERO)
+        found[number] = document.due - gone
+    return found
 
 
 def _post(tx: Transaction, sale: Sale, buyer: int, amount: Decimal, by: Staff) -> int:
@@ -278,6 +286,12 @@ def _buyers(tx: Transaction, pairs: Collection[tuple[int, int]]) -> dict[tuple[i
         who = str(one.paddle) if one is not None and one.paddle is not None else name
         found[pair] = _Buyer(who, name if one is None else one.name or name, left[sale_id, Account(Book.BUYERS, user)])
     return found
+
+
+def _debt(invoice: StoredDocument) -> tuple[int, Account]:
+    """Return the account of the buyer of an invoice, with the number of the sale."""
+    sale_id, buyer = _owner(invoice)
+    return sale_id, Account(Book.BUYERS, buyer)
 
 
 def _owner(invoice: StoredDocument) -> tuple[int, int]:

@@ -60,7 +60,8 @@ def import_report(tx: Transaction, token: str, report: StatusReport) -> Imported
     digests = {one.id: _digest(report, one, found) for one, found in said}
     seen = payout_reports.known(tx, [*digests.values()])
     new = [(one, found) for one, found in said if digests[one.id] not in seen]
-    outcomes = [(one, found, _follow(tx, staff, report, one, found)) for one, found in new]
+    before = payout_reports.of_payouts(tx, [one.id for one, _ in new])
+    outcomes = [(one, found, _follow(tx, staff, report, found, one, before[one.id])) for one, found in new]
     doubts = [
         _doubtful(places[one.end_to_end], one.end_to_end, found.said, next_)
         for one, found, next_ in outcomes
@@ -111,10 +112,12 @@ def _digest(report: StatusReport, one: Payout, found: Verdict) -> str:
 
 
 def _follow(
-    tx: Transaction, staff: Staff, report: StatusReport, one: Payout, found: Verdict
+    tx: Transaction, staff: Staff, report: StatusReport, found: Verdict, one: Payout, before: Sequence[BankReport]
 ) -> PayoutState | Doubt | None:
-    """Do what follows from what a bank says of a payout whose sale is locked, and keep it; return what followed."""
-    before = payout_reports.of_payouts(tx, [one.id])[one.id]
+    """Do what follows from what a bank says of a payout whose sale is locked, and keep it; return what followed.
+
+    `before` is what banks have said of the payout already.
+    """
     overtaken = any(
         each.doubt is None and each.said.status == REJECTED and is_before(report.said_at, each.said_at)
         for each in before
