@@ -19,7 +19,7 @@ from saleroom.bidding.web.bid_form import NUMBER
 from saleroom.bidding.web.lots import lot_gid
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, MissingRight, Refusal
 from saleroom.site.site import Site, fields, for_users, go_to
 
 
@@ -62,9 +62,9 @@ class ModerationPages:
         try:
             values = {} if form is None else form.read(msgspec.json.encode(said))
             await self._services.tokens.write(use_case, session_token(request) or "", gid, *values.values())
-        except (Unauthenticated, UnknownAuction, MissingRight):
+        except (UnknownAuction, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, form=name, sent=reason)
         return go_to(f"/lots/{gid}/moderate")
 

@@ -20,7 +20,7 @@ from saleroom.http.forgery import OF_ANOTHER_SESSION
 from saleroom.http.forms import Form
 from saleroom.http.problems import ForgeryRefusal
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined
 from saleroom.site.language import N_
 from saleroom.site.site import Site, fields, for_users, go_to, is_fragment
 
@@ -67,9 +67,9 @@ class QuestionPages:
                 raise ForgeryRefusal(language.gettext(_ANOTHER_LOGIN))
             values = form.read(msgspec.json.encode(sent))
             await self._services.tokens.write(use_case, session_token(request) or "", gid, *values.values())
-        except (Unauthenticated, UnknownAuction):
+        except UnknownAuction:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             fault = self._site.words.field_faults(language, refused).get("text")
             told = (
                 refused.message if isinstance(refused, ForgeryRefusal) else self._site.words.refusal(language, refused)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.sales.domain.book import LINE_MAX, BookLine, parse_line
 from saleroom.sales.domain.book_views import BookLineView
 from saleroom.sales.domain.errors import UnknownSale
@@ -50,9 +50,9 @@ class BookPages:
             write = self._services.tokens.write
             answer = await write(book.enter, session_token(request) or "", sale_gid(request), line)
             found = json.decode(answer, type=BookLineView)
-        except (Unauthenticated, UnknownSale, MissingRight):
+        except (UnknownSale, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, text)
         return go_to(f"{back}?done={found.paddle}-{found.label}")
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, MissingRight, Refusal
 from saleroom.sales.api.consignors import ADD, CHANGE
 from saleroom.sales.domain.consignors import CONTACT_MAX, NAME_MAX, parse_code
 from saleroom.sales.domain.errors import UnknownConsignor
@@ -40,9 +40,9 @@ class ConsignorPages:
             values = ADD.read(msgspec.json.encode({"code": sent.get("code", ""), **_said(sent)}))
             write, said = self._services.tokens.write, (values["name"], values["contact"], values["username"])
             await write(consigning.add, session_token(request) or "", values["code"], *said)
-        except (Unauthenticated, MissingRight):
+        except MissingRight:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent)
         return go_to(f"{CONSIGNORS.path}?done={values['code']}")
 
@@ -55,9 +55,9 @@ class ConsignorPages:
         try:
             values = CHANGE.read(msgspec.json.encode(_said(sent)))
             await self._services.tokens.write(consigning.change, session_token(request) or "", code, values)
-        except (Unauthenticated, MissingRight, UnknownConsignor):
+        except (MissingRight, UnknownConsignor):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent, code)
         return go_to(f"{CONSIGNORS.path}?done={code}")
 

@@ -13,7 +13,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.http.forms import read_fields
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, MissingRight, Refusal
 from saleroom.sales.api.paper import LANGUAGE, QUERY, ZONE, as_pdf, layout_field
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.paper import LABEL_FORMS, LAYOUTS, NEEDED, PaperKind
@@ -63,9 +63,9 @@ class PaperPages:
         try:
             order = PaperOrder(kind=kind, **read_fields(known, raw, strict=True))
             return await as_pdf(self._services, token, gid, order, self._site.origin(request))
-        except (Unauthenticated, MissingRight, UnknownSale):
+        except (MissingRight, UnknownSale):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             if not request.url.path.startswith("/admin/"):
                 raise
             return await self._page(request, refused)

@@ -15,7 +15,7 @@ from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.sales.api.participants import ADMIT, CHANGE, CHECK_IN, SEARCH_MAX, newcomer_of, said_of
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_MAX, REASON_MAX, Standing
@@ -93,9 +93,9 @@ class PeoplePages:
         sent, back = await fields(request), f"/admin/sales/{_gid(request)}/people"
         try:
             known = await act(session_token(request) or "", sent)
-        except (Unauthenticated, UnknownSale, MissingRight):
+        except (UnknownSale, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, form=form, sent=sent)
         return go_to(f"{back}?{urlencode({'done': known.participant.gid})}")
 

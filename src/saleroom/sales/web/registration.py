@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, MissingRight, Refusal
 from saleroom.sales.domain.errors import UnknownSale
 from saleroom.sales.domain.participants import Standing, needs_registration
 from saleroom.sales.domain.sale import Sale
@@ -34,9 +34,9 @@ class RegistrationPages:
         gid = participants.sale_gid(request.path_params["gid"])
         try:
             await self._services.tokens.write(participants.register, session_token(request) or "", gid)
-        except (Unauthenticated, UnknownSale, MissingRight):
+        except (UnknownSale, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return go_to(f"/mine/sales/{gid}")
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Declined, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Refusal
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
 from saleroom.settlement.domain.bank.bank_views import ImportedStatementView
 from saleroom.settlement.domain.errors import UnknownBankPayment
@@ -64,9 +64,9 @@ class BankPages:
             else:
                 given = (values["sale"], values["buyer"], self._services.letterhead)
                 await write(banking.take, token, gid, *given, key)
-        except (Unauthenticated, UnknownBankPayment):
+        except UnknownBankPayment:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, of=gid, sent=sent)
         return go_to(f"{BANK.path}?done=1")
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
@@ -121,9 +121,9 @@ class DeskPages:
         buyer = sent.get("buyer", "")
         try:
             outcome = await act(gid, buyer, sent)
-        except (Unauthenticated, UnknownSale, UnknownParticipant):
+        except (UnknownSale, UnknownParticipant):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._desk(request, buyer, refused, sent)
         return go_to(f"{DESK.path}/{gid}?{urlencode({'buyer': buyer, **outcome})}")
 
@@ -146,9 +146,9 @@ class DeskPages:
             )
             pay_out = partial(desk.pay_out, is_sure=is_sure)
             body = await self._write(request, pay_out, gid, code, out, self._paper(request), once)
-        except (Unauthenticated, UnknownSale, UnknownConsignor):
+        except (UnknownSale, UnknownConsignor):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._statement(request, refused, sent)
         return go_to(f"{DESK.path}/{gid}/statements/{code}?{urlencode({'done': '1', **_outcome(body)})}")
 

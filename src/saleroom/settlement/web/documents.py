@@ -15,7 +15,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service.accounts import authenticate
 from saleroom.http.guard import FORMS_TO
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
 from saleroom.settlement.domain.documents.document_views import DocumentView
@@ -73,9 +73,9 @@ class DocumentPages:
             once = once_of(sent, "/admin/desk/{gid}/documents", gid, said)
             write = self._services.tokens.write
             made = await write(issuing.issue, session_token(request) or "", gid, order, self._services.letterhead, once)
-        except (Unauthenticated, UnknownSale):
+        except UnknownSale:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._of_sale(request, refused, sent)
         return go_to(f"{ADMIN}/{msgspec.json.decode(made)['document']}")
 
@@ -96,9 +96,9 @@ class DocumentPages:
             once = once_of(sent, "/admin/documents/{gid}/credit", gid, {"lines": places})
             write = self._services.tokens.write
             made = await write(issuing.credit, session_token(request) or "", gid, said["lines"], said["reason"], once)
-        except (Unauthenticated, UnknownDocument):
+        except UnknownDocument:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._one(request, refused, sent)
         return go_to(f"{ADMIN}/{msgspec.json.decode(made)['document']}")
 

@@ -12,7 +12,7 @@ from saleroom.accounts.domain.errors import UnknownUser
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
 from saleroom.http.responses import LIMIT_DEFAULT
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
@@ -52,9 +52,9 @@ class MemberPages:
             until = _until(sent.get("lastDay", "").strip(), self._services.letterhead.calendar) if member else None
             token = session_token(request) or ""
             await self._services.tokens.write(members.mark, token, whom, until, member=member)
-        except (Unauthenticated, MissingRight):
+        except MissingRight:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent)
         return go_to(f"{MEMBERS.path}?done={'marked' if member else 'ended'}")
 

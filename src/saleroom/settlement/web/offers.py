@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from saleroom.bidding.domain.paddles import PADDLE_MAX
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.offers import RELIST
@@ -62,9 +62,9 @@ class OfferPages:
             until = await self._services.database.read(_in_days, values["days"])
             given = (gid, label, values["paddle"], values["price"], until, key)
             await self._services.tokens.write(offering.offer, session_token(request) or "", *given)
-        except (Unauthenticated, MissingRight, UnknownSale):
+        except (MissingRight, UnknownSale):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, label, sent)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
@@ -83,9 +83,9 @@ class OfferPages:
             said = {"otherwise": otherwise.value, "days": str(days), "planTag": sent["planTag"]}
             key = once_of(sent, "/admin/desk/{gid}/offers/underbidders", gid, said)
             await write(underbidding.offer_all, token, gid, otherwise, until, sent["planTag"], key)
-        except (Unauthenticated, MissingRight, UnknownSale):
+        except (MissingRight, UnknownSale):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, _ALL, sent)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
@@ -120,9 +120,9 @@ class OfferPages:
             raise UnknownLot
         try:
             await act(sent, gid, label)
-        except (Unauthenticated, MissingRight, UnknownSale):
+        except (MissingRight, UnknownSale):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
@@ -134,9 +134,9 @@ class OfferPages:
         try:
             key = once_of(sent, "/admin/desk/{gid}/offers/withdrawal", gid, {"offer": offer})
             await self._services.tokens.write(offering.withdraw, session_token(request) or "", offer, key)
-        except (Unauthenticated, MissingRight, UnknownOffer):
+        except (MissingRight, UnknownOffer):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return go_to(f"{DESK.path}/{gid}/offers?done=1")
 
@@ -155,9 +155,9 @@ class OfferPages:
             key = once_of(sent, "/mine/offers/{gid}", gid, {"do": do})
             given = (gid, do == ACCEPT, self._services.places, key)
             await self._services.tokens.write(offering.answer, session_token(request) or "", *given)
-        except (Unauthenticated, MissingRight, UnknownOffer):
+        except (MissingRight, UnknownOffer):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._mine(request, refused)
         return go_to(f"{MINE}?done={do}")
 

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, MissingRight
 from saleroom.settlement.api.online import PAYMENTS, cards_of
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service.online import online_showing
@@ -38,9 +38,9 @@ class OnlinePages:
             token = session_token(request) or ""
             cards = await cards_of(self._services, token, Right.ACCOUNT)
             url = await cards.begin(token, gid)
-        except (Unauthenticated, UnknownDocument, MissingRight):
+        except (UnknownDocument, MissingRight):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._documents.own(request, refused)
         return RedirectResponse(url, 303)
 

@@ -14,7 +14,7 @@ from saleroom.accounts.domain.errors import CodeRequired, WrongCode, WrongPasswo
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import client_address, session_token
 from saleroom.http.responses import LIMIT_DEFAULT
-from saleroom.kernel.errors import Fault, Invalid, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, MissingRight, Refusal
 from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, account_in, changed
@@ -59,9 +59,9 @@ class PayoutPages:
             values = MAKE.read(_encode({"payouts": said}))
             key = once_of(sent, PAYOUTS.path, "", {"payouts": said})
             body = await made(self._services, session_token(request) or "", values["payouts"], key)
-        except (Unauthenticated, MissingRight, UnknownSale, UnknownConsignor):
+        except (MissingRight, UnknownSale, UnknownConsignor):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/{msgspec.json.decode(body)['paymentFile']}")
 
@@ -103,9 +103,9 @@ class PayoutPages:
             key = once_of(sent, "/admin/payouts/{gid}", gid, said)
             write, given = self._services.tokens.write, (values.get("places", ()), values.get("reason"))
             await write(payouts.mark, session_token(request) or "", gid, values["state"], *given, key)
-        except (Unauthenticated, MissingRight, UnknownPaymentFile):
+        except (MissingRight, UnknownPaymentFile):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._file(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/{gid}?done=1")
 
@@ -114,9 +114,9 @@ class PayoutPages:
         """POST /admin/payouts/reports: import what the bank says of a payment file, and show the file with what that did."""
         try:
             found = await imported(self._services, request, session_token(request) or "")
-        except (Unauthenticated, MissingRight):
+        except MissingRight:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused)
         return await self._file(request, found=found)
 
@@ -130,9 +130,9 @@ class PayoutPages:
             key = once_of(sent, "/admin/payouts/{gid}/checks", gid, said)
             given = (gid, values["places"], values["reason"], key)
             await self._services.tokens.write(payout_reporting.look_into, session_token(request) or "", *given)
-        except (Unauthenticated, MissingRight, UnknownPaymentFile):
+        except (MissingRight, UnknownPaymentFile):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._file(request, refused, {**sent, "do": "check"})
         return go_to(f"{PAYOUTS.path}/{gid}?done=1")
 
@@ -183,9 +183,9 @@ class PayoutPages:
         try:
             account = await account_in(ACCOUNT.read(_encode(_said(sent))))
             await self._services.tokens.write(payout_accounts.change, session_token(request) or "", code, account)
-        except (Unauthenticated, MissingRight, UnknownConsignor):
+        except (MissingRight, UnknownConsignor):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._account(request, refused, sent)
         return go_to(f"{PAYOUTS.path}/accounts/{code}?done=1")
 
@@ -210,9 +210,9 @@ class PayoutPages:
                 raise Invalid.one("password", "required", "is required")
             token = session_token(request) or ""
             await changed(self._services, token, code, values, client_address(request))
-        except (Unauthenticated, MissingRight, UnknownConsignor):
+        except (MissingRight, UnknownConsignor):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._mine(request, refused, sent, code)
         return go_to(f"{MINE}?done={code}")
 

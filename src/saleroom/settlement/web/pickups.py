@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Fault, MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, MissingRight, Refusal
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.pickups import HAND_OUT
@@ -64,9 +64,9 @@ class PickupPages:
             raise UnknownLot
         try:
             await act(session_token(request) or "", gid, label, sent)
-        except (Unauthenticated, MissingRight, UnknownSale):
+        except (MissingRight, UnknownSale):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, label, sent)
         asked = {"done": label, **({"buyer": sent["buyer"]} if sent.get("buyer") else {})}
         return go_to(f"{DESK.path}/{gid}/pickup?{urlencode(asked)}")

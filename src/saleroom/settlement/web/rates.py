@@ -13,7 +13,7 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.domain.events import Channel
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.consignors import parse_code
@@ -88,9 +88,9 @@ class RatePages:
         try:
             values = self._read(request, sent, CHANGE, _terms)
             await self._write(request, rates.change, gid, card_of(values))
-        except (Unauthenticated, UnknownRateCard):
+        except UnknownRateCard:
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._one(request, refused, sent)
         return go_to(f"{RATES.path}/{gid}?done=1")
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import MissingRight, Refusal, Unauthenticated
+from saleroom.kernel.errors import Declined, MissingRight, Refusal
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.settlement.api.reminders import FORGIVE
 from saleroom.settlement.domain.errors import UnknownDocument
@@ -76,9 +76,9 @@ class ReminderPages:
         sent = await fields(request)
         try:
             body = await act(session_token(request) or "", sent)
-        except (Unauthenticated, MissingRight, UnknownDocument):
+        except (MissingRight, UnknownDocument):
             raise
-        except Refusal as refused:
+        except Declined as refused:
             return await self._page(request, refused, of, sent)
         found = msgspec.json.decode(body)
         return go_to(f"{OVERDUE.path}?done={found['reminded']}-{found['struck']}-{found['banned']}")
