@@ -93,13 +93,33 @@ def add(
     return once(tx, staff, asked, act)
 
 
+def drafted(tx: Transaction, sale: Sale, new: Sequence[tuple[Entry, LotTerms, Need | None]]) -> list[Lot]:
+    """Return new lots of a locked sale, which are no auctions yet, behind those that there are. Nothing is stored."""
+    now, rank = tx.now(), lots.last_rank(tx, sale.id)
+    return [
+        Lot(
+            id=0,
+            gid=secrets.token_urlsafe(GID_BYTES),
+            sale_id=sale.id,
+            auction_id=None,
+            rank=rank + place,
+            entry=entry,
+            terms=terms,
+            withdrawn_for=None,
+            created_at=now,
+            need=need,
+        )
+        for place, (entry, terms, need) in enumerate(new, 1)
+    ]
+
+
 def put_in(tx: Transaction, staff: Holder, sale: Sale, new: Sequence[NewLot], categories: Collection[str]) -> list[Lot]:
     """Add lots to a locked sale, at the end of its order, and return them. Raises as `add`; nothing is noted."""
     taken = lots.labels(tx, sale.id)
     refuse_to_add(sale, len(taken) + len(new))
-    now, rank, known = tx.now(), lots.last_rank(tx, sale.id), set(taken)
-    made = []
-    for place, one in enumerate(new, 1):
+    now, known = tx.now(), set(taken)
+    said = []
+    for one in new:
         label = next_label(known) if one.label is None else one.label
         if label in known:
             raise LabelTaken(label=label)
@@ -110,20 +130,8 @@ def put_in(tx: Transaction, staff: Holder, sale: Sale, new: Sequence[NewLot], ca
         refuse_contradictory_lot(sale, one.terms, now)
         if one.need is not None:
             refuse_need_in(sale, one.need)
-        made.append(
-            Lot(
-                id=0,
-                gid=secrets.token_urlsafe(GID_BYTES),
-                sale_id=sale.id,
-                auction_id=None,
-                rank=rank + place,
-                entry=entry,
-                terms=one.terms,
-                withdrawn_for=None,
-                created_at=now,
-                need=one.need,
-            )
-        )
+        said.append((entry, one.terms, one.need))
+    made = drafted(tx, sale, said)
     try:
         lots.add(tx, made)
     except IntegrityError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
@@ -16,7 +15,6 @@ from saleroom.bidding.service.lookup import lock_one
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import record, steps
 from saleroom.bidding.storage.photos import OwnPhoto
-from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.sales.domain.columns import OF_NEEDS, Column
 from saleroom.sales.domain.events import LotAmended, SaleEvent
 from saleroom.sales.domain.importing import TERMS, Effect, RowPlan, Value, Values
@@ -24,7 +22,7 @@ from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.domain.needs import Need, amended
 from saleroom.sales.domain.photo_files import PhotoEffect, PhotoName, PhotoPlan, SentPhoto
 from saleroom.sales.domain.sale import Sale
-from saleroom.sales.service.lots import NewLot, put_in
+from saleroom.sales.service.lots import NewLot, drafted, put_in
 from saleroom.sales.storage import importing, lots, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.storage.database import Transaction
@@ -139,23 +137,8 @@ def _add(tx: Transaction, staff: Holder, sale: Sale, found: Catalogue, rows: Seq
         ]
         put_in(tx, staff, sale, new, {one.category for one in terms if one.category is not None})
         return
-    now, rank = tx.now(), lots.last_rank(tx, sale.id)
-    drafts = [
-        Lot(
-            id=0,
-            gid=secrets.token_urlsafe(GID_BYTES),
-            sale_id=sale.id,
-            auction_id=None,
-            rank=rank + place,
-            entry=entry,
-            terms=terms_of(row.values),
-            withdrawn_for=None,
-            created_at=now,
-            need=need_of(row.values),
-        )
-        for place, (row, entry) in enumerate(zip(rows, entries, strict=True), 1)
-    ]
-    lots.add(tx, drafts)
+    new_lots = [(entry, terms_of(row.values), need_of(row.values)) for row, entry in zip(rows, entries, strict=True)]
+    lots.add(tx, drafted(tx, sale, new_lots))
 
 
 def _change(tx: Transaction, found: Catalogue, rows: Mapping[str, RowPlan]) -> list[SaleEvent]:
