@@ -1,7 +1,9 @@
 """Houses and clients of one process share the results that each would compute from the same files at its start."""
 
 import hashlib
+import os
 import ssl
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib.metadata import version
@@ -10,6 +12,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
+import brotli
 import httpx
 from argon2 import PasswordHasher
 from jinja2 import Environment, FileSystemBytecodeCache
@@ -34,6 +37,8 @@ QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """A digest of the house's own hasher takes longer than most tests."""
 COMPILED = Path(__file__).parents[1] / "build" / "templates"
 """To compile all templates takes as long as to import all modules."""
+COMPRESSIONS = COMPILED.with_name("compressions") / version("brotli")
+"""To compress all assets takes a third of a second."""
 STATEMENTS_MAX = 3_000
 """More than the house has: those of SQLite and PostgreSQL together, some of them for different numbers of rows."""
 
@@ -112,6 +117,21 @@ def once_for_bodies(make: Callable[..., Any]) -> Callable[..., Any]:
     return each
 
 
+def kept_compressions(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Return `compress` that compresses a text once, and finds in the next run what it has made."""
+    COMPRESSIONS.mkdir(parents=True, exist_ok=True)
+
+    def compressed(plain: bytes) -> bytes:
+        kept = COMPRESSIONS / hashlib.sha256(plain).hexdigest()
+        if not kept.exists():
+            unfinished = kept.with_name(f"{kept.name}-{os.getpid()}-{threading.get_ident()}")
+            unfinished.write_bytes(compress(plain))
+            unfinished.replace(kept)
+        return kept.read_bytes()
+
+    return compressed
+
+
 def once_for_areas(make: Callable[..., bytes]) -> Callable[..., bytes]:
     """Return `make` that asks each area once for its messages, and writes the same document once."""
     messages = cache(lambda declare: declare())
@@ -155,6 +175,7 @@ def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
     replace(rendering, "_environment", environment)
     replace(assets, "_read", once_below(Path(compose.__file__).parent, assets._read))
     replace(routing, "compile_path", cache(routing.compile_path))
+    replace(assets, "brotli", SimpleNamespace(compress=kept_compressions(brotli.compress)))
     replace(assets, "_compressed", once_for_bodies(assets._compressed))
     replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))
     replace(httpx._transports.default, "create_ssl_context", cache(httpx.create_ssl_context))
