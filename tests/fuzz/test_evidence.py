@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,27 +164,31 @@ def load(tx: Transaction, data: bytes) -> None:
     raise ExportRead
 
 
-def outcome(url: str, data: bytes) -> type[Exception]:
+Outcome = Callable[[bytes], type[Exception]]
+
+
+@pytest.fixture
+def outcome(database_url: str) -> Iterator[Outcome]:
     """Return how reading an export into an empty database ends: BadExport or ExportRead. Raises any other exception."""
+    # All examples have one connection, which learns each statement once.
+    database = Database(database_url)
+    with asyncio.Runner() as runner:
 
-    async def work() -> None:
-        database = Database(url)
-        try:
-            await database.write(load, data)
-        finally:
-            await database.close()
+        def end(data: bytes) -> type[Exception]:
+            try:
+                runner.run(database.write(load, data))
+            except (transfer.BadExport, ExportRead) as ended:
+                return type(ended)
+            raise AssertionError("it ends by one of them")
 
-    try:
-        asyncio.run(work())
-    except (transfer.BadExport, ExportRead) as ended:
-        return type(ended)
-    raise AssertionError("it ends by one of them")
+        yield end
+        runner.run(database.close())
 
 
 @pytest.mark.databases(*FUZZED)
 @on_a_database(20)
 @given(at=st.integers(0, 10_000), way=st.integers(0, 10_000), value=values | st.none())
-def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: int, way: int, value: Any) -> None:
+def test_an_export_is_read_or_broken(outcome: Outcome, exported: Export, at: int, way: int, value: Any) -> None:
     """With any value in any row, well formed, an export is refused at its line, or for its totals."""
     lines = list(exported)
     number = 1 + at % (len(lines) - 1)
@@ -194,14 +199,14 @@ def test_an_export_is_read_or_broken(database_url: str, exported: Export, at: in
         lines[number] = canonical(row) + b"\n"
     except (ValueError, TypeError):
         return  # nobody can write it
-    assert outcome(database_url, b"".join(lines)) in ([ExportRead] if lines == exported else [transfer.BadExport])
+    assert outcome(b"".join(lines)) in ([ExportRead] if lines == exported else [transfer.BadExport])
 
 
 @pytest.mark.databases(*FUZZED)
 @on_a_database(10)
 @given(data=st.data())
-def test_a_damaged_export_is_broken(database_url: str, exported: Export, data: st.DataObject) -> None:
+def test_a_damaged_export_is_broken(outcome: Outcome, exported: Export, data: st.DataObject) -> None:
     """With changed bytes an export is refused, unless the change changes nothing."""
     whole = b"".join(exported)
     sent = data.draw(mangled(st.just(whole)), label="file")
-    assert (ExportRead if sent == whole else transfer.BadExport) is outcome(database_url, sent)
+    assert (ExportRead if sent == whole else transfer.BadExport) is outcome(sent)
