@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 import httpx
@@ -22,7 +24,7 @@ from saleroom.settings import shown_default
 from tests.fixtures_process import Run
 from tests.forking import Program
 from tests.patience import SECONDS_MAX
-from tests.process import PROGRAM, ending
+from tests.process import PROGRAM
 from tests.terminal import answer, shown
 
 FLAGS = ("host", "port", "database", "mqtt", "workers", "registration")
@@ -229,18 +231,32 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(tmp_path: P
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals) -> None:
-    """`serve` prints its address, database and broker, answers there, and exits 0 on SIGTERM and on Ctrl-C."""
-    command = [sys.executable, "-m", "saleroom", "serve", "--port", "0", "--mqtt", "off"]
-    pipe = subprocess.PIPE
-    started = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True)
-    with ending(started) as process:
-        lines = [process.stdout.readline() for _ in range(3)]
+    """`serve` prints its address, database and broker, answers there, and exits 0 on SIGTERM and on Ctrl-C.
+
+    Ctrl-C ends a fork, as a second interpreter that imports everything would say no more than the first.
+    """
+    arguments = ["serve", "--port", "0", "--mqtt", "off"]
+    with ExitStack() as stack:
+        (said, output), (errors, complaints) = (
+            (stack.enter_context(os.fdopen(reads)), stack.enter_context(os.fdopen(writes, "w")))
+            for reads, writes in (os.pipe(), os.pipe())
+        )
+        process: subprocess.Popen[Any] | Program
+        if stop == signal.SIGTERM:
+            command = [sys.executable, "-m", "saleroom", *arguments]
+            process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=output, stderr=complaints)
+        else:
+            process = Program([str(PROGRAM), *arguments], tmp_path, environment(), output, complaints)
+        stack.callback(process.kill)
+        output.close()
+        complaints.close()
+        lines = [said.readline() for _ in range(3)]
         address = re.search(r"http://127\.0\.0\.1:\d+", lines[0])
-        assert address is not None, process.stderr.read()
+        assert address is not None, errors.read()
         assert [["database", "sqlite:///saleroom.db"], ["mqtt", "off"]] == [line.split() for line in lines[1:]]
         assert 200 == httpx.get(f"{address[0]}/healthz").status_code
         process.send_signal(stop)
-        assert (0, "") == (process.wait(SECONDS_MAX), process.stderr.read())
+        assert (0, "") == (process.wait(SECONDS_MAX), errors.read())
 
 
 def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
