@@ -90,9 +90,17 @@ def definitions(file: Path) -> Sequence[Definition]:
     """Return what a file defines. To read all files costs seconds, and several tests ask for it."""
     return [
         Definition(type(one), one.name, one.lineno, one.end_lineno - one.lineno + 1, ast.get_docstring(one) or "")
-        for one in ast.walk(ast.parse(file.read_text()))
+        for one in statements(ast.parse(file.read_text()))
         if isinstance(one, ast.ClassDef | Function) and one.end_lineno is not None
     ]
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield every statement, but no expression: they are most of a tree, and define no function with a name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
 
 
 def functions(file: Path) -> Iterator[Definition]:

@@ -1,6 +1,5 @@
 """docs/security.md has every requirement of ASVS 5.0 up to level 2 once, and names only existing tests."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -39,9 +38,8 @@ def test_every_test_that_is_named_exists() -> None:
     missing = []
     for file, test in sorted(named):
         path = ROOT / "tests" / file
-        tree = ast.parse(path.read_text("utf-8")) if path.is_file() else ast.Module([], [])
-        known = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-        missing += [] if test in known else [f"{file}::{test}"]
+        text = path.read_text("utf-8") if path.is_file() else ""
+        missing += [] if re.search(rf"^(?: {{4}})?(?:async )?def {test}\(", text, re.MULTILINE) else [f"{file}::{test}"]
     assert [] == missing
     assert len(named) > 80
 
