@@ -138,17 +138,17 @@ def _attack(
 
 
 @contextmanager
-def served(on: str, program: Path = PROGRAM) -> Iterator[Target]:
-    """Serve a house with an empty database."""
+def served(on: str, program: Path = PROGRAM, **more: str) -> Iterator[Target]:
+    """Serve a house with an empty database, and with `more` settings."""
     with tempfile.TemporaryDirectory(prefix="saleroom-attacks-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         if on == "sqlite":
-            with attacked(on, f"sqlite:///{folder}/saleroom.db", folder, program) as target:
+            with attacked(on, f"sqlite:///{folder}/saleroom.db", folder, program, **more) as target:
                 yield target
             return
         with embedded_server() as server:
             for url in _postgresql_database(server.get_uri(), "template0"):
-                with attacked(on, url, folder, program) as target:
+                with attacked(on, url, folder, program, **more) as target:
                     yield target
 
 

@@ -11,11 +11,13 @@ from typing import Any
 import httpx
 
 from tests.attacks.table import Attack
-from tests.attacks.target import Target, TargetUser
+from tests.attacks.target import Target, TargetUser, request
 from tests.patience import SECONDS_MAX
 
-EVENTS = 600
+EVENTS = 510
 RAISES = 7
+AT_ONCE = 40
+"""So many bids are sent before their answers are read."""
 
 
 def bait_by_form(target: Target) -> str | None:
@@ -114,13 +116,19 @@ def _pieces(target: Target, raises: int) -> list[int]:
     """Return how many lines each piece of a ledger has after the first leader has raised the limit in so many steps."""
     seller, one, two = target.enter(3)
     gid = target.lot(seller)
-    with target.client(one) as first, target.client(two) as second:
-        for amount in range(10, 10 + EVENTS):
-            bidder = first if amount % 2 else second
-            assert bidder.post(f"/auctions/{gid}/bids", json={"amount": str(amount)}).status_code == 201
-            for more in range(raises if amount == 10 else 0):
-                raised = second.post(f"/auctions/{gid}/bids", json={"maximum": f"10.{RAISES - raises + more + 1:03}"})
-                assert raised.status_code == 201, raised.text
+
+    def bid(bidder: TargetUser, **asked: str) -> bytes:
+        return request("POST", f"/auctions/{gid}/bids", bidder.token, asked)
+
+    raised = (bid(one, maximum=f"10.{last:03}") for last in range(RAISES - raises + 1, RAISES + 1))
+    bids = [bid(one, amount="10"), *raised, *(bid((one, two)[n % 2], amount=str(10 + n)) for n in range(1, EVENTS))]
+    with target.raw() as raw:
+        for start in range(0, len(bids), AT_ONCE):
+            several = bids[start : start + AT_ONCE]
+            raw.send(b"".join(several))
+            for _ in several:
+                answer = raw.answer()
+                assert answer is not None and answer.status == 201, answer
     return _chunks(target, gid)
 
 

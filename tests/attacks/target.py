@@ -235,8 +235,8 @@ def _sqlite(url: str) -> Iterator[Any]:
 
 
 @contextmanager
-def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) -> Iterator[Target]:
-    """Serve a house on the database; `program` is the `saleroom` to run."""
+def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM, **more: str) -> Iterator[Target]:
+    """Serve a house on the database, with `more` settings; `program` is the `saleroom` to run."""
 
     class TargetProcess(ServeProcess):
         pass
@@ -248,6 +248,7 @@ def attacked(on: str, database_url: str, folder: Path, program: Path = PROGRAM) 
         "mqtt": "off",
         "registrations_per_hour": "100000",
         "connections_per_address_max": "20000",
+        **more,
     }
     served = TargetProcess(folder, **settings)
     try:
