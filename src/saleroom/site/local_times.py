@@ -24,11 +24,15 @@ class LocalTime(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def read_local(text: str, zone: str) -> LocalTime | Fault:
+def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
     """Return the instant of a form's date and time in the IANA time zone `zone`.
 
     A time that occurs twice, when clocks go back, is the first of the two, with a note. One that never occurs is a fault.
+    `known` is the instant (RFC 3339) that the field was filled in from, if any: it stays as it is while the text does, so that
+    a form which nobody has changed moves no end to the other of the two, and cuts off no part of a second.
     """
+    if kept := _unchanged(text, zone, known):
+        return LocalTime(kept)
     wrong = Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
     if _LOCAL.fullmatch(text) is None:
         return wrong
@@ -46,6 +50,14 @@ def read_local(text: str, zone: str) -> LocalTime | Fault:
         )
     notes = (*([UNKNOWN_ZONE] if known is None else []), *([TWICE] if later != at else []))
     return LocalTime(at, notes)
+
+
+def _unchanged(text: str, zone: str, known: str) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(known).astimezone(UTC)
+        return at if write_local(at.astimezone(known_zone(zone) or UTC)) == text.replace(" ", "T") else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def write_local(at: datetime) -> str:

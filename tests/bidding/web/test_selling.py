@@ -210,6 +210,27 @@ def test_a_time_is_in_the_zone_of_the_reader(come: Come, seller: User, local: st
     assert instant == sold(come(), seller, endsAt=local, zone=zone)["endsAt"]
 
 
+@pytest.mark.parametrize(
+    ("ends", "zone", "shown"),
+    [
+        ("2031-10-26T01:30:00.000000Z", "Europe/Berlin", "2031-10-26T02:30"),
+        ("2031-10-26T00:30:00.000000Z", "Europe/Berlin", "2031-10-26T02:30"),
+        ("2031-04-05T15:15:30.250000Z", "Australia/Lord_Howe", "2031-04-06T01:45:30"),
+    ],
+)
+def test_an_end_that_nobody_changes_stays(come: Come, seller: User, ends: str, zone: str, shown: str) -> None:
+    """A form that changes the name moves no end to the other hour of the two, and cuts off no part of a second."""
+    visitor, gid = come(), seller.auction(endsAt=ends)
+    path = f"/sell/{gid}"
+    before = visitor.sent(visitor.page(path), path, "preview", name="Sundial", endsAt=shown, zone=zone)
+    assert 303 == visitor.send(before, path, "publish").status_code
+    lot = seller.json("GET", f"/auctions/{gid}")
+    assert ("Sundial", ends) == (lot["name"], lot["endsAt"])
+    later = visitor.sent(visitor.page(path), path, "preview", endsAt="2031-10-27T02:30", zone=zone)
+    assert 303 == visitor.send(later, path, "publish").status_code
+    assert ends != seller.json("GET", f"/auctions/{gid}")["endsAt"]
+
+
 def test_the_hour_that_comes_twice_is_the_first_and_is_told(come: Come, seller: User) -> None:
     """A time that comes twice, as clocks go back, is taken as the first of the two, with a note in the preview."""
     visitor = come()

@@ -121,6 +121,19 @@ def test_a_sale_is_made_filled_ordered_and_published_on_pages(house: House, staf
     assert "This lot was withdrawn" in editor.page(f"{path}/lots/2").main
 
 
+def test_a_start_that_nobody_changes_stays(house: House, staff: User) -> None:
+    """Another venue moves no start to the other hour of the two, when clocks go back."""
+    said = {"title": "The night", "kind": "live", "startsAt": "2099-10-25T01:30:00.500000Z"}
+    gid = staff.json("POST", "/sales", json=said)["gid"]
+    path, editor = f"/admin/sales/{gid}", Visitor(house, staff)
+    sent = {"venue": "The hall", "startsAt": "2099-10-25T02:30", "zone": "Europe/Vienna"}
+    assert 303 == editor.send(editor.page(path), path, **sent).status_code
+    saved = staff.json("GET", f"/sales/{gid}")
+    assert ("The hall", said["startsAt"]) == (saved["venue"], saved["startsAt"])
+    assert 303 == editor.send(editor.page(path), path, **sent | {"startsAt": "2099-10-25T03:30"}).status_code
+    assert "2099-10-25T02:30:00.000000Z" == staff.json("GET", f"/sales/{gid}")["startsAt"]
+
+
 def test_what_is_wrong_in_a_form_stays_in_it(house: House, staff: User) -> None:
     """A fault stands beside its field, with what was typed; a refusal is said in words."""
     editor, gid = Visitor(house, staff), made(staff)

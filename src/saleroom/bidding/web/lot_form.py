@@ -48,10 +48,15 @@ DEFAULTS = {
     "softClose": "on",
     "window": "2",
     "extension": "2",
+    "startsAtKnown": "",
+    "endsAtKnown": "",
+    "capKnown": "",
     "zone": "UTC",
     "version": "",
 }
-"""The fields with one value each, and their values in a new form. `version` is that of the lot."""
+"""The fields with one value each, and their values in a new form. `version` is that of the lot, and each `Known` the instant
+that a field was filled in from (`read_local`)."""
+_TIMES = ("startsAt", "endsAt", "cap")
 LABELS = {
     "name": N_("Name of the lot"),
     "description": N_("Description"),
@@ -114,6 +119,7 @@ def of_auction(auction: Auction, photos: Sequence[str], language: Language) -> L
         "category": auction.category or "",
         **{field: _price(amount, language) for field, amount in zip(_PRICES, prices, strict=True)},
         **{field: write_local(at) for field, at in known.items()},
+        **{f"{field}Known": instant(at) for field, at in known.items()},
         "ending": "open" if auction.ends_at is None else "at",
         "softClose": "off" if auction.soft_close is None else "on",
         "window": _minutes(rule.window),
@@ -131,7 +137,7 @@ def offered_again(auction: Auction, photos: Sequence[str], ends_at: datetime, la
         increment = "default"
     texts = {
         **form.texts,
-        **{field: new[field] for field in ("startsAt", "endsAt", "cap", "version")},
+        **{field: new[field] for field in (*_TIMES, *(f"{field}Known" for field in _TIMES), "version")},
         "increment": increment,
         "step": language.amount(ladder.tiers[0].step) if increment == "fixed" else "",
     }
@@ -244,7 +250,7 @@ class _Reader:
         text = self._form[field].strip()
         if not text:
             return None
-        found = read_local(text, self._form["zone"])
+        found = read_local(text, self._form["zone"], self._form[f"{field}Known"])
         if isinstance(found, Fault):
             self._fault(field, found.code, found.message)
             return None

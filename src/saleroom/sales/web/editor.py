@@ -200,7 +200,7 @@ class EditorPages:
         if times:
             members |= {"following": sent.get("following") == "on"}
             for name in _TIMES:
-                found = instant_of(sent.get(name, ""), sent.get("zone", "UTC"))
+                found = instant_of(sent.get(name, ""), sent.get("zone", "UTC"), sent.get(f"{name}Known", ""))
                 if isinstance(found, Fault):
                     faults[name] = [found]
                 else:

@@ -65,11 +65,11 @@ def increments_text(language: Language, increment: str | Sequence[TierView]) -> 
     return " / ".join(f"{language.amount(tier.start)}: {language.amount(tier.step)}" for tier in increment)
 
 
-def instant_of(text: str, zone: str) -> datetime | Fault | None:
-    """Return the instant of a field in a time zone; None for an empty one."""
+def instant_of(text: str, zone: str, known: str) -> datetime | Fault | None:
+    """Return the instant of a field in a time zone, filled in from the instant `known`; None for an empty one."""
     if not text.strip():
         return None
-    found = read_local(text.strip(), zone)
+    found = read_local(text.strip(), zone, known)
     return found if isinstance(found, Fault) else found.at
 
 
