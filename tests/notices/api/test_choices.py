@@ -76,6 +76,7 @@ def test_a_program_does_not_read_the_address(house: House) -> None:
         ({"language": "xx"}, "language", "not_a_choice"),
         ({"language": "../de"}, "language", "not_a_choice"),
         ({"quietHours": {"begins": "22:00"}}, "quietHours", "required"),
+        ({"quietHours": {**QUIET, "ends": QUIET["begins"]}}, "quietHours", "no_hours"),
         ({"quietHours": QUIET | {"ends": "24:00"}}, "quietHours", "time_format"),
         ({"quietHours": QUIET | {"zone": "Mars/Olympus"}}, "quietHours", "time_zone"),
         ({"quietHours": QUIET | {"zone": "../../etc/passwd"}}, "quietHours", "time_zone"),

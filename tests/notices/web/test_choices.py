@@ -51,6 +51,8 @@ def test_a_reader_chooses(come: Come, house: House) -> None:
     assert 400 == wrong.status
     assert "Enter a time such as 22:30." in wrong.one("main").text
     assert "Nowhere" == wrong.one("input", name="zone")["value"]
+    none = visitor.sent(shown, "/mine/notices", begins="22:00", ends="22:00")
+    assert "The quiet hours end when they begin." in none.one("main").text
     assert found == user.json("GET", "/me/notices")
     visitor.sent(shown, "/mine/notices", begins="", ends="")
     assert user.json("GET", "/me/notices")["quietHours"] is None

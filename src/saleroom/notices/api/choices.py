@@ -15,7 +15,7 @@ from saleroom.http.forms import Field, Form, checked, read_fields
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.instants import instant
-from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.choices import NO_HOURS, QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.service import choosing
 from saleroom.notices.service.choosing import ChoiceChange, Chosen
@@ -90,6 +90,8 @@ def _quiet(raw: bytes) -> QuietHours | Fault | list[Fault]:
     except Invalid as refused:
         return [Fault(one.code, f"{name} {one.message}") for name, faults in refused.faults.items() for one in faults]
     begins: time = values["begins"]
+    if begins == values["ends"]:
+        return NO_HOURS
     return QuietHours(begins, values["ends"], values["zone"])
 
 

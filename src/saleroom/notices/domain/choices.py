@@ -19,6 +19,7 @@ ALL = "*"
 """In place of a kind: all kinds for which nothing else was chosen, those of later versions too."""
 _TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 TIME_FORMAT = Fault("time_format", "must be a time of day, such as 22:30")
+NO_HOURS = Fault("no_hours", "must not end when they begin, as no hour would be quiet")
 ZONE = Fault("time_zone", "must be the name of a time zone, such as Europe/Berlin")
 
 

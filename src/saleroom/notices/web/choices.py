@@ -14,7 +14,7 @@ from saleroom.kernel.errors import Fault, Invalid, Refusal
 from saleroom.kernel.instants import time_zones
 from saleroom.notices.api.pushes import SUBSCRIPTION
 from saleroom.notices.api.pushes import given as subscription_of
-from saleroom.notices.domain.choices import QuietHours, parse_time, parse_zone
+from saleroom.notices.domain.choices import NO_HOURS, QuietHours, parse_time, parse_zone
 from saleroom.notices.domain.errors import UnknownSubscription
 from saleroom.notices.domain.kinds import KINDS, MUST_BE_MAILED
 from saleroom.notices.domain.pushes import NumberedSubscription
@@ -165,5 +165,8 @@ def _quiet(sent: dict[str, str], zone: str, faults: dict[str, list[Fault]]) -> Q
         if isinstance(value, Fault):
             faults[name] = [value]
     if isinstance(begins, Fault) or isinstance(ends, Fault) or isinstance(where, Fault):
+        return None
+    if begins == ends:
+        faults["ends"] = [NO_HOURS]
         return None
     return QuietHours(begins, ends, where)

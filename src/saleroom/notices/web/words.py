@@ -21,6 +21,7 @@ WORDS = Words(
     },
     faults={
         "must_be_mailed": (N_("Mails about an overdue invoice cannot be switched off."),),
+        "no_hours": (N_("The quiet hours end when they begin. Enter another end, or leave both fields empty."),),
         "time_format": (N_("Enter a time such as 22:30."),),
         "webhook_private": (
             N_("Enter an address of the public internet: the house posts to none of its own or of a private network."),
