@@ -263,14 +263,9 @@ def _percent_styles(book: Any) -> set[str]:
     """Return the numbers of the styles by which a cell shows its value as a percentage."""
     from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 
-    own = getattr(book, PRIVATE_FORMATS)
-    found: set[str] = set()
-    for number, style in enumerate(getattr(book, PRIVATE_STYLES)):
-        place = style.numFmtId - BUILTIN_FORMATS_MAX_SIZE
-        shows = own[place] if 0 <= place < len(own) else BUILTIN_FORMATS.get(style.numFmtId, "")
-        if "%" in _LITERAL.sub("", shows):
-            found.add(str(number))
-    return found
+    formats = BUILTIN_FORMATS | dict(enumerate(getattr(book, PRIVATE_FORMATS), BUILTIN_FORMATS_MAX_SIZE))
+    shown = [formats.get(style.numFmtId, "") for style in getattr(book, PRIVATE_STYLES)]
+    return {str(number) for number, one in enumerate(shown) if "%" in _LITERAL.sub("", one)}
 
 
 def _shown(book: Any) -> Any:
