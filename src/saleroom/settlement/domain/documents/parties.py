@@ -30,7 +30,10 @@ def parse_country(text: str) -> str | Fault:
 
 
 def parse_vat_id(text: str) -> str | Fault:
-    """Return a VAT number, empty if nobody has said, or its fault: the check digits of its country are wrong."""
+    """Return a VAT number, empty if nobody has said, or its fault: the check digits of its country are wrong.
+
+    Greece is EL in VAT numbers. Northern Ireland is XI for goods, with the digits of the United Kingdom.
+    """
     from stdnum import get_cc_module  # it is not loaded before somebody has a number
 
     sent = text.strip()
@@ -39,5 +42,6 @@ def parse_vat_id(text: str) -> str | Fault:
     if _FORM.fullmatch(sent) is None:
         return Fault("vat_id", _VAT_ID)
     found = re.sub("[^A-Z0-9]", "", sent.upper())
-    module = get_cc_module({"EL": "gr"}.get(found[:2], found[:2].lower()), "vat")
+    found = re.sub("^GR", "EL", found)
+    module = get_cc_module({"EL": "gr", "XI": "gb"}.get(found[:2], found[:2].lower()), "vat")
     return found if module is not None and module.is_valid(found) else Fault("vat_id", _VAT_ID)
