@@ -20,7 +20,7 @@ from saleroom.sales.service.paper.paper_files import DATA, FAULT
 from saleroom.settlement.domain.documents.documents import Document, DocumentKind, Payment, credit_note, issued
 from saleroom.settlement.service.documents.document_papers import paper_data
 from saleroom.settlement.service.documents.typesetting import CODE, XML, typeset
-from tests.settlement.documents import FORMS, ON, document, line
+from tests.settlement.documents import FORMS, HOUSE, ON, document, line
 
 NAMES = {
     "pdfaid": "http://www.aiim.org/pdfa/ns/id/",
@@ -70,6 +70,21 @@ def font_is_embedded(font: Any) -> bool:
     """Return whether a font is within the file."""
     inner = font.get_object()["/DescendantFonts"][0].get_object()
     return bool({"/FontFile", "/FontFile2", "/FontFile3"} & inner["/FontDescriptor"].get_object().keys())
+
+
+@pytest.mark.parametrize(("net", "has_code"), [("999999999.99", True), ("1000000000.00", False)])
+def test_what_no_code_can_say_is_printed_without_one(net: str, has_code: bool, tmp_path: Path) -> None:
+    """A transfer in euros moves up to 999,999,999.99; the invoice is printed all the same, with the words for its payment."""
+    pdf = pdf_of(document(line(TaxScheme.STANDARD, net)), tmp_path)
+    assert has_code == (tmp_path / CODE).exists()
+    assert "DE75512108001245126199" in text_of(pdf).replace(" ", "")
+
+
+def test_a_long_name_in_rare_letters_fits_into_the_code(tmp_path: Path) -> None:
+    """A name of 70 letters with four bytes each is longer than the code can say; it is cut between two letters."""
+    rare = document(line(TaxScheme.STANDARD), house=structs.replace(HOUSE, name="\U00010300" * 70))
+    pdf_of(rare, tmp_path)
+    assert (tmp_path / CODE).exists()
 
 
 def test_an_invoice_in_words(tmp_path: Path) -> None:

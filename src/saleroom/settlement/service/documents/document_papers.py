@@ -12,12 +12,14 @@ from babel.numbers import format_percent
 
 from saleroom.kernel.currency import decimals, with_currency
 from saleroom.kernel.money import ZERO
+from saleroom.settlement.domain.bank.transfers import AMOUNT_MAX
 from saleroom.settlement.domain.documents.document_words import TITLES, words
 from saleroom.settlement.domain.documents.documents import Category, Document, DocumentKind, Party, tax_totals
 from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 
 _LOCALES = {"en": Locale("en", "GB"), "de": Locale("de")}
-_NAME_IN_CODE_MAX = 70
+_NAME_IN_CODE_MAX, _NAME_BYTES_MAX = 70, 210
+"""Of the payee in a code for payment. All of it has at most 331 bytes (EPC069-12), and some letters have four."""
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -157,16 +159,16 @@ class _Writer:
 
 
 def _epc(document: Document) -> dict[str, Any] | None:
-    """Return what the code of the European Payments Council says; None if the document asks for no transfer in euros."""
+    """Return what the code of the European Payments Council says; None if the document asks for no transfer that it can say."""
     if (
         document.bank is None
         or document.currency != "EUR"
         or document.kind is not DocumentKind.INVOICE
-        or document.due <= ZERO
+        or not ZERO < document.due <= AMOUNT_MAX
     ):
         return None
     return {
-        "name": document.house.name[:_NAME_IN_CODE_MAX],
+        "name": document.house.name[:_NAME_IN_CODE_MAX].encode()[:_NAME_BYTES_MAX].decode(errors="ignore"),
         "iban": document.bank.iban,
         "bic": document.bank.bic or None,
         "amount": str(document.due),
