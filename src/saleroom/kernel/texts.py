@@ -61,6 +61,11 @@ def shown_fault(text: str) -> Fault | None:
     return None
 
 
+def look(text: str) -> str:
+    """Return a text by its look: two texts that only their bytes tell apart are the same (NFC, without what shows nothing)."""
+    return "".join(one for one in unicodedata.normalize("NFC", text) if unicodedata.category(one) != "Cf")
+
+
 def guarded(text: str) -> str:
     """Return a text as a cell that no spreadsheet runs as a formula, with an apostrophe before it if it could."""
     return f"'{text}" if _FORMULA.match(text) else text

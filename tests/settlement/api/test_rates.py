@@ -53,6 +53,11 @@ def test_a_rate_card_is_made_and_changed(manager: User) -> None:
         "minimum": "0.000",
     } == first["premium"]
     assert (409, "rate_card_taken") == refusal(manager.post("/rate-cards", json={"name": "Evening"}))
+    assert (409, "rate_card_taken") == refusal(manager.post("/rate-cards", json={"name": "Eve\u200bning"}))
+    manager.json("POST", "/rate-cards", json={"name": "Caf\u00e9"})
+    assert (409, "rate_card_taken") == refusal(manager.post("/rate-cards", json={"name": "Cafe\u0301"})), (
+        "it looks the same"
+    )
     assert first == manager.json("PUT", f"/rate-cards/{gid}", json=TERMS)
     changed = manager.json("PUT", f"/rate-cards/{gid}", json={"entryFee": "3"})
     assert (2, "3.000", "none") == tuple(changed[name] for name in ("cardVersion", "entryFee", "country"))

@@ -12,7 +12,7 @@ class UnknownRateCard(Unknown):
 
 
 class RateCardTaken(Conflict):
-    """Another rate card has this name."""
+    """Another rate card has this name, or one that looks the same."""
 
     code = "rate_card_taken"
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Column, Row, Select, func, select
 
+from saleroom.kernel.texts import look
 from saleroom.settlement.domain.rates.cards import Version
 from saleroom.settlement.domain.rates.choices import Choice
 from saleroom.settlement.domain.rates.rates import RateCard
@@ -43,8 +44,9 @@ def lock(tx: Transaction, gid: str) -> int | None:
 
 
 def named(tx: Transaction, name: str) -> bool:
-    """Return whether a card has this name."""
-    return tx.execute(select(rate_cards.c.id).where(rate_cards.c.name == name)).first() is not None
+    """Return whether a card has this name, or one that looks the same."""
+    wanted = look(name)
+    return any(look(one) == wanted for one in tx.execute(select(rate_cards.c.name)).scalars())
 
 
 def count(tx: Transaction) -> int:
