@@ -79,6 +79,7 @@ WORDS = Words(
         **FAULTS,
         **BLOCK_FAULTS,
         "another_participant": (N_("Choose another bidder to merge this one with."),),
+        "participant": (N_("Choose another bidder to merge this one with."),),
         "cap_in_sale": (N_("The lots of a sale end one after the other, so their soft close has no cap."),),
         "not_a_list_of_labels": (N_("Name the lots by their numbers."),),
         "too_many_labels": (N_("A sale can have %(most)s lots."),),
