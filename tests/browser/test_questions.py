@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from saleroom.bidding.web import live
-from saleroom.feed import streams
+from saleroom.feed import sessions, streams
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.browser.test_bid_box import LOGGED_OUT, end_session, log_in_again
 from tests.fixtures_house import House, User
@@ -52,6 +52,24 @@ def test_a_question_from_asking_to_reading(enter: Enter, sqlite_house: House, se
     for page in (asker, own, reader):
         expect(page.locator("#lot-remarks")).to_contain_text("The key is missing.")
     assert [{}, {}] == [broken_rules(page) for page in (asker, reader)]
+
+
+def test_a_page_whose_session_has_ended_follows_as_a_visitor(
+    enter: Enter, sqlite_house: House, seller: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a logout elsewhere, the seller's open page still shows each price, and no longer that somebody has asked."""
+    monkeypatch.setattr(sessions, "LOOK_SECONDS", 0.1)
+    gid, user = seller.auction(), sqlite_house.newcomer()
+    page = enter(seller).page
+    page.goto(f"/lots/{gid}")
+    user.bid(gid, amount="12")
+    expect(page.locator("#lot-panel")).to_contain_text("12")
+    with page.expect_request("**/live*"):
+        seller.json("DELETE", "/me/sessions")
+    user.json("POST", f"/auctions/{gid}/questions", json={"text": "Does it run?"})
+    sqlite_house.newcomer().bid(gid, amount="77")
+    expect(page.locator("#lot-panel")).to_contain_text("77")
+    expect(page.get_by_role("link", name="There is a new question. Show it.")).to_have_count(0)
 
 
 def test_answers_are_typed_one_by_one(enter: Enter, sqlite_house: House, seller: User) -> None:
