@@ -136,7 +136,7 @@ def put_in(tx: Transaction, staff: Holder, sale: Sale, new: Sequence[NewLot], ca
         lots.add(tx, made)
     except IntegrityError as error:
         raise TryAgain("the gid of a lot was taken") from error
-    stored = [get_lot(tx, sale, lot.label) for lot in made]
+    stored = lots.with_labels(tx, sale.id, [lot.label for lot in made])
     for lot, one in zip(stored, new, strict=True):
         if one.photos:
             arrange_draft(tx, staff, sale, lot, one.photos)
@@ -289,7 +289,7 @@ def _offer(tx: Transaction, sale: Sale, added: Sequence[Lot]) -> list[Lot]:
         plan.append((lot, end))
     put_up(tx, sale, plan, now)
     sales.record(tx, sale, [events.LotAdded(at=now, lot=lot.gid, label=lot.label) for lot in added])
-    return [get_lot(tx, sale, lot.label) for lot in added]
+    return lots.with_labels(tx, sale.id, [lot.label for lot in added])
 
 
 def _locked(tx: Transaction, lot: Lot) -> Auction:

@@ -52,6 +52,13 @@ def find(tx: Transaction, sale_id: int, label: str) -> Lot | None:
     return _first(tx, select(lots).where(lots.c.sale_id == sale_id, lots.c.label == label))
 
 
+def with_labels(tx: Transaction, sale_id: int, labels: Sequence[str]) -> list[Lot]:
+    """Return the lots of a sale with these labels, in the order of the labels, of which each is that of a lot."""
+    rows = tx.execute(select(lots).where(lots.c.sale_id == sale_id, among(tx, lots.c.label, labels)))
+    found = {row.label: _lot(row) for row in rows}
+    return [found[label] for label in labels]
+
+
 def by_gid(tx: Transaction, sale_id: int, gid: str) -> Lot | None:
     """Return the lot of a sale with this gid."""
     return _first(tx, select(lots).where(lots.c.sale_id == sale_id, lots.c.gid == gid))
