@@ -92,6 +92,16 @@ class Form(Struct, frozen=True, kw_only=True, dict=True):
             raise Invalid(faults)
         return values
 
+    def read_beside(self, body: bytes, faults: Mapping[str, list[Fault]]) -> dict[str, Value]:
+        """Return the same, unless other parts of the request have `faults`, which are raised with those of the members."""
+        try:
+            values = self.read(body)
+        except Invalid as invalid:
+            raise Invalid({**invalid.faults, **faults}) from None
+        if faults:
+            raise Invalid(faults)
+        return values
+
     def read_one(self, body: bytes, name: str) -> Value | None:
         """Return the value of one member, even if others are wrong; None if it cannot be read."""
         try:

@@ -23,7 +23,7 @@ from saleroom.bidding.storage.event_log import LOG
 from saleroom.http import problems
 from saleroom.http.endpoints import digest
 from saleroom.http.forms import Field, Form, checked, string
-from saleroom.kernel.errors import Busy, Fault, Invalid, Refusal, TooManyRequests
+from saleroom.kernel.errors import Busy, Fault, Refusal, TooManyRequests
 from saleroom.kernel.identifiers import GID, IdempotencyKey
 from saleroom.logs import OutageLog, Tally
 from saleroom.mqtt.outbox import Publications
@@ -166,13 +166,7 @@ class CommandHandler:
         found: dict[str, list[Fault]] = {}
         if arrived.response_topic is not None and not self._is_ours(arrived.response_topic):
             found["responseTopic"] = [_RESPONSE_TOPIC]
-        try:
-            values = COMMAND.read(arrived.payload)
-        except Invalid as invalid:
-            raise Invalid(invalid.faults | found) from None
-        if found:
-            raise Invalid(found)
-        return values
+        return COMMAND.read_beside(arrived.payload, found)
 
 
 def _drop_reason(arrived: DeviceMessage) -> str | None:

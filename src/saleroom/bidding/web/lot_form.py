@@ -22,7 +22,7 @@ from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
 from saleroom.http.forms import Form
-from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
 from saleroom.site.language import N_, Language, TranslatedFault
 from saleroom.site.local_times import read_local, write_local
@@ -150,13 +150,7 @@ def read(form: LotForm, api_form: Form, language: Language) -> FormValues:
     """Return the values of a form, checked by `api_form`. Raises Invalid with every fault, by field."""
     reader = _Reader(form, language)
     members = reader.members(with_increment=any(field.name == "increment" for field in api_form.fields))
-    try:
-        values = api_form.read(msgspec.json.encode(members))
-    except Invalid as invalid:
-        raise Invalid({**invalid.faults, **reader.faults}) from None
-    if reader.faults:
-        raise Invalid(reader.faults)
-    return FormValues(values, reader.notes)
+    return FormValues(api_form.read_beside(msgspec.json.encode(members), reader.faults), reader.notes)
 
 
 def changes(auction: Auction, form: LotForm, values: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saleroom.accounts.domain.rights import Right
 from saleroom.http.forms import Form
 from saleroom.http.requests import session_token
-from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
+from saleroom.kernel.errors import Declined, Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.sales.api.fields import REASON_MAX, reason
 from saleroom.sales.api.forms import ADD_LOT, CHANGE_LOT, CHANGE_SALE, MAKE_SALE
@@ -210,13 +210,7 @@ class EditorPages:
             members["softClose"] = {"window": window, "extension": window} if window else None
             if "startsAt" not in sent:  # a published sale keeps these
                 members = {name: value for name, value in members.items() if name in names}
-        try:
-            values = form.read(msgspec.json.encode(members))
-        except Invalid as invalid:
-            raise Invalid({**invalid.faults, **faults}) from None
-        if faults:
-            raise Invalid(faults)
-        return values
+        return form.read_beside(msgspec.json.encode(members), faults)
 
     @for_users
     async def _list(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:

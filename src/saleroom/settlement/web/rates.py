@@ -101,13 +101,8 @@ class RatePages:
     def _read(self, request: Request, sent: Sent, form: Form, members: _Members) -> dict[str, Any]:
         """Return what a form of the API reads from the fields. Raises Invalid with all faults."""
         faults: dict[str, list[Fault]] = {}
-        try:
-            values = form.read(msgspec.json.encode(members(self._site.language(request), sent, faults)))
-        except Invalid as invalid:
-            raise Invalid({**invalid.faults, **faults}) from None
-        if faults:
-            raise Invalid(faults)
-        return values
+        said = members(self._site.language(request), sent, faults)
+        return form.read_beside(msgspec.json.encode(said), faults)
 
     @for_users
     async def _all(self, request: Request, refused: Refusal | None = None, sent: Sent | None = None) -> Response:
