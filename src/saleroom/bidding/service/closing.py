@@ -32,7 +32,7 @@ SEEN_MAX = 2000
 AHEAD = timedelta(seconds=6)
 """A heartbeat and a second."""
 READ_AHEAD_MAX = auctions.CACHED_MAX * 3 // 4
-"""Auctions that are read ahead. What others bid on meanwhile takes the rest of the cache before it drops one of these."""
+"""Auctions that are read ahead. Lots that others bid on meanwhile fill the rest of the cache before it drops one of these."""
 HEARTBEAT_SECONDS = 5.0
 OUTAGE = timedelta(seconds=10)
 """Two missed heartbeats. A shorter gap may be a late heartbeat."""

@@ -22,10 +22,10 @@ from saleroom.storage.objects import StoreUnavailable
 log = structlog.get_logger(__name__)
 
 AGE = timedelta(days=1)
-"""How old an object without a row must be: a photo that is just being kept has its object before its row."""
+"""The least age of an object without a row: a photo that is just being kept has its object before its row."""
 LEASE = "photo sweep"
 PAUSE_SECONDS = 3600
-"""How long the process that begins a sweep has the lease, so how long no other sweep begins."""
+"""How long the process that begins a sweep has the lease. No other sweep begins in that time."""
 AGAIN_SECONDS = 60
 """After a sweep that failed, one process tries again this much later. A process looks this often whether a sweep is due."""
 PAGE_PAUSE_SECONDS = 1.0

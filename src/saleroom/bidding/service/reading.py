@@ -35,7 +35,7 @@ from saleroom.storage.turns import Rank
 R = TypeVar("R")
 
 SEQUENCES_BACK = 1_000
-"""How many bids back a page of the history may begin that has sequences. They are counted in the log, 1 ms for a thousand."""
+"""A page of the history has sequences if it begins at most this many bids back: counting them takes 1 ms for a thousand."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -59,7 +59,7 @@ class MyBid(Struct, frozen=True):
 
 
 class LotReader(Struct, frozen=True):
-    """What an auction has to do with a user: the name by which it shows their bids, and whether a bid of theirs stands."""
+    """A user as an auction knows them: the name by which it shows their bids, and whether a bid of theirs stands."""
 
     id: int
     known_as: str

@@ -34,7 +34,7 @@ def move(tx: Transaction, auction_ids: Collection[int], source: int, target: int
     """Give the bids of the user `source` on these auctions, which are locked, to the user `target`, who has none there."""
     there = among(tx, bids.c.auction_id, auction_ids)
     tx.execute(update(bids).where(there, bids.c.bidder_id == source).values(bidder_id=target))
-    # What processes remember of these lots must go, as after an erasure.
+    # Processes must forget these lots, as after an erasure.
     leader = case((auctions.c.current_bidder_id == source, target), else_=auctions.c.current_bidder_id)
     values = {"current_bidder_id": leader, "renamed": auctions.c.renamed + 1}
     tx.execute(update(auctions).where(among(tx, auctions.c.id, auction_ids)).values(values))

@@ -1,4 +1,4 @@
-"""Whose a place in a store of photos is: a house deletes nothing in that of another house, or of one that it is a copy of."""
+"""The owner of a place in a store of photos: a house deletes nothing in the place of another, or of one it is a copy of."""
 
 from __future__ import annotations
 

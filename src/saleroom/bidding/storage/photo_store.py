@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "image/webp"
 AT_ONCE = 8
-"""How many objects a process reads at a time, and as many it puts: their bytes are in memory."""
+"""How many objects a process reads at a time, and how many it puts: their bytes are in memory."""
 AGAIN_SECONDS = 60.0
 """How long after a deletion that failed it is tried again."""
 LEFT_MAX = 100_000

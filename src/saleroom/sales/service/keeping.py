@@ -16,7 +16,7 @@ from saleroom.storage.faults import DatabaseUnavailable
 log = structlog.get_logger()
 
 LOOK_SECONDS = 15.0
-"""How long another process's doing may stay unseen; it looks after its own lots at once."""
+"""How long a process may not see the acts of another one; it sees its own at once."""
 RETRY_SECONDS = 1.0
 
 

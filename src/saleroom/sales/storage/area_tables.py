@@ -122,7 +122,7 @@ TABLES = AreaTables(
     ),
     # A line of the book keeps its clerk, and
     # a sale its owner as its auctions keep their author; `forget` takes the account and the contact from a consignor.
-    # Whose the money of a merged registration is stays, as the journal does.
+    # The owner of the money of a merged registration stays, as the journal does.
     # A pledge stays as a bid does: what was raised stays true, and its user is a pseudonym then.
     stays=(
         sales.c.owner_id,

@@ -94,7 +94,7 @@ OF_A_PADDLE: Mapping[str, tuple[str, ...]] = {
     ),
     "registration_pending": (N_("The house has not approved this bidder yet."),),
 }
-"""What a clerk reads who has bid for somebody: the other sentences on these refusals speak to the bidder."""
+"""The sentences for a clerk who has bid for somebody. The other sentences on these refusals speak to the bidder."""
 FAULTS: Mapping[str, tuple[str, ...]] = {
     "lots_or_name": (N_("Name the lots, or give a new lot a name."),),
     "lot_twice": (N_("Each lot must be named once."),),

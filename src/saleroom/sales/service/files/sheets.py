@@ -395,4 +395,4 @@ _ERRORS = frozenset(
     {"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!"}
     | {"#CONNECT!", "#BUSY!", "#UNKNOWN!", "#GETTING_DATA", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!"}
 )
-"""What a cell shows that has no value, in Excel of all years and in LibreOffice."""
+"""The text of a cell that has no value, in Excel of all years and in LibreOffice."""

@@ -23,7 +23,7 @@ from saleroom.storage.patience import read_patiently
 PHOTOS_AT_ONCE = 50
 KEPT_MAX = 8
 KEPT_BYTES_MAX = 128 * 2**20
-"""How much of the paper that anyone may have is kept in memory: it is the same for all until something in it changes."""
+"""How much public paper is kept in memory: it is the same for all until something in it changes."""
 PROGRAM = "saleroom.sales.service.paper.typesetting"
 
 
