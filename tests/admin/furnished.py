@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeVar
 
@@ -59,6 +59,20 @@ def furnish(url: str) -> str:
     return asyncio.run(furnish_it(url))
 
 
+def a_passkey(user_id: int, now: datetime) -> passkeys.PasskeyRow:
+    """A passkey of a user whose name for it is hostile."""
+    return passkeys.PasskeyRow(
+        user_id=user_id,
+        credential_id=b"\x00credential",
+        public_key=b"key",
+        handle=b"handle",
+        party="bids.example",
+        sign_count=7,
+        name=HOSTILE[:40],
+        created_at=now,
+    )
+
+
 async def furnish_it(url: str) -> str:
     """Do the same as `furnish` in a running event loop."""
     clock = FakeClock()
@@ -96,17 +110,7 @@ async def furnish_it(url: str) -> str:
         await database.write(contacts.change, cyd.token, "Cyd, 0171 123")
         await database.write(second_factors.begin, cyd.account.id, b"sealed", clock.now)
         await database.write(second_factors.replace_recovery_codes, cyd.account.id, ["digest", "another"])
-        passkey = passkeys.NewPasskey(
-            user_id=cyd.account.id,
-            credential_id=b"\x00credential",
-            public_key=b"key",
-            handle=b"handle",
-            party="bids.example",
-            sign_count=7,
-            name=HOSTILE[:40],
-            created_at=clock.now,
-        )
-        await database.write(passkeys.add, passkey)
+        await database.write(passkeys.add, a_passkey(cyd.account.id, clock.now))
         await database.write(passkeys.use_challenge, "digest", clock.now)
         await bid(database, ben.bids(running, "up to 300", key="once"), cyd.bids(running, "150"))
         await bid(database, ben.bids(running, "up to 400"))

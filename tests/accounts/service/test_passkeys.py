@@ -269,7 +269,7 @@ async def test_adding_needs_the_password_and_room(hall: Hall) -> None:
         await hall.passkeys.begin("dead", PASSWORD, "Phone", HOUSE, HERE)
     account = await hall.database.read(authenticate, token, Right.ACCOUNT)
     first, last = await hall.begin(token), await hall.begin(token)
-    phone = rows.NewPasskey(
+    phone = rows.PasskeyRow(
         user_id=account.id,
         credential_id=b"",
         public_key=b"k",

@@ -192,7 +192,7 @@ def _add(tx: Transaction, token: str, challenge: Challenge, made: ceremonies.New
         raise TooManyPasskeys(limit=PASSKEYS_MAX)
     if adding is None or adding.user_id != account.id or not challenge.use(tx):
         raise PasskeyNotAdded
-    new = passkeys.NewPasskey(
+    new = passkeys.PasskeyRow(
         user_id=account.id,
         credential_id=made.credential_id,
         public_key=made.public_key,

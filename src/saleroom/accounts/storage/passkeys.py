@@ -13,7 +13,7 @@ from saleroom.storage.database import Transaction, brief, ranked
 from saleroom.storage.turns import Rank
 
 
-class NewPasskey(Struct, frozen=True, kw_only=True):
+class PasskeyRow(Struct, frozen=True, kw_only=True):
     """A passkey as it is added. `party` is the name that the device bound it to."""
 
     user_id: int
@@ -26,7 +26,7 @@ class NewPasskey(Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class Passkey(NewPasskey, frozen=True, kw_only=True):
+class Passkey(PasskeyRow, frozen=True, kw_only=True):
     """A passkey of a user; `used_at` is None if it was never used."""
 
     id: int
@@ -60,7 +60,7 @@ def find(tx: Transaction, number: int) -> Passkey | None:
     return None if row is None else _passkey(row)
 
 
-def add(tx: Transaction, made: NewPasskey) -> bool:
+def add(tx: Transaction, made: PasskeyRow) -> bool:
     """Store a passkey; False if any user has one with this number already."""
     try:
         with tx.connection.begin_nested():

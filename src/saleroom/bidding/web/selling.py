@@ -283,8 +283,7 @@ class SellingPages:
     ) -> Response:
         gid, rules = None if offer is None else offer.auction.gid, self._services.offering
         if offer is None:
-            terms = Draft(**values.values)
-            viewer, made = await self._site.read(request, selling.preview, terms, form.photos, rules)
+            viewer, made = await self._site.read(request, selling.preview, Draft(**values.values), form.photos, rules)
         else:
             known, seen = rules.categories, lot_form.seen(form)
             wanted = (offer.auction.gid, lot_form.changes(offer.auction, form, values.values), form.photos)
@@ -309,15 +308,12 @@ class SellingPages:
     ) -> Response:
         write, rules = self._services.database.write, self._services.offering
         if offer is not None:
-            changes = lot_form.changes(offer.auction, form, values.values)
-            await write(
-                selling.amend, token, offer.auction.gid, changes, form.photos, lot_form.seen(form), rules.categories
-            )
-            return go_to(f"/lots/{offer.auction.gid}")
+            gid, changes = offer.auction.gid, lot_form.changes(offer.auction, form, values.values)
+            await write(selling.amend, token, gid, changes, form.photos, lot_form.seen(form), rules.categories)
+            return go_to(f"/lots/{gid}")
         asked = digest("POST", "/sell", "", {**values.values, "photos": form.photos})
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
-        terms = Draft(**values.values)
-        made = await write(selling.publish, token, sent.draft, terms, once, form.photos, rules)
+        made = await write(selling.publish, token, sent.draft, Draft(**values.values), once, form.photos, rules)
         return go_to(f"/lots/{gid_of(made)}?listed")
 
     async def _offer(self, request: Request, gid: str | None) -> Offer | None:

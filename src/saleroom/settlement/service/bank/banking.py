@@ -95,7 +95,7 @@ def import_statement(tx: Transaction, token: str, statement: BankStatement, head
     return found
 
 
-class _Named(Struct, frozen=True):
+class _InvoicePayment(Struct, frozen=True):
     """A payment, by its number, that names one invoice."""
 
     number: int
@@ -126,20 +126,20 @@ def _take_back(tx: Transaction, staff: Staff, new: Sequence[tuple[int, BankPayme
     return returned
 
 
-def _by_sale(tx: Transaction, new: Sequence[tuple[int, BankPayment]]) -> dict[int, list[_Named]]:
+def _by_sale(tx: Transaction, new: Sequence[tuple[int, BankPayment]]) -> dict[int, list[_InvoicePayment]]:
     """Return the payments that name one invoice, with it, by the number of its sale."""
     named = {number: numbers_in(one.texts) for number, one in new}
     invoices = bank.invoices(tx, {one for numbers in named.values() for one in numbers})
-    by_sale: dict[int, list[_Named]] = {}
+    by_sale: dict[int, list[_InvoicePayment]] = {}
     for number, one in new:
         known = [invoices[name] for name in named[number] if name in invoices]
         if len(known) == 1:
-            by_sale.setdefault(known[0].owner.sale_id, []).append(_Named(number, one, known[0]))
+            by_sale.setdefault(known[0].owner.sale_id, []).append(_InvoicePayment(number, one, known[0]))
     return by_sale
 
 
 def _take_sure(
-    tx: Transaction, begun: Mapping[int, tuple[Staff, Sale]], by_sale: Mapping[int, Sequence[_Named]]
+    tx: Transaction, begun: Mapping[int, tuple[Staff, Sale]], by_sale: Mapping[int, Sequence[_InvoicePayment]]
 ) -> int:
     """Take the payments that are surely for an invoice, and return how many."""
     taken, due = 0, _due(tx, {one.invoice.id: one.invoice for some in by_sale.values() for one in some})
