@@ -11,7 +11,7 @@ import pytest
 import structlog
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 
-from tests.memory import roomy_memory
+from tests.memory import mark, remove_left, roomy_memory
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
 
@@ -27,6 +27,13 @@ gc.set_threshold(50_000, 20, 50)
 
 FIXTURES = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
 pytest_plugins = ["tests.distribution", *FIXTURES]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remove what killed runs have left in memory, and mark the files of this run. One process of the run does so."""
+    if memory is not None and not hasattr(session.config, "workerinput"):
+        remove_left(memory)
+        mark(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]  # as xdist does
 
 
 @pytest.fixture(scope="session")

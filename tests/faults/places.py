@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fixtures_database import _postgresql_database, embedded_server
-from tests.memory import roomy_memory
+from tests.memory import folder_in_memory
 from tests.needs import missing, need
 
 SQLITE_BYTES = 64 * 2**20
@@ -103,7 +102,7 @@ def place(
 def small_disk(size: int) -> Iterator[SmallDisk]:
     """Mount a new file system of so many bytes; it is gone afterwards. Only root can."""
     # Not below pytest's own folder, which is closed to PostgreSQL's user.
-    folder = Path(tempfile.mkdtemp(prefix="saleroom-disk-", dir=roomy_memory()))
+    folder = folder_in_memory("saleroom-disk-")
     image, mounted = folder / "image", folder / "disk"
     mounted.mkdir()
     with image.open("wb") as file:

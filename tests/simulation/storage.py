@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, make_url
@@ -24,7 +22,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import migrate
 from saleroom.storage.turns import Rank
-from tests.memory import roomy_memory
+from tests.memory import folder_in_memory
 from tests.simulation.troubles import Trouble
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ class File:
     """A file of SQLite with the tables, emptied for each seed; in memory, if the machine has a folder for that."""
 
     def __init__(self, within: str | None = None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="saleroom-simulation-", dir=within or roomy_memory()))
+        self._folder = folder_in_memory("saleroom-simulation-", within)
         self.path = self._folder / "saleroom.db"
         self._template = self._folder / "template.db"
         self.url = f"sqlite:///{self.path}"
