@@ -12,9 +12,14 @@ from saleroom.accounts.storage import accounts
 from saleroom.areas import AREAS
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.notices.domain.kinds import KINDS, OF_LOTS
+from saleroom.notices.service import delivering, letters, sending, subscribing, webhooks_off
 from saleroom.notices.service.unsubscribing import stop_token
-from saleroom.notices.web.words import TITLES, UNCHOSEN_TITLES
+from saleroom.notices.web.words import REASONS, TITLES, UNCHOSEN_TITLES
+from saleroom.outbox import store
+from saleroom.outbox.message import MAIL, State
+from saleroom.site.language import Languages
 from saleroom.storage import secrets
+from saleroom.storage.database import Transaction
 from tests.bidding.web.seller import Come
 from tests.fixtures_house import House, ServeHouse
 from tests.notices.api.test_choices import give_address
@@ -152,3 +157,29 @@ def test_staff_see_the_outbox_and_send_again(come: Come, house: House) -> None:
     assert 303 == visitor.send(page, "/admin/outbox/again", id="all").status_code
     assert 403 == come(receiver).http.get("/admin/outbox").status_code
     assert house.plain.get("/admin/outbox").headers["location"].startswith("/login")
+
+
+def test_staff_read_why_in_their_language(come: Come, house: House) -> None:
+    """The house's own reasons stand in German on a German page, and none of them is left out."""
+    modules = (delivering, letters, sending, store, subscribing, webhooks_off)
+    texts = [text for module in modules for name, text in vars(module).items() if name.isupper() and is_sentence(text)]
+    assert set(REASONS) == set(texts)
+    german = Languages("EUR").negotiate("de")
+    assert [] == [text for text in REASONS if german.gettext(text) == text]
+    post(house, receiver := house.newcomer(), f"page {receiver.name}")
+    house.write(drop)
+    clerk = house.staff(Role.CLERK)
+    shown = come(clerk, **{"Accept-Language": "de"}).page("/admin/outbox?state=dropped").main
+    assert "Der Nutzer hat keine bestätigte E-Mail-Adresse." in shown
+    assert letters.NO_ADDRESS not in shown
+
+
+def drop(tx: Transaction) -> None:
+    """Drop all words that are due."""
+    for letter in store.due(tx, MAIL, 100):
+        store.settle(tx, letter, State.DROPPED, letters.NO_ADDRESS)
+
+
+def is_sentence(text: object) -> bool:
+    """Whether this is a reason in words."""
+    return isinstance(text, str) and text[:1].isupper() and text.endswith(".")

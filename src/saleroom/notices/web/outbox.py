@@ -14,7 +14,7 @@ from saleroom.notices.domain.errors import UnknownWord
 from saleroom.notices.service import record
 from saleroom.notices.service.record import Page
 from saleroom.notices.services import NoticeServices
-from saleroom.notices.web.words import STATES, TITLES, UNCHOSEN_TITLES
+from saleroom.notices.web.words import REASONS, STATES, TITLES, UNCHOSEN_TITLES
 from saleroom.outbox.message import State
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, for_users, go_to
@@ -52,6 +52,7 @@ class OutboxPages:
             "again": frozenset({State.WAITING, State.GIVEN_UP}),
             "titles": {kind: language.gettext(title) for kind, title in {**TITLES, **UNCHOSEN_TITLES}.items()},
             "words": found.words,
+            "reasons": {one: language.gettext(one) for one in REASONS},
         }
         return self._site.page(request, "outbox.html", viewer, context)
 

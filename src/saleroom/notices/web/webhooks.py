@@ -17,7 +17,7 @@ from saleroom.notices.service import webhooks
 from saleroom.notices.service.webhooks import Deliveries, WebhookChange
 from saleroom.notices.service.webhooks_off import host_of
 from saleroom.notices.services import NoticeServices
-from saleroom.notices.web.words import EVENTS, OFF_WORDS, STATES, TITLES
+from saleroom.notices.web.words import EVENTS, OFF_WORDS, REASONS, STATES, TITLES
 from saleroom.outbox.message import Word
 from saleroom.site.site import Site, fields, for_users, go_to
 from saleroom.storage.database import Transaction
@@ -126,7 +126,8 @@ class WebhookPages:
             "state": self._site.language(request).gettext(STATES[word.state]),
             "posted": instant(word.posted_at),
             "tries": word.tries,
-            "error": word.last_error,
+            "error": self._site.language(request).gettext(word.last_error) if word.last_error in REASONS else None,
+            "answer": None if word.last_error in REASONS else word.last_error,
         }
 
 

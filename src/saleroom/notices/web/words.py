@@ -11,6 +11,22 @@ from saleroom.outbox.message import State
 from saleroom.site.language import N_
 from saleroom.site.words import Words
 
+REASONS = (
+    N_("It is no longer so."),
+    N_("It waited for too long."),
+    N_("The browser gets no messages any more."),
+    N_("The house cannot read what it is about."),
+    N_("The house ended in the last try."),
+    N_("The lot is hidden, or the event is gone."),
+    N_("The user does not want it."),
+    N_("The user has no verified mail address."),
+    N_("The webhook is switched off."),
+    N_("The webhook was deleted."),
+    N_("The webhook was switched off."),
+    N_("This version of the house does not know what to say."),
+)
+"""Why a message was not sent, in the house's own words as the outbox keeps them (`last_error`), for `gettext`. What a server
+has said is none of them, and stands as it is."""
 WORDS = Words(
     refusals={
         "unknown_subscription": (N_("This device gets no messages any more."),),
