@@ -3,7 +3,7 @@
 import pytest
 
 from saleroom.kernel.errors import Fault
-from saleroom.settlement.domain.parties import parse_vat_id
+from saleroom.settlement.domain.documents.parties import parse_vat_id
 
 
 @pytest.mark.parametrize(
