@@ -3,24 +3,25 @@
 import asyncio
 import io
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from saleroom.accounts.service import erasures
 from saleroom.admin import archive, ledger_check
 from saleroom.areas import forget
+from saleroom.bidding.domain.ledger import LedgerEvent
 from saleroom.bidding.service import ledgers, receipts
 from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.service.reading import shown_history
 from saleroom.bidding.storage import archive as files_of_lots
 from saleroom.bidding.storage import event_log
-from saleroom.bidding.storage.tables import archived, auctions, events
+from saleroom.bidding.storage.tables import archived, auctions, bids, events
 from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
 from saleroom.sales.service import results
@@ -56,6 +57,7 @@ def old(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(archive, "AGE_MIN", timedelta(days=-100_000))
     monkeypatch.setattr(archive, "CHUNK", 1)
     monkeypatch.setattr(archive, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(files_of_lots, "INDEX_ROWS", 2)
 
     async def work() -> None:
         clock = FakeClock()
@@ -263,6 +265,66 @@ def test_a_lost_or_changed_file_is_found(old: str, folder: Path) -> None:
     assert [True, True, True] == [any(gid in fault for fault in faults) for gid in (first, second, third)]
     assert 3 == len(faults)
     assert 4 == len(reads(old, None, ledger_check.faults_of)), "a house without the folder misses all of them"
+
+
+@pytest.mark.databases("sqlite")
+def test_a_page_is_read_from_its_place(old: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page of events, of the ledger and of bids reads what it shows and a few rows before, not the whole file."""
+    assert 0 == run(old, folder)
+    made: list[int] = []
+    read = files_of_lots.read
+
+    def counted(*given: Any) -> Iterator[files_of_lots.ArchivedRow]:
+        for row in read(*given):
+            made.append(row.position)
+            yield row
+
+    monkeypatch.setattr(files_of_lots, "read", counted)
+
+    def rows_of_pages(tx: Transaction) -> None:
+        for gid in archived_gids(old):
+            lot = get_one(tx, gid)
+            most = files_of_lots.INDEX_ROWS + 1 + lot.position - lot.version  # hidden events stand between public ones
+            for after in range(lot.version - 1):
+                for page in (event_log.published, event_log.logged):
+                    made.clear()
+                    assert 1 == len(page(tx, lot.id, after, after + 1))
+                    assert len(made) <= most
+            for number in range(1, lot.bid_count + 1):
+                made.clear()
+                assert [number] == [*event_log.bid_versions(tx, lot.id, number, 1)]
+                assert len(made) <= most + 1
+
+    reads(old, folder, rows_of_pages)
+
+
+@pytest.mark.databases("sqlite")
+def test_bids_that_are_somebody_else_s_now(old: str, folder: Path) -> None:
+    """A merger moves the rows of bids after the archive: whatever is read of the files, from any place, has the new number."""
+    assert 0 == run(old, folder)
+
+    def move(tx: Transaction) -> None:
+        tx.execute(update(bids).where(bids.c.bidder_id == 2).values(bidder_id=3))
+
+    async def merge() -> None:
+        database = Database(old)
+        await database.write(move)
+        await database.close()
+
+    def numbers(found: list[LedgerEvent]) -> list[int]:
+        return [number for one in found for name in files_of_lots.NUMBERS if (number := one.private.get(name))]
+
+    gids = archived_gids(old)
+    lots = reads(old, folder, lambda tx: [get_one(tx, gid) for gid in gids])
+    places = [(lot.id, after, lot.position) for lot in lots for after in range(lot.position - 1)]
+
+    def all_numbers(tx: Transaction) -> list[list[int]]:
+        return [numbers(event_log.logged(tx, number, after, until - 1)) for number, after, until in places]
+
+    before = reads(old, folder, all_numbers)
+    assert any(2 in found for found in before)
+    asyncio.run(merge())
+    assert [[3 if one == 2 else one for one in found] for found in before] == reads(old, folder, all_numbers)
 
 
 def test_somebody_who_is_erased_is_gone_from_files_too(old: str, folder: Path, database_url: str) -> None:

@@ -8,9 +8,13 @@ it. `GID.rows.ndjson` has the rows of the events without what the ledger says, i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,6 +37,8 @@ FOLDER: SharedPart[Path] = SharedPart()
 IN_LEDGER, OF_DATABASE = "payload", "written_by"
 """The column that the ledger holds, and the one that means something in one database only."""
 COLUMNS = {str(column.name): column for column in events.columns if column.name not in {IN_LEDGER, OF_DATABASE}}
+INDEX_ROWS, INDEXES_MAX = 500, 64
+"""How many rows of a lot lie between two places of its index, and the most indexes that a process keeps."""
 NUMBERS = ("bidderId", "leaderId")
 """The members of private parts of events that are numbers of bidders."""
 
@@ -76,6 +82,39 @@ class Files(Struct, frozen=True):
         return cls(below / f"{gid}.ndjson", below / f"{gid}.rows.ndjson")
 
 
+class Place(Struct, frozen=True):
+    """A place in the files of a lot: where a row and the line of the next public event begin, and what stands before them."""
+
+    position: int = 0
+    version: int = 0
+    bids: int = 0
+    row_at: int = 0
+    line_at: int = 0
+
+
+class Index(Struct, frozen=True):
+    """Places in the files of a lot in order, and for each bidder how many bids stand before their first."""
+
+    places: list[Place]
+    first_bids: dict[int, int]
+
+    def before(self, number: int, key: Callable[[Place], int]) -> Place:
+        """Return the last place before which no more stands than `number` of what `key` counts."""
+        return self.places[bisect_right(self.places, number, key=key) - 1]
+
+
+class _Opened(Struct, frozen=True):
+    """An archived lot with its files and their index."""
+
+    auction_id: int
+    gid: str
+    files: Files
+    index: Index
+
+
+_BEGINNING = Place()
+
+
 class Writer:
     """Writes both files of a lot, page by page of its log."""
 
@@ -93,15 +132,49 @@ class Writer:
             self._rows.write(canonical({"row": told, "table": str(events.name)}) + b"\n")
 
 
-def read(files: Files, gid: str) -> Iterator[ArchivedRow]:
-    """Yield the rows in the files, with pseudonyms in place of names. Raises ArchiveMissing."""
+def read(files: Files, gid: str, start: Place = _BEGINNING) -> Iterator[ArchivedRow]:
+    """Yield the rows in the files from a place on, with pseudonyms in place of names. Raises ArchiveMissing."""
+    with _readable(files, gid), files.rows.open("rb") as rows, files.ledger.open("rb") as ledger:
+        rows.seek(start.row_at)
+        ledger.seek(start.line_at)
+        for line in rows:
+            told = msgspec.json.decode(line)["row"]
+            row = {name: value_of(column, told[name]) for name, column in COLUMNS.items()}
+            payload = None if row["version"] is None else _payload(ledger.readline())
+            yield ArchivedRow(gid=gid, payload=payload, **row)
+
+
+def index(files: Files, gid: str) -> Index:
+    """Return the index of the files of a lot, which is made anew if they have changed. Raises ArchiveMissing."""
+    with _readable(files, gid):
+        stamp = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (files.rows.stat(), files.ledger.stat())]
+        return _index(files, tuple(stamp))
+
+
+@lru_cache(maxsize=INDEXES_MAX)
+def _index(files: Files, _stamp: tuple[tuple[int, ...], ...]) -> Index:
+    found = Index([], {})
+    position = version = bids = row_at = line_at = 0
+    with files.rows.open("rb") as rows, files.ledger.open("rb") as ledger:
+        for number, line in enumerate(rows):
+            if number % INDEX_ROWS == 0:
+                found.places.append(Place(position, version, bids, row_at, line_at))
+            row = msgspec.json.decode(line)["row"]
+            position, row_at = row["position"], row_at + len(line)
+            if row["version"] is not None:
+                version, line_at = row["version"], line_at + len(ledger.readline())
+            if row["type"] == BidPlaced.TYPE:
+                private = value_of(COLUMNS["private"], row["private"])
+                found.first_bids.setdefault(msgspec.json.decode(private)["bidderId"], bids)
+                bids += 1
+    return found if found.places else Index([_BEGINNING], {})
+
+
+@contextmanager
+def _readable(files: Files, gid: str) -> Iterator[None]:
+    """Raise ArchiveMissing for what the block meets in files that are gone or damaged."""
     try:
-        with files.rows.open("rb") as rows, files.ledger.open("rb") as ledger:
-            for line in rows:
-                told = msgspec.json.decode(line)["row"]
-                row = {name: value_of(column, told[name]) for name, column in COLUMNS.items()}
-                payload = None if row["version"] is None else _payload(ledger.readline())
-                yield ArchivedRow(gid=gid, payload=payload, **row)
+        yield
     except FileNotFoundError as error:
         raise ArchiveMissing(f"the archived events of lot {gid} are gone: bring back {error.filename}") from error
     except (OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
@@ -142,11 +215,12 @@ def rows_of(tx: Transaction, auction_id: int, after: int = 0, before: int | None
 
     There are none of a lot that is not archived. Raises ArchiveMissing.
     """
-    which = select(auctions.c.gid, archived.c.events).join_from(archived, auctions)
-    found = tx.execute(which.where(archived.c.auction_id == auction_id)).first()
-    if found is None:
-        return
-    yield from restored(tx, in_files(tx, found.gid), auction_id, after, before)
+    gid = _gid(tx, auction_id)
+    if gid is not None and not after:  # the index, which reads all, is for pages behind the first
+        yield from restored(tx, in_files(tx, gid), auction_id, after, before)
+    elif gid is not None:
+        opened = _opened(tx, auction_id, gid)
+        yield from _from(tx, opened, opened.index.before(after, lambda place: place.position), after, before)
 
 
 def is_archived(tx: Transaction, auction_id: int) -> bool:
@@ -175,32 +249,95 @@ def _folder(tx: Transaction, gid: str) -> Path:
 def restored(
     tx: Transaction, rows: Iterable[ArchivedRow], auction_id: int, after: int = 0, before: int | None = None
 ) -> Iterator[ArchivedRow]:
-    """Yield those of `rows` between two positions with the names and numbers of people that are known now."""
-    names = _names(tx, auction_id)
-    bidders = list(
-        tx.execute(select(bids.c.bidder_id).where(bids.c.auction_id == auction_id).order_by(bids.c.number)).scalars()
-    )
+    """Yield those of `rows` between two positions with the names and numbers of people that are known now.
+
+    `rows` begin with the first of the lot.
+    """
+    bidders = _bidders(tx, auction_id)
     moved: dict[int, int] = {}
-    placed = 0
+
+    def seen() -> Iterator[ArchivedRow]:
+        placed = 0
+        for row in rows:
+            if row.type == BidPlaced.TYPE and placed < len(bidders):
+                moved[msgspec.json.decode(row.private)["bidderId"]] = bidders[placed]
+                placed += 1
+            yield row
+
+    yield from _with_people(tx, seen(), auction_id, moved, after, before)
+
+
+def _gid(tx: Transaction, auction_id: int) -> str | None:
+    """Return the gid of a lot that is archived, otherwise None."""
+    which = select(auctions.c.gid).join_from(archived, auctions).where(archived.c.auction_id == auction_id)
+    return tx.execute(which).scalar_one_or_none()
+
+
+def _opened(tx: Transaction, auction_id: int, gid: str) -> _Opened:
+    """Return the files of an archived lot with their index. Raises ArchiveMissing."""
+    files = Files.of(_folder(tx, gid), gid)
+    return _Opened(auction_id, gid, files, index(files, gid))
+
+
+def _from(
+    tx: Transaction, opened: _Opened, place: Place, after: int = 0, before: int | None = None
+) -> Iterator[ArchivedRow]:
+    """Yield archived events as `restored` does, read from a place on."""
+    bidders = _bidders(tx, opened.auction_id)
+    moved = {old: bidders[first] for old, first in opened.index.first_bids.items() if first < len(bidders)}
+    rows = read(opened.files, opened.gid, place)
+    yield from _with_people(tx, rows, opened.auction_id, moved, after, before)
+
+
+def _with_people(
+    tx: Transaction,
+    rows: Iterable[ArchivedRow],
+    auction_id: int,
+    moved: Mapping[int, int],
+    after: int,
+    before: int | None,
+) -> Iterator[ArchivedRow]:
+    names = _names(tx, auction_id)
     for row in rows:
         if before is not None and row.position >= before:
             return
-        private = row.private
-        if row.type == BidPlaced.TYPE and placed < len(bidders):
-            moved[msgspec.json.decode(private)["bidderId"]] = bidders[placed]
-            placed += 1
         if row.position > after:
             payload = None if row.payload is None else with_names(row.payload, names)
-            yield structs.replace(row, payload=payload, private=_with_numbers(private, moved))
+            yield structs.replace(row, payload=payload, private=_with_numbers(row.private, moved))
+
+
+def _bidders(tx: Transaction, auction_id: int) -> list[int]:
+    """Return the number of the user of each bid on a lot, in order."""
+    found = select(bids.c.bidder_id).where(bids.c.auction_id == auction_id).order_by(bids.c.number)
+    return [*tx.execute(found).scalars()]
 
 
 def public_of(tx: Transaction, auction_id: int, after: int, before: int) -> Iterator[ArchivedRow]:
     """Yield the archived public events of a lot after version `after` and ahead of version `before`. Raises ArchiveMissing."""
-    for row in rows_of(tx, auction_id, after):
+    for row in _from_version(tx, auction_id, after):
         if row.version is not None and row.version >= before:
             return
         if row.version is not None and row.version > after:
             yield row
+
+
+def _from_version(tx: Transaction, auction_id: int, after: int) -> Iterator[ArchivedRow]:
+    gid = _gid(tx, auction_id) if after else None
+    if gid is None:
+        return rows_of(tx, auction_id)
+    opened = _opened(tx, auction_id, gid)
+    return _from(tx, opened, opened.index.before(after, lambda place: place.version))
+
+
+def bid_versions(tx: Transaction, auction_id: int, first: int, last: int) -> list[int]:
+    """Return the versions of the archived bids of a lot from number `first` to `last`, in order. Raises ArchiveMissing."""
+    gid = _gid(tx, auction_id)
+    if gid is None:
+        return []
+    opened = _opened(tx, auction_id, gid)
+    place = opened.index.before(first - 1, lambda place: place.bids)
+    found = (row.version for row in _from(tx, opened, place) if row.version is not None and row.type == BidPlaced.TYPE)
+    return [*islice(found, first - 1 - place.bids, last - place.bids)]
 
 
 def _with_numbers(private: bytes, moved: Mapping[int, int]) -> bytes:

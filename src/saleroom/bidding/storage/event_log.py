@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
@@ -129,8 +128,7 @@ def bid_versions(tx: Transaction, auction_id: int, number: int, limit: int) -> d
     newest = select(events.c.version).where(*of_auction).order_by(events.c.position.desc())
     found = tx.execute(newest.offset(last - number).limit(limit)).scalars().all()
     if len(found) < min(limit, number):
-        rows = archive.public_of(tx, auction_id, 0, sys.maxsize)
-        found = [row.version for row in rows if row.type == BidPlaced.TYPE][:number][: -limit - 1 : -1]
+        found = archive.bid_versions(tx, auction_id, max(1, number - limit + 1), number)[::-1]
     return {number - place: version for place, version in enumerate(found)}
 
 
