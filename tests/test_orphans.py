@@ -69,7 +69,7 @@ def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path: Path) -> None
     mark(own)
     heard = partial(signal.signal, signal.SIGQUIT, signal.SIG_DFL)
     servers = [  # the number in the third folder is another process's by now
-        subprocess.Popen(["sleep", "600"], cwd=cwd, preexec_fn=heard)
+        subprocess.Popen(["sleep", "600"], cwd=cwd, preexec_fn=heard)  # noqa: PLW1509  # no other thread runs
         for cwd in (dead[0] / "data", own / "data", tmp_path)
     ]
     with ending(servers[0]), ending(servers[1]), ending(servers[2]):
