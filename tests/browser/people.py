@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, Response, Route, ViewportSize
 
+from tests.browser.kept import KeptBrowsers
 from tests.fixtures_house import PASSWORD
 
 PHONE: ViewportSize = {"width": 320, "height": 740}
@@ -22,9 +23,9 @@ class BrowserVisitor:
 
     def __init__(self, chromium: Browser, base: str, **options: Any) -> None:
         # Requests of a service worker pass a test's own routes by; only tests of the worker have one.
-        self._context = chromium.new_context(**{"base_url": base, "service_workers": "block", **options})
-        self._context.set_default_timeout(WAIT_MS_MAX)
-        self.page: Page = self._context.new_page()
+        wanted = {"base_url": base, "service_workers": "block", **options}
+        self.page, self._leave = KeptBrowsers.of(chromium).take(wanted)
+        self.page.context.set_default_timeout(WAIT_MS_MAX)
         self._complaints: list[str] = []
         self.page.on("pageerror", lambda error: self._complaints.append(str(error)))
         self.page.on("console", lambda line: self._complaints.append(line.text) if line.type == "error" else None)
@@ -43,12 +44,12 @@ class BrowserVisitor:
         self.page.keyboard.press("Enter")
 
     def leave(self) -> None:
-        """Close the browser, and fail if its console had errors.
+        """Give the browser back, and fail if its console had errors.
 
         These are allowed: a 4xx of a page or a form, which the test itself checks, a house that is away, and a house that
         has a name but no HTTPS.
         """
-        self._context.close()
+        self._leave()
         usual = (
             "the server responded with a status of 4",
             "net::ERR_",
