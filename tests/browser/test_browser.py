@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.people import broken_rules, is_missing
+from tests.browser.people import WAIT_MS_MAX, broken_rules, is_missing
 from tests.fixtures_house import PASSWORD, House, ServeHouse
 
 PATHS = ("/", "/lots/{gid}", "/lots/{sold}", "/lots/{gid}/bids", "/lots/none", "/login", "/register")
@@ -28,6 +28,7 @@ def opening(chromium: Browser, house: House) -> Iterator[OpenPage]:
 
     def another(path: str = "/", **options: Any) -> Page:
         contexts.append(chromium.new_context(base_url=house.base, service_workers="block", **options))
+        contexts[-1].set_default_timeout(WAIT_MS_MAX)
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type == "error" else None)

@@ -34,9 +34,9 @@ def test_lots_move_by_drag_and_by_keyboard(enter: Callable[..., BrowserVisitor],
     grip = page.get_by_role("button", name="Move lot 3", exact=True)
     expect(grip).to_be_focused()
     grip.press("Alt+ArrowDown")
-    expect(rows.nth(1)).to_have_attribute("data-label", "3")
+    for place, label in enumerate(("1", "3", "2")):  # each look waits, as the page loads itself again after a move
+        expect(rows.nth(place)).to_have_attribute("data-label", label)
     expect(grip).to_be_focused()
-    assert ["1", "3", "2"] == labels(page)
 
 
 def test_keys_in_a_row_each_move_the_lot_by_a_place(enter: Callable[..., BrowserVisitor], sqlite_house: House) -> None:
