@@ -36,8 +36,8 @@ def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
     wrong = Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
     if _LOCAL.fullmatch(text) is None:
         return wrong
-    known = known_zone(zone)
-    place = known or ZoneInfo("UTC")
+    named = known_zone(zone)
+    place = named or ZoneInfo("UTC")
     try:
         wall = datetime.fromisoformat(text)
         at = wall.replace(tzinfo=place).astimezone(UTC)
@@ -48,7 +48,7 @@ def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
         return Fault(
             "no_such_time", N_("This time does not exist, because the clocks go forward past it. Choose another.")
         )
-    notes = (*([UNKNOWN_ZONE] if known is None else []), *([TWICE] if later != at else []))
+    notes = (*([UNKNOWN_ZONE] if named is None else []), *([TWICE] if later != at else []))
     return LocalTime(at, notes)
 
 
