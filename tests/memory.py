@@ -57,10 +57,14 @@ def _is_left(folder: Path) -> bool:
     """Whether the process of a folder has ended. Another one with its number, or in another container, counts as that one."""
     try:
         number, namespace = (folder / MARK).read_text().split(" ")
-        os.kill(int(number), 0)
+        pid = int(number)
+    except (OSError, ValueError):
+        return False
+    try:
+        os.kill(pid, 0)
     except ProcessLookupError:
         return namespace == _namespace()
-    except (OSError, ValueError):
+    except OSError:
         return False
     return False
 
