@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from saleroom.accounts.domain.rights import Role
 from tests.browser.people import PHONE, BrowserVisitor
@@ -32,7 +32,7 @@ PRINTED = """() => {
 }"""
 COLOURS = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
 WHITE_AND_INK = ["rgb(255, 255, 255)", "rgb(31, 28, 22)"]
-A4 = {"width": 718, "height": 1040}
+A4: ViewportSize = {"width": 718, "height": 1040}
 """A sheet of A4 without its margins, in CSS pixels."""
 HALL = ("/console", "/auctioneer", "/screen", "/next", "/total", "/entry")
 """The ends of pages that stand on a screen of the hall or on a desk, and that nobody prints."""
