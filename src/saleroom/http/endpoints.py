@@ -213,7 +213,11 @@ class Resource(Generic[S]):
         try:
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
-            call = await self._read(endpoint, scope, receive)
+            addressed = _addressed(endpoint, scope)
+            body = self._arrived(endpoint, scope)
+            if body is None:
+                body = self._of_form(endpoint, scope, await read_body(Request(scope, receive), self._body_bytes_max))
+            call = self._read(endpoint, scope, receive, addressed, body)
             return _not_for_others(endpoint.access, await endpoint.handler(call))
         except Refusal as refused:
             explain = self._explanations.get(type(refused))
@@ -221,22 +225,15 @@ class Resource(Generic[S]):
                 refused = await explain(call, refused)
             return answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
 
-    async def _read(self, endpoint: Endpoint[S], scope: Scope, receive: Receive) -> Call[S]:
-        """Return the call.
-
-        Raises the refusal of the identifier, Unauthenticated, NotJson, BodyTooLarge, or Invalid with the faults of all
-        parts of the request.
-        """
-        identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
-        part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
-        token = bearer_token(scope)
-        if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
-            raise Unauthenticated
+    def _read(
+        self, endpoint: Endpoint[S], scope: Scope, receive: Receive, addressed: tuple[str, str, str], body: bytes
+    ) -> Call[S]:
+        """Return the call. Raises Invalid with the faults of all parts of the request."""
+        identifier, part, token = addressed
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
         query: dict[str, Any] = {}
         if endpoint.form is not None:
-            body = await self._body(endpoint, scope, receive)
             try:
                 values = endpoint.form.read(body)
             except Invalid as invalid:
@@ -258,7 +255,7 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         named = f"{identifier} {part}" if part else identifier
         once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
-        return Call(self._services, scope, receive, token or "", identifier, values, query, once, tags, part)
+        return Call(self._services, scope, receive, token, identifier, values, query, once, tags, part)
 
     def _places(self, query: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
@@ -270,17 +267,25 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         return read
 
-    async def _body(self, endpoint: Endpoint[S], scope: Scope, receive: Receive) -> bytes:
-        kind = media_type(scope)
-        if kind not in JSON_TYPES and not endpoint.body_optional:
+    def _arrived(self, endpoint: Endpoint[S], scope: Scope) -> bytes | None:
+        """Return the body of a form; none for an endpoint without one, None if it is still to come.
+
+        Raises NotJson or BodyTooLarge.
+        """
+        if endpoint.form is None:
+            return b""
+        if not endpoint.body_optional and media_type(scope) not in JSON_TYPES:
             raise NotJson
         body = arrived_body(scope, self._body_bytes_max)
-        if body is None:
-            body = await read_body(Request(scope, receive), self._body_bytes_max)
-        if not body and endpoint.body_optional:
-            return b"{}"
-        if kind not in JSON_TYPES:
-            raise NotJson
+        return None if body is None else self._of_form(endpoint, scope, body)
+
+    @staticmethod
+    def _of_form(endpoint: Endpoint[S], scope: Scope, body: bytes) -> bytes:
+        if endpoint.body_optional:
+            if not body:
+                return b"{}"
+            if media_type(scope) not in JSON_TYPES:
+                raise NotJson
         return body
 
 
@@ -289,8 +294,12 @@ def _not_for_others(access: Access, response: Response) -> Response:
 
     No cache keeps an answer that needs a token. A cache asks again before it uses one that a token may have changed.
     """
-    if access is not Access.OPEN and not any(name == b"cache-control" for name, _ in response.raw_headers):
-        response.raw_headers.extend(_KEPT[access])
+    if access is Access.OPEN:
+        return response
+    for name, _ in response.raw_headers:
+        if name == b"cache-control":
+            return response
+    response.raw_headers.extend(_KEPT[access])
     return response
 
 
@@ -317,6 +326,19 @@ class Rows(Struct, Generic[S], frozen=True):
             )
             for path, rows in paths.items()
         ]
+
+
+def _addressed(endpoint: Endpoint[Any], scope: Scope) -> tuple[str, str, str]:
+    """Return the identifiers in the path and the token, each empty without one.
+
+    Raises the refusal of an identifier, or Unauthenticated.
+    """
+    identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
+    part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
+    token = bearer_token(scope)
+    if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
+        raise Unauthenticated
+    return identifier, part, token or ""
 
 
 def _identifier(named: PathIdentifier, scope: Scope) -> str:

@@ -31,6 +31,8 @@ class Application:
     """Raises ClientDisconnect or HangUp if nobody waits for the answer any more."""
     report: Callable[[Scope, Exception], object]
     """Reports an error in the middle of an answer, whose client sees only that its connection ends."""
+    finish: Callable[[Scope, Response], object] = lambda _, __: None
+    """Adds to each answer of `respond`, before any of it is sent."""
 
 
 class Flow(FlowControl):
@@ -127,8 +129,11 @@ class Exchange:
     async def _run(self, application: Application, running: set[asyncio.Task[None]]) -> None:
         try:
             response = await application.respond(self.scope, self.receive)
+            application.finish(self.scope, response)
             if type(response).__call__ is Response.__call__ and response.background is None:
-                await self._send_whole(response)
+                if self._flow.write_paused:
+                    await self._writable()
+                self._send_whole(response)
             else:
                 await response(self.scope, self.receive, self.send)
         except (ClientDisconnect, HangUp):
@@ -173,8 +178,7 @@ class Exchange:
         if not more:
             self._end()
 
-    async def _send_whole(self, response: Response) -> None:
-        await self._writable()
+    def _send_whole(self, response: Response) -> None:
         if not self.disconnected:
             head = self._begin(response.status_code, response.raw_headers)
             self._transport.write(head + self._framed(bytes(response.body), more=False))

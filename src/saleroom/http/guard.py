@@ -17,7 +17,7 @@ from saleroom.http.forgery import FORGERY_HEADER, NEW_COOKIE, SECRET, forgery_co
 from saleroom.http.multipart import FORM_WITH_FILES, boundary
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge
-from saleroom.http.requests import HEAD_BYTES, HTTPS, SAFE_METHODS, Respond, header, media_type, read_body
+from saleroom.http.requests import HEAD_BYTES, HTTPS, SAFE_METHODS, header, media_type, read_body
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
 
@@ -53,10 +53,9 @@ IS_JSON = "saleroom.is_json"
 
 
 class SecurityHeaders:
-    """The layer around everything else: adds the security headers to every answer, and a new page's cookie; counts it."""
+    """The end of every answer: adds the security headers, and a new page's cookie; counts it."""
 
-    def __init__(self, respond: Respond, outcomes: Outcomes, *, https: bool = False, subdomains: bool = False) -> None:
-        self._respond = respond
+    def __init__(self, outcomes: Outcomes, *, https: bool = False, subdomains: bool = False) -> None:
         self._outcomes = outcomes
         stay = (
             ((b"strict-transport-security", HSTS + (b"; includeSubDomains" if subdomains else b"")),) if https else ()
@@ -64,9 +63,8 @@ class SecurityHeaders:
         self._json = JSON_HEADERS + stay
         self._others = SECURITY_HEADERS + stay
 
-    async def __call__(self, scope: Scope, receive: Receive) -> Response:
-        """Pass the request on, and add to the answer."""
-        response = await self._respond(scope, receive)
+    def __call__(self, scope: Scope, response: Response) -> None:
+        """Add to the answer."""
         if IS_JSON in scope:
             response.raw_headers += self._json
         elif FORMS_TO in scope:
@@ -76,7 +74,6 @@ class SecurityHeaders:
         if (cookie := scope.get(NEW_COOKIE)) is not None:
             response.raw_headers.append((b"set-cookie", cookie))
         self._outcomes.count(scope, response.status_code)
-        return response
 
 
 def _leading_to(value: bytes, origin: str) -> bytes:

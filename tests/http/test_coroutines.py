@@ -1,0 +1,55 @@
+"""The coroutines of HTTP that a request passes through: each one more costs every bid and every page of a list."""
+
+import inspect
+import socket
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+from tests.fixtures_house import House
+
+LAYERS = {"Exchange._run", "Front.__call__", "Resource.__call__"}
+
+
+def coroutines(house: House, request: str, body: str = "", **headers: str) -> set[str]:
+    """Return the coroutines of HTTP and of the API that run in the house until a request is answered, by their names.
+
+    The request is one packet, so its body has arrived before any of it is read.
+    """
+    lines = [f"{request} HTTP/1.1", "Host: house", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    sent = "\r\n".join([*lines, "", body]).encode()
+    found: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        module = frame.f_globals.get("__name__", "")
+        is_coroutine = event == "call" and bool(frame.f_code.co_flags & inspect.CO_COROUTINE)
+        if is_coroutine and module.startswith(("saleroom.http.", "saleroom.bidding.api.")):
+            found.add(frame.f_code.co_qualname)
+
+    def in_loop(hook: Any) -> None:
+        done = threading.Event()
+        house._loop.call_soon_threadsafe(lambda: (sys.setprofile(hook), done.set()))
+        assert done.wait(30)
+
+    in_loop(note)
+    try:
+        with socket.create_connection(("127.0.0.1", house.port), timeout=30) as connection:
+            connection.sendall(sent)
+            answer = connection.recv(65536)
+    finally:
+        in_loop(None)
+    assert answer.startswith(b"HTTP/1.1 20"), answer
+    return found
+
+
+def test_a_request_passes_through_three_coroutines_and_its_handler(sqlite_house: House) -> None:
+    """What never waits is no coroutine: the security headers, the fields, a body that has arrived, the whole answer."""
+    ada, bob = sqlite_house.user("ada"), sqlite_house.user("bob")
+    gid = ada.auction()
+    token = f"Bearer {bob.token}"
+    bid = {"body": '{"amount": "10"}', "Content_Type": "application/json", "X_Requested_With": "tests"}
+    assert LAYERS | {"place"} == coroutines(sqlite_house, f"POST /auctions/{gid}/bids", Authorization=token, **bid)
+    assert LAYERS | {"show"} == coroutines(sqlite_house, f"GET /auctions/{gid}")
+    assert LAYERS | {"list_auctions", "_answer"} == coroutines(sqlite_house, "GET /auctions")
