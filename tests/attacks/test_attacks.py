@@ -20,7 +20,7 @@ ON_SQLITE_ONLY = (
     "requests behind a stream",
 )
 """They take long, and are stopped before the database, or by a rule that is the same on both."""
-FEW = {"auctions_per_user_max": "100"}
+AUCTIONS_MAX = "100"
 """Where a limit counts, the least that all attacks leave room for: to reach the usual one takes seconds."""
 CASES = [
     (on, one)
@@ -36,8 +36,8 @@ def targets(postgresql_template: Template, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("attacked")
     with (
         contextmanager(_postgresql_database)(*postgresql_template) as url,
-        served("sqlite", **FEW) as sqlite,
-        attacked("postgresql", url, folder, **FEW) as postgresql,
+        served("sqlite", auctions_per_user_max=AUCTIONS_MAX) as sqlite,
+        attacked("postgresql", url, folder, auctions_per_user_max=AUCTIONS_MAX) as postgresql,
     ):
         yield {"sqlite": sqlite, "postgresql": postgresql}
 

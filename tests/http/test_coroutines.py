@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from tests.fixtures_house import House
+from tests.patience import SECONDS_MAX
 
 LAYERS = {"Exchange._run", "Front.__call__", "Resource.__call__"}
 
@@ -30,12 +31,17 @@ def coroutines(house: House, request: str, body: str = "", **headers: str) -> se
 
     def in_loop(hook: Any) -> None:
         done = threading.Event()
-        house._loop.call_soon_threadsafe(lambda: (sys.setprofile(hook), done.set()))
-        assert done.wait(30)
+
+        def hooked() -> None:
+            sys.setprofile(hook)
+            done.set()
+
+        house._loop.call_soon_threadsafe(hooked)
+        assert done.wait(SECONDS_MAX)
 
     in_loop(note)
     try:
-        with socket.create_connection(("127.0.0.1", house.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", house.port), timeout=SECONDS_MAX) as connection:
             connection.sendall(sent)
             answer = connection.recv(65536)
     finally:
