@@ -103,7 +103,7 @@ class Index(Struct, frozen=True):
         return self.places[bisect_right(self.places, number, key=key) - 1]
 
 
-class _Opened(Struct, frozen=True):
+class _LotFiles(Struct, frozen=True):
     """An archived lot with its files and their index."""
 
     auction_id: int
@@ -273,14 +273,14 @@ def _gid(tx: Transaction, auction_id: int) -> str | None:
     return tx.execute(which).scalar_one_or_none()
 
 
-def _opened(tx: Transaction, auction_id: int, gid: str) -> _Opened:
+def _opened(tx: Transaction, auction_id: int, gid: str) -> _LotFiles:
     """Return the files of an archived lot with their index. Raises ArchiveMissing."""
     files = Files.of(_folder(tx, gid), gid)
-    return _Opened(auction_id, gid, files, index(files, gid))
+    return _LotFiles(auction_id, gid, files, index(files, gid))
 
 
 def _from(
-    tx: Transaction, opened: _Opened, place: Place, after: int = 0, before: int | None = None
+    tx: Transaction, opened: _LotFiles, place: Place, after: int = 0, before: int | None = None
 ) -> Iterator[ArchivedRow]:
     """Yield archived events as `restored` does, read from a place on."""
     bidders = _bidders(tx, opened.auction_id)
