@@ -115,10 +115,10 @@ def sent_photos(archive: zipfile.ZipFile, photo_bytes_max: int) -> list[PackedPh
     for info in archive.infolist():
         if info.is_dir() or is_of_the_system(info.filename):
             continue
-        name = _named(info, photo_bytes_max)
+        name = _photo_name(info, photo_bytes_max)
         digest = digest_of(archive, info) if isinstance(name, PhotoName) else name
         if isinstance(digest, Fault):
-            faults.append(_about(info.filename, digest))
+            faults.append(named(info.filename, digest))
         elif isinstance(name, PhotoName):
             photo, is_deflated = SentPhoto(name, info.filename, digest), info.compress_type == zipfile.ZIP_DEFLATED
             found.append(PackedPhoto(photo, info.header_offset, info.compress_size, info.file_size, is_deflated))
@@ -150,13 +150,11 @@ def digest_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str | Fault:
 
 def unpacked(file: BinaryIO, one: PackedPhoto) -> bytes:
     """Return a photo of an archive. Raises Invalid, field `photos`, if it is not the one that was read before."""
-    number, packed_bytes = (
-        file.fileno(),
-        min(one.packed_bytes, one.size + one.size // 1000 + 1024),
-    )  # no photo takes more
+    packed_bytes_max = one.size + one.size // 1000 + 1024  # no photo takes more, whatever the directory says
     try:
-        name_bytes, more_bytes = _LOCAL.unpack(os.pread(number, _LOCAL.size, one.at))
-        data = os.pread(number, packed_bytes, one.at + _LOCAL.size + name_bytes + more_bytes)
+        name_bytes, more_bytes = _LOCAL.unpack(os.pread(file.fileno(), _LOCAL.size, one.at))
+        begins = one.at + _LOCAL.size + name_bytes + more_bytes
+        data = os.pread(file.fileno(), min(one.packed_bytes, packed_bytes_max), begins)
         data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, one.size) if one.is_deflated else data
     except (struct.error, zlib.error):
         data = b""
@@ -165,12 +163,7 @@ def unpacked(file: BinaryIO, one: PackedPhoto) -> bytes:
     return data
 
 
-def named(path: str, fault: Fault) -> Fault:
-    """Return the fault of a file with its path."""
-    return _about(path, fault)
-
-
-def _named(info: zipfile.ZipInfo, photo_bytes_max: int) -> PhotoName | Fault:
+def _photo_name(info: zipfile.ZipInfo, photo_bytes_max: int) -> PhotoName | Fault:
     name = photo_name(info.filename)
     if isinstance(name, Fault):
         return name
@@ -183,7 +176,8 @@ def _named(info: zipfile.ZipInfo, photo_bytes_max: int) -> PhotoName | Fault:
     return name
 
 
-def _about(path: str, fault: Fault) -> Fault:
+def named(path: str, fault: Fault) -> Fault:
+    """Return the fault of a file with its path."""
     return Fault(fault.code, f"{path[-80:]}: {fault.message}", path=path[-80:], **fault.facts)
 
 
