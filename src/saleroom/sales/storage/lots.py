@@ -53,7 +53,7 @@ def find(tx: Transaction, sale_id: int, label: str) -> Lot | None:
 
 
 def with_labels(tx: Transaction, sale_id: int, labels: Sequence[str]) -> list[Lot]:
-    """Return the lots of a sale with these labels, in the order of the labels, of which each is that of a lot."""
+    """Return the lots of a sale with these labels, in their order. Each label must be that of a lot."""
     rows = tx.execute(select(lots).where(lots.c.sale_id == sale_id, among(tx, lots.c.label, labels)))
     found = {row.label: _lot(row) for row in rows}
     return [found[label] for label in labels]
