@@ -20,8 +20,8 @@ from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings, load
 from saleroom.storage import backup
+from saleroom.storage import leases as lease_rows
 from saleroom.storage.database import Database, Transaction
-from saleroom.storage.leases import hold
 from saleroom.storage.objects import Objects
 from saleroom.storage.tables import leases
 from tests.admin.furnished import furnish
@@ -263,9 +263,12 @@ def test_a_run_that_stood_still_takes_nothing_away(house: Settings, monkeypatch:
 
 def test_two_runs_at_once(house: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run waits for another one, and for as long as the lease of one that was killed may last; then it says so."""
-    reads(house, lambda tx: hold(tx, photo_moves.LEASE_NAME, "another", 3600), writes=True)
+    reads(house, lambda tx: lease_rows.hold(tx, photo_moves.LEASE_NAME, "another", 3600), writes=True)
     monkeypatch.setattr(photo_moves, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(photo_moves, "LEASE_SECONDS", 0.01)
+    monkeypatch.setattr(
+        lease_rows, "clock", lambda: 0.0
+    )  # no time passes, in which the other would have to renew its lease
     with pytest.raises(Refusal, match="another saleroom photos move is under way"):
         move(house, "store")
 

@@ -103,7 +103,7 @@ class KeptBrowser:
             looks = self.page.evaluate(LOOKS)
         except Error:  # the page is on its way to another one
             return False
-        assert self._looks == looks, f"the test has left its page otherwise than it was: {looks}"
+        assert self._looks == looks, f"the test has left its page otherwise than it was: {self._looks} -> {looks}"
         return True
 
     def _put_back(self) -> None:

@@ -177,7 +177,7 @@ class Judge:
         last = self._last()
         if last == self.last_row:
             return
-        if use_case in ("hold_and", "mark_cleared", "hold", "release", "log_out", "end_all", "issue_token"):
+        if use_case in ("hold_and", "mark_cleared", "hold", "take", "release", "log_out", "end_all", "issue_token"):
             self.fail("only decisions are logged", f"{use_case} added {last - self.last_row} events")
         literal = {c.request.amount for c in args[0]} if use_case == "place_bids" else set()
         with self._begun() as connection:

@@ -34,7 +34,7 @@ ASKED: ContextVar[Asked] = ContextVar("asked")
 MARKS = ("hold_and", "mark_cleared")
 TOKENS_SWEPT = "sweep_tokens"
 """How the use case is named here that deletes expired tokens: others that sweep have the same name."""
-HOUSEKEEPING = ("hold", "release", "sweep", TOKENS_SWEPT)
+HOUSEKEEPING = ("hold", "take", "release", "sweep", TOKENS_SWEPT)
 OFTEN_IDLE = ("settle_due", "settle", "follow")
 
 
