@@ -100,8 +100,10 @@ class KeptBrowser:
             self.page.remove_listener(event, listener)
         try:
             self._put_back()
-            looks = self.page.evaluate(LOOKS)
+            looks, place = self.page.evaluate(LOOKS), self.page.evaluate("location.href")
         except Error:  # the page is on its way to another one
+            return False
+        if place != "about:blank":  # it was on its way, and has arrived
             return False
         assert self._looks == looks, f"the test has left its page otherwise than it was: {self._looks} -> {looks}"
         return True
