@@ -69,7 +69,7 @@ def test_a_house_can_be_installed(sqlite_house: House, language: str, lang: str)
 def test_the_bars_have_the_colours_of_the_pages(sqlite_house: House) -> None:
     """In light and in dark, the bar of the browser has the ground of the header; both come from the style."""
     style = (Path(site.FOLDER) / "static" / "frame.css").read_text()
-    light, dark = style.split("@media (prefers-color-scheme: dark)", 1)
+    light, dark = style.split("@media screen and (prefers-color-scheme: dark)", 1)
     for part, scheme in ((light, "light"), (dark, "dark")):
         assert f"--paper: {PAPER[scheme]};" in part
         assert f"--surface: {SURFACE[scheme]};" in part
