@@ -278,3 +278,29 @@ def test_an_amount_finer_than_the_currency_is_refused_by_its_field(settling: Set
         sent = {"method": "bank", "amount": "1.005"}
         [(field, [fault])] = faults(settling.cashier.post(f"/sales/{settling.gid}/{path}", json=sent)).items()
         assert ("amount", "minor_unit") == (field, fault)
+
+
+def test_a_maximum_has_the_surcharge_of_the_way_in_which_it_came(settling: Settling) -> None:
+    """The house bids on for one of the book, one online is tied in the hall, and one of the book is raised to the reserve."""
+    terms = {**TERMS, "surcharges": {"online": "3", "floor": "1", "absentee": "2"}}
+    settling.manager.json("PUT", f"/rate-cards/{settling.card}", json=terms)
+    settling.manager.json("PATCH", f"/sales/{settling.gid}/lots/3", json={"reservePrice": "40"})
+    staff, hall, online = settling.sale.staff, settling.bidder(), settling.sale.bidder()
+    staff.json("POST", f"/sales/{settling.gid}/participants", json={"personName": "Ida", "paddle": 12})
+    for label, maximum in (("1", "100"), ("3", "20"), ("3", "60")):
+        line = {"paddle": 12, "label": label, "maximum": maximum}
+        staff.json("POST", f"/sales/{settling.gid}/book", json=line)
+    assert 201 == online.bid(settling.sale.lots[1], maximum="30").status_code
+    for amount in ("15", "30", None):
+        settling.sale.act("call")
+        if amount:
+            settling.sale.act("ask", amount=amount)
+            settling.sale.act("bid", amount=amount, paddle=hall)
+        settling.sale.act("sell")
+    paddle = online.json("GET", f"/sales/{settling.gid}/registration")["paddle"]
+    lots = [*settling.desk(12)["settledLots"], *settling.desk(paddle)["settledLots"]]
+    said = [
+        (lot["label"], *(line["lineAmount"] for line in lot["bill"]["buyerLines"] if line["item"] != "premium"))
+        for lot in lots
+    ]
+    assert [("1", "20.000", "0.400"), ("3", "40.000", "0.800"), ("2", "30.000", "0.900")] == said

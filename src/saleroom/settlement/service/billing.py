@@ -9,7 +9,8 @@ from decimal import Decimal
 from msgspec import structs
 
 from saleroom.bidding.domain.auction import Auction, Status
-from saleroom.bidding.domain.events import BidPlaced, Channel, Outcome
+from saleroom.bidding.domain.events import Channel, Outcome
+from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.storage import event_log
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers
@@ -206,7 +207,7 @@ def card_now(tx: Transaction, sale: Sale, one: OfferedLot | None) -> RateCard:
 
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:
-    """Return the channel of the bid that won: it is noted where a clerk took it."""
-    placed = [one for one in event_log.read(tx, auction.id) if isinstance(one, BidPlaced)]
-    won = [one for one in placed if one.amount == auction.current_bid]
-    return (won[-1].channel if won else None) or Channel.ONLINE
+    """Return the channel of the request that won, also where the house bid for its maximum: a clerk's is noted."""
+    book = BidBook(event_log.read(tx, auction.id))
+    won = book.leading_bid()
+    return (None if won is None else book.bid_at(won.version).channel) or Channel.ONLINE
