@@ -1,8 +1,10 @@
 """The database opened for a start: tables that another program uses meanwhile, and those of a newer version."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -13,6 +15,7 @@ from saleroom.kernel.errors import Refusal
 from saleroom.storage import migrations
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.migrations import current_revision, migrate, newest_revision
+from tests.fixtures_house import settings_for
 from tests.patience import SECONDS_MAX
 
 ON_POSTGRESQL = pytest.mark.databases("postgresql")
@@ -94,3 +97,36 @@ async def test_tables_of_a_newer_version_are_left_alone(database: Database) -> N
     with pytest.raises(Refusal, match=r"at revision 9999, of a newer saleroom; install"):
         await opening.with_tables(database)
     assert "9999" == await database.read(current_revision)
+
+
+def test_work_that_fails_leaves_no_new_file_without_tables(tmp_path: Path) -> None:
+    """A file that was there, one with tables, and one that another program has opened stay."""
+    file, others = tmp_path / "house.db", list[sqlite3.Connection]()
+
+    def is_left(work: Callable[[Database], Awaitable[object]]) -> bool:
+        async def failing(opened: Database) -> None:
+            await work(opened)
+            raise Refusal("no house")
+
+        with pytest.raises(Refusal, match="no house"):
+            opening.run(settings_for(f"sqlite:///{file}"), failing, makes=True)
+        found = file.exists()
+        assert found or not [*tmp_path.iterdir()]
+        for one in others:
+            one.close()
+        file.unlink(missing_ok=True)
+        return found
+
+    async def nothing(_: Database) -> None: ...
+
+    async def make_a_table(opened: Database) -> None:
+        await opened.write(lambda tx: tx.execute(text("CREATE TABLE kept (id INTEGER)")))
+
+    async def open_it_too(_: Database) -> None:
+        others.append(sqlite3.connect(file))
+        for statement in ("PRAGMA journal_mode=WAL", "SELECT 1 FROM sqlite_schema"):
+            others[0].execute(statement).fetchall()
+
+    assert (False, True, True) == (is_left(nothing), is_left(make_a_table), is_left(open_it_too))
+    file.touch()
+    assert is_left(nothing)

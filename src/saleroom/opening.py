@@ -24,6 +24,7 @@ from saleroom.storage.faults import DatabaseUnavailable
 from saleroom.storage.migrations import NewerTables, TablesInUse, current_revision, migrate_one_step, newest_revision
 from saleroom.storage.migrations import migrate as migrate_tables
 from saleroom.storage.objects import Objects
+from saleroom.storage.sqlite import create_private, remove_if_empty
 
 R = TypeVar("R")
 TRIES = 60
@@ -105,11 +106,14 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
     """Do `work` on the database outside the service. Raises Refusal if the database cannot be used.
 
     A file of SQLite that is missing or empty becomes a house only if `work` is one of those that begin a house (`makes`).
-    Otherwise somebody in another folder would get an empty database, and be told that the house has no users.
+    Otherwise somebody in another folder would get an empty database, and be told that the house has no users. If the work
+    fails before there are tables, such a file goes again.
     """
     refuse_folder(settings)
     if not makes:
         refuse_missing(settings)
+    file = sqlite_file(settings)
+    is_new = makes and file is not None and create_private(str(file))
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -123,7 +127,12 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
         finally:
             await close(opened)
 
-    return asyncio.run(on_a_database())
+    try:
+        return asyncio.run(on_a_database())
+    except BaseException:
+        if is_new:
+            remove_if_empty(str(file))
+        raise
 
 
 async def _refuse_empty(opened: Database) -> None:

@@ -248,13 +248,16 @@ def test_a_broken_file_imports_nothing(
 
 
 @pytest.mark.parametrize("how", ["cut off", "another price"])
-def test_a_broken_file_makes_no_tables(how: str, exported: list[bytes], tmp_path: Path) -> None:
-    """If there is no house yet, a file that is refused makes none."""
+def test_a_broken_file_makes_no_house(how: str, exported: list[bytes], tmp_path: Path) -> None:
+    """If there is no house yet, a file that is refused makes none: no database is left, nor tables in one that was there."""
     mangle, _ = BROKEN[how]
-    (tmp_path / "house.ndjson").write_bytes(b"".join(mangle(exported)))
-    url = f"sqlite:///{tmp_path}/new.db"
-    assert 1 == main(["import", str(tmp_path / "house.ndjson"), "--database", url])
-    assert [] == asyncio.run(tables_of(url))
+    file, database = tmp_path / "house.ndjson", tmp_path / "new.db"
+    file.write_bytes(b"".join(mangle(exported)))
+    assert 1 == main(["import", str(file), "--database", f"sqlite:///{database}"])
+    assert [file] == [*tmp_path.iterdir()]
+    database.touch()
+    assert 1 == main(["import", str(file), "--database", f"sqlite:///{database}"])
+    assert [] == asyncio.run(tables_of(f"sqlite:///{database}"))
 
 
 async def tables_of(url: str) -> list[str]:

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
 
@@ -45,7 +46,7 @@ class Sqlite:
     """
 
     def __init__(self, url: URL) -> None:
-        _create_private(url.database or "")
+        create_private(url.database or "")
         self._engines = {
             (writes, brief): _engine(url, writes=writes, brief=brief)
             for writes in (True, False)
@@ -157,10 +158,27 @@ class _OtherWriter(Exception):
     """Another process is writing."""
 
 
-def _create_private(path: str) -> None:
-    """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders."""
-    with contextlib.suppress(OSError):  # an existing file stays as it is; an impossible one fails when it is opened
+def create_private(path: str) -> bool:
+    """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders.
+
+    Returns whether this made it: an existing file stays as it is, and an impossible one fails when it is opened.
+    """
+    try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError:
+        return False
+    return True
+
+
+def remove_if_empty(path: str) -> None:
+    """Remove a database that has no tables, unless another program has it open."""
+    with contextlib.suppress(sqlite3.Error, OSError):
+        uri = f"{Path(path).absolute().as_uri()}?mode=rw"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
+            [mode] = connection.execute("PRAGMA journal_mode=DELETE").fetchone()  # not while another connection is open
+            connection.execute("BEGIN EXCLUSIVE")
+            if mode == "delete" and connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is None:
+                Path(path).unlink()
 
 
 def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
