@@ -38,7 +38,7 @@ def test_a_cashier_issues_and_credits(house: House) -> None:
     assert "€0.00" in visitor.page(f"{path}/documents").main, "nothing of the invoice is open"
     assert [] == visitor.page(first.headers["location"]).all("input", name="reason"), "nothing is left to take back"
     listed = visitor.page(issue)
-    assert first.headers["location"] in listed.links
+    assert first.headers["location"] in listed.links and "Documents are dated in UTC." in listed.main
     statement = visitor.sent(listed, issue, documentKind="statement", consignor=settling.code)
     assert "STM-" in statement.main and "Seller's commission" in statement.main
     assert 404 == visitor.http.get("/admin/documents/none").status_code
