@@ -14,7 +14,7 @@ from typing import Any
 import rich_click as click
 
 from saleroom import __version__, options
-from saleroom.admin import archive_commands, key_commands, notice_commands, people_commands, photo_commands
+from saleroom.admin import archive_commands, commands, key_commands, notice_commands, people_commands, photo_commands
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES, STOPPED
 from saleroom.runtime import cycles
@@ -301,19 +301,20 @@ def import_catalogue(url: str, sheet: str | None, photos: str | None, dry_run: b
     "--language", default="en", metavar="en|de", type=click.Choice(["en", "de"]), help="Of headings. Default: en."
 )
 @click.option("--results", is_flag=True, help="Export prices and winners instead of the catalogue.")
+@commands.force_option
 @_token_file
-def export_catalogue(url: str, file: str, language: str, results: bool, token_file: str | None) -> int:
+def export_catalogue(url: str, file: str, language: str, results: bool, force: bool, token_file: str | None) -> int:
     """Export the catalogue of the sale at URL as CSV or XLSX, by the name of the file.
 
     Examples:
 
         saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ catalogue.xlsx
         saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ katalog.csv --language de
-        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ results.csv --results
+        saleroom catalogue export https://bids.example/sales/k3X9mQ2vTa1_ results.csv --results --force
     """
     from saleroom.tools.catalogue import command
 
-    click.echo(command.run_export(url, file, _token(token_file), language=language, results=results))
+    click.echo(command.run_export(url, file, _token(token_file), language=language, results=results, force=force))
     return 0
 
 

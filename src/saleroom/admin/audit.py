@@ -10,7 +10,6 @@ from saleroom.accounts.domain.audit import ACTS, Act, Entry
 from saleroom.accounts.service import audit_log
 from saleroom.accounts.storage import audit
 from saleroom.accounts.storage.audit import EntryFilter
-from saleroom.admin.backups import refuse_place
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.instants import instant
 from saleroom.kernel.terminal import plain
@@ -18,6 +17,7 @@ from saleroom.opening import run, with_tables
 from saleroom.settings import Settings
 from saleroom.storage.database import Database
 from saleroom.storage.files import beside, publish
+from saleroom.tools.new_files import refuse_place
 
 
 def newest(settings: Settings, limit: int, user: str | None, act: str | None) -> Sequence[tuple[str, ...]]:

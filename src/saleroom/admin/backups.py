@@ -17,6 +17,7 @@ from saleroom.storage import backup as storage
 from saleroom.storage.files import beside, publish
 from saleroom.storage.migrations import migrate, newest_revision
 from saleroom.storage.transfer import Heads
+from saleroom.tools.new_files import refuse_place
 from saleroom.tools.progress import Progress
 
 Say = Callable[[str], None]
@@ -104,14 +105,6 @@ def refuse_faults(faults: list[str], what: str) -> None:
     if faults:
         more = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
         raise Refusal(f"{what}: {'; '.join(faults[:FAULTS_SHOWN])}{more}")
-
-
-def refuse_place(file: Path, *, force: bool) -> None:
-    """Raise Refusal if `file` cannot be written, or exists and must not be replaced (`force`)."""
-    if not file.parent.is_dir():
-        raise Refusal(f"there is no folder {file.parent}")
-    if file.exists() and not force:
-        raise Refusal(f"{file} already exists; --force replaces it")
 
 
 def _own_file(settings: Settings, command: Callable[[URL, Path], str], file: Path) -> Path:

@@ -27,7 +27,6 @@ from saleroom.accounts.storage.tables import (
     sanctions,
     users,
 )
-from saleroom.admin.backups import refuse_place
 from saleroom.admin.transfers import freeze_newest
 from saleroom.bidding.domain.errors import UnknownPhoto
 from saleroom.bidding.storage.photo_store import with_bytes
@@ -63,6 +62,7 @@ from saleroom.settlement.storage.reminder_tables import reminders
 from saleroom.settlement.storage.tables import journal_entries, journal_postings
 from saleroom.storage.database import Database, Transaction
 from saleroom.storage.files import beside, publish
+from saleroom.tools.new_files import refuse_place
 
 ROWS_AT_ONCE = 200
 LEFT_OUT = {

@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeVar
 from alembic.util import CommandError
 
 from saleroom.admin import ledger_check, stored_photos
-from saleroom.admin.backups import Say, refuse_faults, refuse_place, summary_line
+from saleroom.admin.backups import Say, refuse_faults, summary_line
 from saleroom.admin.interruption import StopCheck, run_interruptible
 from saleroom.areas import TABLES
 from saleroom.bidding.storage.tables import photo_files
@@ -21,6 +21,7 @@ from saleroom.storage.database import Transaction
 from saleroom.storage.files import beside, publish
 from saleroom.storage.migrations import current_revision, newest_revision
 from saleroom.storage.transfer import Heads
+from saleroom.tools.new_files import refuse_place
 from saleroom.tools.progress import Progress
 
 R = TypeVar("R")

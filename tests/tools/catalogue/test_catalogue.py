@@ -37,8 +37,18 @@ def test_a_catalogue_goes_in_and_comes_out(
     assert main(["catalogue", "export", url, str(out), "--language", "de"]) == 0
     assert main(["catalogue", "import", url, str(out)]) == 0
     assert "Lots: 0 new, 0 changed, 1 unchanged, 0 with faults" in capsys.readouterr().out
-    monkeypatch.setenv("HOUSE_TOKEN", "wrong")
+    before = out.read_bytes()
     assert main(["catalogue", "export", url, str(out)]) == 1
+    assert (f"saleroom: {out} already exists; --force replaces it\n", before) == (
+        capsys.readouterr().err,
+        out.read_bytes(),
+    )
+    assert main(["catalogue", "export", url, str(out), "--results", "--force"]) == 0
+    assert before != out.read_bytes()
+    assert main(["catalogue", "export", url, str(tmp_path / "none" / "out.csv")]) == 1
+    assert "there is no folder" in capsys.readouterr().err
+    monkeypatch.setenv("HOUSE_TOKEN", "wrong")
+    assert main(["catalogue", "export", url, str(tmp_path / "other.csv")]) == 1
     assert main(["catalogue", "export", url, str(tmp_path / "out.pdf")]) == 2
     assert main(["catalogue", "import", url]) == 2
     assert main(["catalogue", "import", url, str(tmp_path / "missing.csv")]) == 2

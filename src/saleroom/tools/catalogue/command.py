@@ -19,6 +19,7 @@ from saleroom.kernel.terminal import plain
 from saleroom.tools.arguments import first_line, split
 from saleroom.tools.errors import ToolError, WrongUsage, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response
+from saleroom.tools.new_files import refuse_place
 from saleroom.tools.progress import Progress
 
 TOKEN_VARIABLE = "HOUSE_TOKEN"
@@ -75,14 +76,19 @@ def run_import(url: str, sheet: str | None, token: str, *, photos: str | None, d
     return 1 if answer["faulty"] or answer["photoFaults"] else 0
 
 
-def run_export(url: str, file: str, token: str, *, language: str, results: bool) -> str:
-    """Save a catalogue or results as the kind of sheet that the name of the file says, and return a line that says so."""
+def run_export(url: str, file: str, token: str, *, language: str, results: bool, force: bool) -> str:
+    """Save a catalogue or results as the kind of sheet that the name of the file says, and return a line that says so.
+
+    Raises WrongUsage, ToolError, Refusal as `refuse_place`, or OSError.
+    """
     sale = read_sale(url)
     kind = file.rpartition(".")[2].lower()
     if kind not in _KINDS:
         raise WrongUsage("the file must be named .csv or .xlsx")
+    refuse_place(Path(file), force=force)
     data = asyncio.run(_export(sale, f"{'results' if results else 'catalogue'}.{kind}", token, language))
-    Path(file).write_bytes(data)
+    with Path(file).open("wb" if force else "xb") as saved:
+        saved.write(data)
     return f"Saved {file}: {len(data):,} bytes"
 
 
