@@ -55,6 +55,13 @@ def test_a_sale_is_watched_with_its_lots_until_it_is_over(
     assert f"{gid} (An evening) is over: closed" in watcher.errors and "Traceback" not in watcher.errors
 
 
+def test_a_sale_that_does_not_exist_is_told_in_one_line(sqlite_house: House, watch: Watch) -> None:
+    """Nothing is said to be live before the sale is known."""
+    watcher = watch(sqlite_house.base, "--sale", SALE)
+    assert 1 == watcher.process.wait(SECONDS_MAX)
+    assert f"saleroom: there is no sale {SALE} in {sqlite_house.base}\n" == watcher.errors
+
+
 def test_over_mqtt_the_lot_on_the_block_is_followed(mosquitto: Mosquitto, watch: Watch) -> None:
     """The retained state names the lot on the block, and `lot.called` the next one: each lot is followed from then on."""
     settings = mosquitto.settings

@@ -25,7 +25,7 @@ class EveningWatch:
 
     async def run(self) -> None:
         """Watch until the sale is over. Raises ToolError."""
-        own, lots = asyncio.ensure_future(self._own.run()), asyncio.ensure_future(self._lots.run())
+        own, lots = asyncio.ensure_future(self._own.run()), asyncio.ensure_future(self._run_lots())
         try:
             await asyncio.wait((own, lots), return_when=asyncio.FIRST_COMPLETED)
             if own.done() and own.exception() is None:
@@ -38,6 +38,11 @@ class EveningWatch:
                 duty.cancel()
             await asyncio.gather(own, lots, return_exceptions=True)
 
+    async def _run_lots(self) -> None:
+        """Watch the lots once the sale is known: of one that does not exist there is nothing to say but that."""
+        await self._own.known.wait()
+        await self._lots.run()
+
 
 class _OwnStream(HttpWatch):
     """The events of the sale itself."""
@@ -48,10 +53,13 @@ class _OwnStream(HttpWatch):
         super().__init__(options, sale)
         self._gid = options.evening
         self._stream = f"/sales/{options.evening}/events"
+        self.known = asyncio.Event()
+        """Set once the sale has been read."""
 
     async def _look(self, gid: str) -> None:
         """Read the sale."""
         self._sale.of_evening(await self._get(f"/sales/{gid}", messages.read_sale))
+        self.known.set()
 
     async def _wants(self, event: messages.LotEvent) -> bool:
         """Return that every event of the sale is to be shown; a lot that it adds is read first."""
