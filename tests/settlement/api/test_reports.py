@@ -117,6 +117,13 @@ def test_the_tax_of_days_is_that_of_their_sales(house: House) -> None:
     sheet = load_workbook(io.BytesIO(cashier.get(f"/tax-report.xlsx?{days}&language=de").content)).active
     assert sheet is not None and "Steuer" == sheet.cell(1, 7).value
     assert ["lastDay"] == [*faults(cashier.get("/tax-report?firstDay=2026-02-01&lastDay=2026-01-01"))]
+    # A day that was not sent is no fault of the request.
+    for query, named, code in (
+        ("firstDay=2999-01-01", "firstDay", "last_day_missing"),
+        ("lastDay=2000-01-31", "lastDay", "first_day_missing"),
+    ):
+        for kind in ("", ".csv", ".xlsx"):
+            assert {named: [code]} == faults(cashier.get(f"/tax-report{kind}?{query}"))
     assert ["firstDay"] == [*faults(cashier.get("/tax-report?firstDay=2026-02-30&lastDay=2026-03-01"))]
     last = cashier.json("GET", "/tax-report")
     assert last["firstDay"].endswith("-01") and last["firstDay"][:7] == last["lastDay"][:7] < str(today)

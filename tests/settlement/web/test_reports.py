@@ -35,6 +35,9 @@ def test_the_tax_of_days(house: House) -> None:
             assert 200 == visitor.http.get(one).status_code
     wrong = visitor.page("/admin/taxes?firstDay=2020-13-01&lastDay=2099-12-31")
     assert "true" == wrong.one("input", id="firstDay")["aria-invalid"]
+    alone = visitor.page("/admin/taxes?firstDay=2999-01-01")
+    assert "true" == alone.one("input", id="firstDay")["aria-invalid"]
+    assert "Enter the last day, too." in alone.main
 
 
 def test_the_total_of_the_evening(house: House) -> None:

@@ -88,10 +88,21 @@ def of_sale(tx: Transaction, token: str, gid: str, places: int) -> ReportView:
 def of_days(tx: Transaction, token: str, first: date | None, last: date | None) -> TaxReportView:
     """Return the tax of some days over all sales; a day that is None is that of the last month.
 
-    Raises Unauthenticated, MissingRight, or Contradiction if the last day is before the first one.
+    Raises Unauthenticated, MissingRight, or Contradiction if the last day is before the first one. It
+    names a day that was sent.
     """
     authenticate(tx, token, Right.READ).refuse_without(Right.SETTLE)
     begins, ends = last_month(tx.now().date())
+    if last is None and first is not None and first > ends:
+        raise Contradiction.one(
+            "first_day", "last_day_missing", f"is after the last month, which ends on {ends}: give a last day, too"
+        )
+    if first is None and last is not None and last < begins:
+        raise Contradiction.one(
+            "last_day",
+            "first_day_missing",
+            f"is before the last month, which begins on {begins}: give a first day, too",
+        )
     first, last = first or begins, last or ends
     if last < first:
         raise Contradiction.one("last_day", "before_first", "must not be before the first day")

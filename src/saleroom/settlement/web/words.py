@@ -158,6 +158,8 @@ WORDS = Words(
             N_("The report is about a payment file that this house has not made."),
         ),
         "before_first": (N_("The last day must not be before the first one."),),
+        "last_day_missing": (N_("This day is after the last month. Enter the last day, too."),),
+        "first_day_missing": (N_("This day is before the last month. Enter the first day, too."),),
         "one_or_all": (N_("Enter a paddle, or tick that the offer is to all: one of the two."),),
         "same_sale": (N_("Choose another sale."),),
         "booked_in_future": (
