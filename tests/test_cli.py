@@ -177,9 +177,11 @@ def test_roles_are_shown(run: Run) -> None:
         (["users", "add", "ada"], "short\n", "the password must have 8 to 256 characters"),
         (["users", "add", "a b"], f"{PASSWORD}\n", "the username must be 3 to 32 characters"),
         (["users", "codes-off", "nobody"], "", "no user"),
-        (["users", "erase", "ada"], "", "nobody answers; nothing was done; --yes"),
+        (["users", "erase", "nobody"], "y\n", "There is no user with this name."),
+        (["users", "erase", "a b"], "y\n", "the username must be 3 to 32 characters"),
         (["keys", "renew-secret"], "", "nobody answers; nothing was done; --yes"),
-        (["users", "password", "nobody"], f"{PASSWORD}\n", "no user"),
+        (["users", "password", "nobody"], "", "There is no user with this name."),
+        (["keys", "renew-secret", "--database", "sqlite:///none.db"], "y\n", "there is no database none.db"),
         (["migrate", "--to", "nonsense"], "", "nonsense"),
         (
             ["migrate", "--database", "sqlite:////nowhere/at/all.db"],
@@ -288,11 +290,14 @@ def test_a_user_is_erased(run: Run) -> None:
     """It asks first; then the name is gone from the list, and the line says the pseudonym."""
     run("users", "add", "bob", stdin=f"{PASSWORD}\n")
     assert 0 != run("users", "erase", "bob", stdin="n\n").code
+    unanswered = run("users", "erase", "bob")
+    assert "saleroom: nobody answers; nothing was done; --yes goes on without asking\n" in unanswered.err
     assert run("users", "list").out.startswith("bob\t")
     assert re.fullmatch(r"bob is erased; .* erased\.[0-9a-f]{16}\.\n", run("users", "erase", "BOB", "--yes").out)
     assert run("users", "list").out.startswith("erased.")
     again = run("users", "erase", "bob", "--yes")
     assert (1, "", 1) == (again.code, again.out, len(again.err.splitlines()))
+    assert (1, "", again.err) == run("users", "erase", "bob", stdin="y\n")
 
 
 def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:

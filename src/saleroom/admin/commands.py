@@ -168,10 +168,10 @@ def set_password(settings: Settings, name: str) -> None:
 
     On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
-    password = _password()
     from saleroom.admin import users as accounts
 
-    click.echo(accounts.set_password(settings, name, password))
+    accounts.refuse_unknown(settings, name)
+    click.echo(accounts.set_password(settings, name, _password()))
 
 
 def _password() -> str:

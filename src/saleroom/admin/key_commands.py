@@ -80,5 +80,6 @@ def renew_secret(settings: Settings, *, yes: bool) -> None:
     from saleroom.admin import keys as work
 
     if not yes:
+        work.refuse_without_house(settings)
         options.confirm("Make a new secret, so that links, webhooks and pushes of the one before end?")
     click.echo(work.renew_secret(settings))

@@ -66,6 +66,11 @@ def _renewed(tx: Transaction) -> str:
     return kid
 
 
+def refuse_without_house(settings: Settings) -> None:
+    """Raise Refusal unless there is a house, before anybody is asked about its secret."""
+    run(settings, with_tables)
+
+
 def renew_secret(settings: Settings) -> str:
     """Make a new secret of the house and return a line that says so."""
 

@@ -192,6 +192,7 @@ def erase(settings: Settings, name: str, reason: str, yes: bool) -> None:
     from saleroom.admin import users as accounts
 
     if not yes:
+        accounts.refuse_unknown(settings, name)
         options.confirm(f"Erase {name} for good?")
     click.echo(accounts.erase(settings, name, reason))
 

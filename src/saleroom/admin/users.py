@@ -66,6 +66,12 @@ def set_password(settings: Settings, name: str, password: str) -> str:
     return f"{username} has a new password."
 
 
+def refuse_unknown(settings: Settings, name: str) -> None:
+    """Raise Refusal unless there is a user of this name, before anybody is asked about them."""
+    username = _well_formed("username", parse_username(name))
+    _read(settings, lambda tx: erasures.refuse_unknown(tx, username))
+
+
 def switch_codes_off(settings: Settings, name: str) -> str:
     """Switch a user's one-time codes off and return a line that says so. Raises Refusal."""
     username = _well_formed("username", parse_username(name))

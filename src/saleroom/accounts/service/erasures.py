@@ -73,6 +73,12 @@ def erase_by_house(tx: Transaction, username: str, reason: str, forget: Forget) 
     return _erase(tx, None, _known(tx, locked, username), locked, forget, reason)
 
 
+def refuse_unknown(tx: Transaction, username: str) -> None:
+    """Raise UnknownUser unless there is a user of this name who was not erased."""
+    found = people.find(tx, username)
+    _known(tx, [] if found is None else [found], username)
+
+
 def _erase_own(tx: Transaction, account: Account, sealing: Sealing, code: str | None, forget: Forget) -> str | Refusal:
     refused = codes.refusal_of(tx, sealing, account.id, code)
     if refused is not None:
