@@ -19,8 +19,8 @@ class Receiver:
     """Keeps what is posted to it, with its headers in lower case.
 
     `answers` are used up one by one: a status to answer with; `cut` to end the connection, `hang` to never answer, `endless`
-    for an answer without an end, `garbage` for one that is no HTTP. Otherwise it answers 204. `more`
-    are headers of its answers.
+    for an answer without an end, `interim` for interim answers without an end, `extensions` for chunks that say much beside
+    their size, `garbage` for an answer that is no HTTP. Otherwise it answers 204. `more` are headers of its answers.
     """
 
     def __init__(self) -> None:
@@ -98,6 +98,15 @@ class Receiver:
             writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             while True:
                 writer.write(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+                await writer.drain()
+        if answer == "interim":
+            while True:
+                writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n" * 100)
+                await writer.drain()
+        if answer == "extensions":
+            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                writer.write((b"1;a=" + b"b" * 4000 + b"\r\nx\r\n") * 4)
                 await writer.drain()
         writer.write(f"HTTP/1.1 {answer} X\r\n{self.more}Content-Length: 0\r\n\r\n".encode())
         await writer.drain()

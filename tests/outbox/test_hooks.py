@@ -73,6 +73,18 @@ async def test_an_endless_answer_is_not_read_on(receiver: Receiver, client: Hook
         assert (await client.post(receiver.url(), {}, b"{}")).ok
 
 
+async def test_bytes_around_an_answer_count(receiver: Receiver, client: HookClient) -> None:
+    """Interim answers and chunks that say much beside their size end with the connection; a status that came counts."""
+    receiver.answers = ["interim", "extensions"]
+    async with asyncio.timeout(SECONDS_MAX):
+        assert PostResult(None, "its answer is too long") == await client.post(receiver.url(), {}, b"{}")
+        assert (await client.post(receiver.url(), {}, b"{}")).ok
+    for _ in range(25):  # each answer counts for itself
+        receiver.more = f"X-Much: {'y' * (hooks.RECEIVED_BYTES_MAX // 20)}\r\n"
+        assert (await client.post(receiver.url(), {}, b"{}")).ok
+    assert 3 == receiver.connections
+
+
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [

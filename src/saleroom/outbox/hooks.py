@@ -21,6 +21,8 @@ ANSWER_SECONDS_MAX = 20.0
 """From the first look at the name to the end of the answer."""
 ANSWER_BYTES_MAX = 64 * 1024
 """Of a longer answer the rest is not read: the connection ends."""
+RECEIVED_BYTES_MAX = 2 * ANSWER_BYTES_MAX
+"""Of an answer with all that stands around it: interim answers, headers, and the sizes of chunks with what they say beside."""
 RETRY_AFTER_MAX = 24 * 3600.0
 GONE = 410
 
@@ -49,6 +51,75 @@ class PostResult(Struct, frozen=True):
         if 300 <= self.status < 400:
             return f"the server answered {self.status}: give the address that it leads to, as the house follows none"
         return f"the server answered {self.status}"
+
+
+class _LongAnswer(OSError):
+    """The server has sent more than an answer may have before its status was known."""
+
+
+class _ByteBound(asyncio.Protocol):
+    """Stands before the protocol of a connection, and ends the connection if an answer has too many bytes."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: asyncio.Protocol) -> None:
+        self._transport = transport
+        self._protocol = protocol
+        self.received = 0
+
+    @classmethod
+    def begin(cls, transport: asyncio.Transport) -> _ByteBound:
+        """Return the bound of a connection whose next answer begins."""
+        protocol: Any = transport.get_protocol()
+        bound = protocol if isinstance(protocol, cls) else cls(transport, protocol)
+        bound.received = 0
+        transport.set_protocol(bound)
+        return bound
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer has had too many bytes."""
+        return self.received > RECEIVED_BYTES_MAX
+
+    def data_received(self, data: bytes) -> None:
+        """Hand bytes on, up to the bound."""
+        self.received += len(data)
+        if self.passed:
+            self._transport.abort()
+        else:
+            self._protocol.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Hand the end of what the server sends on."""
+        return self._protocol.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hand the end of the connection on."""
+        self._protocol.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Hand on that the server is slow."""
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Hand on that the server has read."""
+        self._protocol.resume_writing()
+
+
+class _BoundedAnswer(aiohttp.ClientResponse):
+    """An answer with a bound on all bytes that the server sends for it."""
+
+    bound: _ByteBound
+
+    async def start(self, connection: Any) -> aiohttp.ClientResponse:
+        """Read the head. Raises _LongAnswer if it has too many bytes."""
+        if connection.transport is None:
+            raise aiohttp.ServerDisconnectedError
+        self.bound = _ByteBound.begin(connection.transport)
+        try:
+            return await super().start(connection)
+        except aiohttp.ClientError:
+            if self.bound.passed:
+                raise _LongAnswer from None
+            raise
 
 
 class HookClient:
@@ -104,6 +175,7 @@ class HookClient:
                 auto_decompress=False,
                 trust_env=False,
                 headers={"User-Agent": self._agent},
+                response_class=_BoundedAnswer,
             )
         return self._session
 
@@ -118,11 +190,15 @@ class HookClient:
 async def _read_some(answer: aiohttp.ClientResponse) -> None:
     """Read a short answer, so that its connection can be used again; a longer one ends with its connection."""
     size = 0
-    async for chunk in answer.content.iter_any():
-        size += len(chunk)
-        if size > ANSWER_BYTES_MAX:
-            answer.close()
-            return
+    try:
+        async for chunk in answer.content.iter_any():
+            size += len(chunk)
+            if size > ANSWER_BYTES_MAX:
+                answer.close()
+                return
+    except aiohttp.ClientPayloadError:
+        if not (isinstance(answer, _BoundedAnswer) and answer.bound.passed):
+            raise
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
@@ -149,6 +225,7 @@ def _in_words(error: BaseException) -> str:
         return any(isinstance(one, kinds) for one in chain)
 
     rows = (
+        (found(_LongAnswer), "its answer is too long"),
         (found(PrivateAddress), "its name leads to an address of this machine or of a private network"),
         (found(ssl.SSLCertVerificationError, aiohttp.ClientConnectorCertificateError), "its certificate is not valid"),
         (found(ssl.SSLError, aiohttp.ClientSSLError), "it does not speak TLS as it should"),
