@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.site import live
 from tests.fixtures_house import House
 from tests.patience import SECONDS_MAX
@@ -120,6 +121,30 @@ def test_a_page_that_is_read_slowly_skips_states_and_has_the_last(
 
 
 @pytest.mark.databases("sqlite", "postgresql")
+def test_a_hidden_lot_leaves_the_screen_of_the_hall(house: House) -> None:
+    """A screen that is open says that the lot was taken down, without a price or a name, and goes on; no other one opens."""
+    staff, ada = house.staff(Role.OWNER), house.newcomer()
+    gid = ada.auction()
+    house.newcomer().bid(gid, amount="1234.5")
+    path = f"/lots/{gid}/screen/live"
+
+    def hide() -> None:
+        staff.json("PUT", f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."})
+
+    seen = messages(house, path, "Taken down", hide)
+    assert "1,234.50" in "".join(seen[:-1])
+    assert "1,234.50" not in seen[-1]
+    assert f"/lots/{gid}/screen/next" in seen[-1]
+    assert 410 == house.stranger.get(path).status_code
+    over = ada.auction()
+    staff.json("DELETE", f"/auctions/{gid}/hiding")
+    assert "1,234.50" in "".join(messages(house, path, "screen-state", None))
+    assert 404 == house.stranger.get("/lots/none/screen/live").status_code
+    ada.json("POST", f"/auctions/{over}/close", json={})
+    staff.json("PUT", f"/auctions/{over}/hiding", json={"reason": "It may be stolen."})
+    assert 410 == house.stranger.get(f"/lots/{over}/screen/live").status_code
+
+
 def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:
     """A page of cards is told the last price of each lot, whatever came between."""
     ada, bidders = house.user("ada"), [house.user("grace"), house.user("hedy")]

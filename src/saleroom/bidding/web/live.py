@@ -128,8 +128,13 @@ class LivePages:
         return PageStream(follower, self._lists, page, first)
 
     async def screen(self, request: Request) -> Response:
-        """GET /lots/{gid}/screen/live: the lot on the hall's screen, at the beginning and whenever it changes."""
+        """GET /lots/{gid}/screen/live: the lot on the hall's screen, at the beginning and whenever it changes.
+
+        Raises UnknownAuction, or TakenDown as the screen itself. A screen that is open when the house hides its lot goes on.
+        """
         gid = lot_gid(request)
+        if (await self._services.auction_views.ask((gid, None))).hidden:
+            raise TakenDown
         page = ScreenPage(self._fragments, self._site.language(request), gid)
 
         async def first() -> str:
