@@ -55,7 +55,7 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
         )
 
 
-_SECONDS: Schema = {"type": "integer", "minimum": 1, "description": "Seconds to wait; as in the header Retry-After."}
+SECONDS: Schema = {"type": "integer", "minimum": 1, "description": "Seconds to wait; as in the header Retry-After."}
 _BYTES: Schema = {"type": "integer", "minimum": 1, "description": "The bytes allowed."}
 
 VOCABULARY = Vocabulary(
@@ -74,7 +74,7 @@ VOCABULARY = Vocabulary(
     },
     forms={("Health", "status"): {"enum": ["ok"]}, ("Readiness", "status"): {"enum": ["ok", "unavailable"]}},
     facts={
-        TooManyRequests: {"retryAfter": _SECONDS},
+        TooManyRequests: {"retryAfter": SECONDS},
         problems.BodyTooLarge: {"limit": _BYTES},
         problems.HeadersTooLarge: {"limit": _BYTES},
     },

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from saleroom.accounts.domain.rights import Role
+from saleroom.bidding.service import changes
 from tests.bidding.api.answers import after, faults, instant, refusal
 from tests.bidding.api.records import records
 from tests.bidding.domain.examples import NEW_AUCTION
@@ -324,6 +325,23 @@ def test_an_author_has_so_many_auctions(serve_house: ServeHouse) -> None:
     assert 204 == ada.delete(f"/auctions/{gids[0]}").status_code
     assert (409, "too_many_auctions") == refusal(ada.post("/auctions", json={"name": "Clock", "startingPrice": "1"}))
     house.user("bob").auction()
+
+
+def test_an_author_changes_lots_only_so_often(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One change too many is 429 with how long to wait; lots of a sale are changed again and again by staff."""
+    monkeypatch.setattr(changes, "CHANGES_MAX", 2)
+    staff = house.staff(Role.OWNER)
+    gid = staff.auction()
+    for name in ("Clock", "Chair"):
+        staff.json("PATCH", f"/auctions/{gid}", json={"name": name})
+    answer = staff.request("PATCH", f"/auctions/{gid}", json={"name": "Rug"})
+    assert (429, "too_many_changes") == refusal(answer)
+    assert 0 < int(answer.headers["retry-after"]) == answer.json()["retryAfter"] <= 12 * 3600
+    assert "Chair" == shown(staff, gid)["name"]
+    sale = with_lots(staff, 1)
+    staff.json("POST", f"/sales/{sale}/publish")
+    for name in ("Clock", "Chair", "Rug", "Vase"):
+        staff.json("PATCH", f"/sales/{sale}/lots/1", json={"name": name})
 
 
 def test_the_lots_of_a_sale_take_no_room_for_auctions(serve_house: ServeHouse) -> None:

@@ -14,15 +14,18 @@ from saleroom.accounts.domain.rights import Right
 from saleroom.accounts.service import accounts
 from saleroom.accounts.service.accounts import IssuedToken, authenticate, issue_token, start_session
 from saleroom.accounts.service.sessions import sessions
-from saleroom.bidding.domain.errors import TooManyAuctions, TooManyWatched
+from saleroom.bidding.domain.errors import TooManyAuctions, TooManyChanges, TooManyWatched
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service import auctions, watching
+from saleroom.bidding.service import auctions, changes, photos, watching
 from saleroom.bidding.service.auctions import OfferingRules
+from saleroom.bidding.service.changes import CHANGES_MAX
+from saleroom.bidding.service.lookup import get_one
 from saleroom.bidding.storage import watches as storage
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, once_of, person, read, sells
+from tests.bidding.service.test_photos import sent
 from tests.fixtures_database import FakeClock, OpenDatabase
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -93,6 +96,52 @@ async def test_auctions_created_at_once(open_database: OpenDatabase, monkeypatch
     await _creates(several[0], ada, 2)
     answers = await asyncio.gather(*(_creates(one, ada, 2) for one in several), return_exceptions=True)
     assert 3 == sum(isinstance(answer, TooManyAuctions) for answer in answers), answers
+
+
+async def _renames(database: Database, who: Person, gid: str, name: str) -> None:
+    await database.write(auctions.amend, who.token, gid, {"name": name})
+
+
+async def test_changes_of_lots(clocked_database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An author changes lots so often at once, and then once for each share of a day; others still can."""
+    monkeypatch.setattr(changes, "CHANGES_MAX", 3)
+    database = clocked_database
+    ada, bob = await person(database), await person(database)
+    first, second, bobs = await sells(database, ada), await sells(database, ada), await sells(database, bob)
+    await _renames(database, ada, first, "A clock")
+    await _renames(database, ada, second, "A chair")
+    for _ in range(3):
+        await _renames(database, ada, second, "A chair")  # this changes nothing
+    await database.write(photos.arrange, ada.token, first, [(await sent(database, ada, 1))[0].id])
+    with pytest.raises(TooManyChanges) as caught:
+        await _renames(database, ada, first, "A rug")
+    assert {"retry_after": 8 * 3600} == caught.value.facts
+    with pytest.raises(TooManyChanges):
+        await database.write(photos.arrange, ada.token, first, [])
+    assert "A clock" == (await database.read(get_one, first)).name
+    await _renames(database, bob, bobs, "A rug")
+    clock.advance(hours=8)
+    await _renames(database, ada, first, "A rug")
+    with pytest.raises(TooManyChanges):
+        await _renames(database, ada, first, "A carpet")
+    clock.advance(days=20)
+    for number in range(3):
+        await _renames(database, ada, first, f"A carpet {number}")
+    clock.advance(days=-10)
+    await _renames(database, ada, first, "A clock that was set back")
+    assert 1000 == CHANGES_MAX
+
+
+@pytest.mark.databases("sqlite", "postgresql")
+async def test_changes_of_lots_at_once(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If several processes make the last change that an author may make, only one succeeds."""
+    monkeypatch.setattr(changes, "CHANGES_MAX", 1)
+    several = [open_database() for _ in range(4)]
+    ada = await person(several[0])
+    gids = [await sells(several[0], ada) for _ in several]
+    renamed = (_renames(one, ada, gid, "A rug") for one, gid in zip(several, gids, strict=True))
+    answers = await asyncio.gather(*renamed, return_exceptions=True)
+    assert 3 == sum(isinstance(answer, TooManyChanges) for answer in answers), answers
 
 
 async def test_watched_lots(open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,6 +223,22 @@ class FailedLogins:
         return tx.now() if self._clock is None else self._clock()
 
 
+def take_share(tx: Transaction, counted: str, whose: str, most: int, period: timedelta) -> timedelta:
+    """Count one of what somebody may do `most` times at once, and then once for each share of the period that has passed.
+
+    Returns how long to wait for the next one; zero if this one counts. One row has it all, as that of a network has.
+    """
+    now, share, key = tx.now(), period / most, digest(counted, whose)
+    rate_limits.lock(tx, key, now)
+    full_at = rate_limits.find(tx, (key,))[key].at
+    full_at = now if full_at - now > period + SLACK else max(full_at, now)  # the clock was set back: it counts as full
+    left = full_at - now - (most - 1) * share
+    if left > timedelta():
+        return left
+    rate_limits.put(tx, key, Count(0, full_at + share), until=full_at + share)
+    return timedelta()
+
+
 def has_logged_in(tx: Transaction, username: str, place: str) -> bool:
     """Return whether the name has logged in from this network in the last 30 days."""
     key = digest("welcome", place, username)

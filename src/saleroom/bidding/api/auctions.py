@@ -28,6 +28,7 @@ from saleroom.bidding.domain.errors import (
     PreconditionFailed,
     TakenDown,
     TooManyAuctions,
+    TooManyChanges,
     UnknownAuction,
 )
 from saleroom.bidding.domain.selling import Draft
@@ -266,7 +267,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         form=AMEND,
         answer=AuctionView,
-        errors=(*AUTHOR_REFUSALS, HasBids, AuctionStarted, Paused),
+        errors=(*AUTHOR_REFUSALS, HasBids, AuctionStarted, Paused, TooManyChanges),
         match=PreconditionFailed,
         about="The increment is fixed when the auction is created.",
     ),

@@ -16,6 +16,7 @@ from saleroom.bidding.domain.errors import (
     PhotosUnavailable,
     PreconditionFailed,
     TakenDown,
+    TooManyChanges,
     TooManyPhotos,
     UnknownAuction,
 )
@@ -178,7 +179,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         form=PHOTOS,
         answer=PhotosView,
         headers=(ETAG,),
-        errors=(*AUTHOR_REFUSALS, HasBids, Paused, TooManyPhotos),
+        errors=(*AUTHOR_REFUSALS, HasBids, Paused, TooManyPhotos, TooManyChanges),
         match=PreconditionFailed,
         about="A photo that is left out is on no auction from then on. A photo of an auction of yours that is over is "
         "copied, and the answer has the id of the copy.",

@@ -28,6 +28,7 @@ from saleroom.bidding.domain.errors import (
     RegistrationPending,
     TermsChanged,
     TooManyAuctions,
+    TooManyChanges,
     TooManyPhotos,
     TooManyQuestions,
     TooManyRemarks,
@@ -36,7 +37,7 @@ from saleroom.bidding.domain.errors import (
 from saleroom.bidding.domain.events import Outcome
 from saleroom.bidding.domain.paddles import PADDLE_PATTERN
 from saleroom.bidding.domain.questions import QuestionStatus
-from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, Schema, Vocabulary, fact
+from saleroom.http.schemas import COUNT, GID_PATTERN, INSTANT, MONEY, SECONDS, Schema, Vocabulary, fact
 from saleroom.kernel.errors import Refusal
 
 BIDDER: Schema = {"pattern": f"^({USERNAME_PATTERN}|{PADDLE_PATTERN}|{FLOOR})$"}
@@ -198,6 +199,7 @@ _FACTS: dict[type[Refusal], dict[str, Schema]] = {
     TooManyQuestions: {"limit": _HOW_MANY},
     QuestionsFull: {"limit": _HOW_MANY},
     TooManyAuctions: {"limit": _HOW_MANY},
+    TooManyChanges: {"retryAfter": SECONDS},
     TooManyWatched: {"limit": _HOW_MANY},
 }
 

@@ -11,6 +11,7 @@ from saleroom.kernel.errors import (
     Fact,
     Forbidden,
     Gone,
+    TooManyRequests,
     Unknown,
 )
 
@@ -312,6 +313,12 @@ class TooManyAuctions(Conflict):
     """You have as many auctions as one user may run at a time, or create in a day; wait until some are over."""
 
     code = "too_many_auctions"
+
+
+class TooManyChanges(TooManyRequests):
+    """You have changed your lots too often; wait a while, then try again."""
+
+    code = "too_many_changes"
 
 
 class TooManyWatched(Conflict):

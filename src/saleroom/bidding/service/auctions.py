@@ -22,6 +22,7 @@ from saleroom.bidding.domain.categories import refuse_unknown
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import Draft
 from saleroom.bidding.domain.views import auction_view
+from saleroom.bidding.service.changes import counted
 from saleroom.bidding.service.lookup import lock_to_change
 from saleroom.bidding.service.photos import logged, put_on
 from saleroom.bidding.service.recording import advance, begin_ledger
@@ -94,14 +95,14 @@ def amend(
 ) -> bytes:
     """Change an auction before its first bid and return its JSON; `categories` are the house's.
 
-    Raises as `domain.selling.amend` and `refuse_unknown`, and UnknownAuction.
+    Raises as `domain.selling.amend` and `refuse_unknown`, UnknownAuction, and TooManyChanges.
     """
     account = authenticate(tx, token, Right.SELL)
     auction = lock_to_change(tx, gid, account.party)
     photos = logged(tx, auction) if "category" in changes else ()
     events = selling.amend(auction, account.party, changes, tx.now(), seen, photos)
     refuse_unknown(changes.get("category"), categories, was=auction.category)
-    return _shown(advance(tx, auction, events))
+    return _shown(counted(tx, auction, advance(tx, auction, events)))
 
 
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:

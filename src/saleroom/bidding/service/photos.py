@@ -29,6 +29,7 @@ from saleroom.bidding.domain.photos import (
     refuse_bad_list,
 )
 from saleroom.bidding.domain.preconditions import Precondition
+from saleroom.bidding.service.changes import counted
 from saleroom.bidding.service.decoder import Decoder
 from saleroom.bidding.service.lookup import get_one, lock_to_change, sees
 from saleroom.bidding.service.places import Places, Sender
@@ -158,12 +159,13 @@ def own(tx: Transaction, token: str, ids: Collection[str]) -> list[Photo]:
 def arrange(tx: Transaction, token: str, gid: str, ids: Sequence[str], seen: Precondition | None = None) -> LotPhotos:
     """Put exactly these photos on a lot, in this order, and return them; removed ones are kept for a day.
 
-    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`) or TooManyPhotos.
+    Raises Unauthenticated, UnknownAuction, as `domain.selling.arrange` does, Invalid (field `photos`), TooManyPhotos or
+    TooManyChanges.
     """
     account = authenticate(tx, token, Right.SELL)
     auction = lock_to_change(tx, gid, account.party)
     selling.refuse_unless_amendable(auction, account.party, tx.now(), seen)
-    auction = put_on(tx, account, auction, ids)
+    auction = counted(tx, auction, put_on(tx, account, auction, ids))
     return LotPhotos(auction.tag, photos.of_auction(tx, auction.id))
 
 

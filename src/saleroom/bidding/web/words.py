@@ -110,6 +110,10 @@ WORDS = Words(
         "too_many_auctions": (
             N_("You have reached the limit of lots on sale, or of lots listed within a day. Wait until some are over."),
         ),
+        "too_many_changes": (
+            N_("You have changed your lots too often. Try again in %(retry_after)s."),
+            N_("You have changed your lots too often. Try again later."),
+        ),
         "too_many_watched": (N_("You have reached the limit of watched lots. Take some off your list."),),
         "image_expected": _NO_PICTURE,
     },
