@@ -33,12 +33,22 @@ class CursorKind(Struct, frozen=True):
     name: str
     place: Any
 
+    def within(self, asked: Mapping[str, object]) -> CursorKind:
+        """Return the kind of the same list with this filter and order, by their names; the list itself without any."""
+        if not asked:
+            return self
+        return CursorKind(f"{self.name} {sorted((name, str(value)) for name, value in asked.items())!r}", self.place)
+
 
 class CursorText(Struct, frozen=True):
     """A cursor as a client sent it, for a kind of list."""
 
     of: CursorKind
     text: str
+
+    def within(self, asked: Mapping[str, object]) -> CursorText:
+        """Return the same text as a cursor of the list with this filter and order."""
+        return CursorText(self.of.within(asked), self.text)
 
 
 class Cursors:

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope
 from saleroom.http.cursors import Cursors, CursorText
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
+from saleroom.http.paging import asked_of
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import arrived_body, bearer_token, header, joined_header, media_type, read_body
 from saleroom.http.responses import LIMIT_DEFAULT
@@ -68,6 +69,8 @@ class Call(Struct, Generic[S], frozen=True):
     tags: frozenset[str] | None = None
     part: str = ""
     """The identifier of a part of what `identifier` names."""
+    asked: Mapping[str, Any] = {}
+    """The filter and the order of a list, as `asked_of` returns them."""
 
     @property
     def request(self) -> Request:
@@ -233,6 +236,7 @@ class Resource(Generic[S]):
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
         query: dict[str, Any] = {}
+        asked: Mapping[str, Any] = {}
         if endpoint.form is not None:
             try:
                 values = endpoint.form.read(body)
@@ -240,7 +244,7 @@ class Resource(Generic[S]):
                 faults |= invalid.faults
         if endpoint.query or scope["query_string"]:
             try:
-                query = self._places(_query(endpoint, scope))
+                query, asked = self._places(endpoint, _query(endpoint, scope))
             except Invalid as invalid:
                 faults |= invalid.faults
         key = header(scope, KEY_HEADER) if endpoint.once else None
@@ -255,17 +259,22 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         named = f"{identifier} {part}" if part else identifier
         once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
-        return Call(self._services, scope, receive, token, identifier, values, query, once, tags, part)
+        return Call(self._services, scope, receive, token, identifier, values, query, once, tags, part, asked)
 
-    def _places(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters, with the places that cursors stand for. Raises Invalid for a cursor of another list."""
+    def _places(self, endpoint: Endpoint[S], query: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """Return the parameters, with the places that cursors stand for, and those that choose a list or its order.
+
+        Raises Invalid for a cursor of another list.
+        """
+        asked = asked_of(endpoint.query, query)
         read = {
-            name: self._cursors.read(value) if isinstance(value, CursorText) else value for name, value in query.items()
+            name: self._cursors.read(value.within(asked)) if isinstance(value, CursorText) else value
+            for name, value in query.items()
         }
         faults = {name: [value] for name, value in read.items() if isinstance(value, Fault)}
         if faults:
             raise Invalid(faults)
-        return read
+        return read, asked
 
     def _arrived(self, endpoint: Endpoint[S], scope: Scope) -> bytes | None:
         """Return the body of a form; none for an endpoint without one, None if it is still to come.

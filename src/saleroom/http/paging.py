@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from saleroom.http.cursors import TEXT, CursorKind, CursorText
 from saleroom.http.forms import Field, checked, whole
 from saleroom.http.responses import LIMIT_DEFAULT, LIMIT_MAX
@@ -13,6 +16,12 @@ _LIMIT = Field(
     schema={"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
     about="How many to return.",
 )
+
+
+def asked_of(fields: Sequence[Field], query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filter and the order that a query asks for: what it names, but the page and what says its default."""
+    chosen = [field for field in fields if field.to in query and field.name not in ("limit", "cursor")]
+    return {field.to: query[field.to] for field in chosen if query[field.to] != field.schema.get("default")}
 
 
 def paging(of: CursorKind) -> tuple[Field, ...]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.bidding.api.lists import AUCTIONS, BID_ON, BIDS
+from saleroom.bidding.web.home import LOTS_PER_PAGE
 from tests.bidding.api.answers import after, faults
 from tests.fixtures_house import CheckedClient, House
 from tests.sealing import cursors_of, plain, sealed
@@ -178,7 +180,7 @@ def test_forged_cursors_are_refused_or_harmless(house: House, value: Any) -> Non
         query = dict(part.split("=") for part in path.split("?")[1:])
         for made in (plain(value), sealed(of, value)):
             assert 400 == ada.get(path, params={**query, name: made}).status_code
-        answer = ada.get(path, params={**query, name: own.write(of, value)})
+        answer = ada.get(path, params={**query, name: own.write(of.within(query), value)})
         assert answer.status_code in (200, 400), answer.text
 
 
@@ -202,6 +204,47 @@ def test_a_cursor_belongs_to_its_list(house: House) -> None:
         "/me/bids?limit=1",
     ):
         assert {"cursor": ["cursor"]} == faults(ada.get(f"{path}&cursor={given}"))
+
+
+def test_a_cursor_belongs_to_its_filter(house: House) -> None:
+    """A cursor is refused with another search, author, state, category or order; a default that is sent changes nothing."""
+    ada = house.newcomer()
+    ada.auction(name="Longcase clock"), ada.auction(name="Longcase clock"), ada.auction(name="Longcase clock")
+    asked = f"/auctions?q=longcase&author={ada.name}&limit=1"
+    given = ada.json("GET", asked)["next"]
+    for other in (
+        f"q=chair&author={ada.name}",
+        "q=longcase",
+        f"author={ada.name}",
+        f"q=longcase&author={ada.name}&status=open",
+        f"q=longcase&author={ada.name}&category=Clocks",
+        f"q=longcase&author={ada.name}&sort=newest",
+        "",
+    ):
+        assert {"cursor": ["cursor"]} == faults(ada.get(f"/auctions?{other}&limit=1&cursor={given}".replace("?&", "?")))
+    for same in (asked, f"{asked}&sort=ending", asked.replace("limit=1", "limit=2")):
+        assert 200 == ada.get(f"{same}&cursor={given}").status_code
+
+
+def test_cursors_of_other_lists_belong_to_their_filters(house: House) -> None:
+    """So it is in the lists of users and of acts, and on the home page."""
+    owner, ada, _ = house.staff(Role.OWNER), house.newcomer(), house.newcomer()
+    for _ in range(2):
+        owner.json("POST", f"/staff/users/{ada.name}/sanctions", json={"kind": "warning", "reason": "Be kind."})
+    for path, first, other in (
+        ("/staff/users?limit=1", "&role=member", "&role=clerk"),
+        ("/staff/users?limit=1", "", "&q=a"),
+        ("/staff/audit?limit=1", "", f"&user={owner.name}"),
+    ):
+        given = owner.json("GET", path + first)["next"]
+        assert {"cursor": ["cursor"]} == faults(owner.get(f"{path}{other}&cursor={given}"))
+        assert 200 == owner.get(f"{path}{first}&cursor={given}").status_code
+    for _ in range(LOTS_PER_PAGE + 1):
+        ada.auction(name="Longcase clock")
+    page = house.anyone.get(f"/?q=longcase&author={ada.name}").text
+    [given] = re.findall(rf'href="/\?q=longcase&amp;author={ada.name}&amp;after=([\w-]+)"', page)
+    assert 200 == house.anyone.get(f"/?q=longcase&author={ada.name}&after={given}").status_code
+    assert 400 == house.anyone.get(f"/?q=longcase&after={given}").status_code
 
 
 def test_a_cursor_tells_nothing(house: House) -> None:

@@ -49,7 +49,7 @@ async def list_entries(call: Call[AccountServices]) -> Response:
     """GET /staff/audit."""
     which = EntryFilter(call.query.get("user"), call.query.get("act"))
     found = await call.services.database.read(audit_log.entries, call.token, which, call.limit, call.place)
-    cursor = call.services.cursors.next_page(ENTRIES, found.next)
+    cursor = call.services.cursors.next_page(ENTRIES.within(call.asked), found.next)
     return page_response(call.request, AuditView([view(one) for one in found.rows], cursor), cursor)
 
 

@@ -114,7 +114,7 @@ async def list_people(call: Call[AccountServices]) -> Response:
         barred=Sanction(barred) if barred else None,
     )
     found = await call.services.database.read(people.listed, call.token, which, call.limit, call.place)
-    cursor = call.services.cursors.next_page(USERS, found.next)
+    cursor = call.services.cursors.next_page(USERS.within(call.asked), found.next)
     return page_response(call.request, PeopleView([person_view(one) for one in found.rows], cursor), cursor)
 
 

@@ -36,7 +36,7 @@ from saleroom.bidding.domain.views import AuctionView
 from saleroom.bidding.service import auctions, reading
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
-from saleroom.http.cursors import BAD_CURSOR, Cursors
+from saleroom.http.cursors import BAD_CURSOR, CursorKind, Cursors
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
 from saleroom.http.forms import Field, checked, one_of, text
 from saleroom.http.paging import paging
@@ -111,7 +111,7 @@ async def list_auctions(call: Call[BiddingServices]) -> Response:
     )
     sort = Sort(query.get("sort", Sort.ENDING))
     services = call.services
-    wanted = (services.cursors, call.viewer, which, sort, call.limit, call.place)
+    wanted = (services.cursors, call.viewer, which, sort, call.limit, call.place, AUCTIONS.within(call.asked))
     if which.is_costly or call.place is not None:
         # This may take long, so it does not share a transaction that others wait for.
         return await _answer(call, services.database.read(reading.searched, lambda tx: auction_page(tx, *wanted)))
@@ -167,17 +167,18 @@ def auction_page(
     sort: Sort,
     limit: int,
     after: ListPlace | None,
+    of: CursorKind = AUCTIONS,
 ) -> JsonPage:
     """Return a page of auctions as JSON. Raises as `reading.auction_list`, or DatabaseUnavailable as `Cursors.write`."""
-    return _as_json(cursors, reading.auction_list(tx, token, which, sort, limit, after))
+    return _as_json(cursors, of, reading.auction_list(tx, token, which, sort, limit, after))
 
 
 def _own(tx: Transaction, cursors: Cursors, token: str, limit: int, after: ListPlace | None) -> JsonPage:
-    return _as_json(cursors, reading.my_auctions(tx, token, limit, after))
+    return _as_json(cursors, AUCTIONS, reading.my_auctions(tx, token, limit, after))
 
 
-def _as_json(cursors: Cursors, page: Page[bytes, ListPlace]) -> JsonPage:
-    cursor = cursors.next_page(AUCTIONS, page.next)
+def _as_json(cursors: Cursors, of: CursorKind, page: Page[bytes, ListPlace]) -> JsonPage:
+    cursor = cursors.next_page(of, page.next)
     return JsonPage(encode({"auctions": [Raw(one) for one in page.rows], "next": cursor}), cursor)
 
 

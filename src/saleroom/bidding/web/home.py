@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -31,6 +31,7 @@ LOTS_PER_PAGE = 24
 _OVER = "over"
 ANY = ""
 """In place of a state: lots in all of them."""
+_ASKED = ("q", "status", "author", "category", "sort")
 _FIELDS = (
     Field(name="q", to="q", parse=text(1, QUERY_MAX), schema={}),
     Field(name="status", to="status", parse=one_of((Status.OPEN, Status.SCHEDULED, _OVER)), schema={}),
@@ -68,11 +69,14 @@ class LotQuery(Struct, frozen=True, kw_only=True):
         """Whether this is the first page of one state without a search, as the home page begins."""
         return not (self.q or self.author or self.category or self.after)
 
+    @property
+    def asked(self) -> dict[str, str]:
+        """The filter and the order, as far as they are not the default."""
+        return {name: value for name in _ASKED if (value := getattr(self, name)) != getattr(_DEFAULT, name)}
+
     def address(self, **changes: Any) -> str:
         """Return the address of the same query with `changes`, from its first page on."""
-        names = ("q", "status", "author", "category", "sort")
-        wanted = {name: changes.get(name, getattr(self, name)) for name in names}
-        sent = {name: value for name, value in wanted.items() if value != getattr(_DEFAULT, name)}
+        sent = structs.replace(self, **{name: changes[name] for name in _ASKED if name in changes}).asked
         if "cursor" in changes:
             sent["after"] = changes["cursor"]
         return f"/?{urlencode(sent)}" if sent else "/"
@@ -125,7 +129,7 @@ class HomePage:
     def _context(self, query: LotQuery, found: Catalogue | None) -> dict[str, Any]:
         """Return the context of the template; `found` is None if the address is not that of a list."""
         place = None if found is None else found.next
-        cursor = self._services.cursors.next_page(AUCTIONS, place)
+        cursor = self._services.cursors.next_page(AUCTIONS.within(query.asked), place)
         return {
             "query": query,
             "found": found,
@@ -151,7 +155,7 @@ def lot_query(request: Request, services: BiddingServices, status: str = _DEFAUL
     encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
     values: dict[str, Any] = {"status": status} | read_fields(_FIELDS, encoded, strict=False)
     if isinstance(sealed := values.get("after"), CursorText):
-        values["after"] = services.cursors.read(sealed)
+        values["after"] = services.cursors.read(sealed.within(LotQuery(**{**values, "after": None}).asked))
     if isinstance(fault := values.get("after"), Fault):
         raise Invalid({"after": [fault]})
     return LotQuery(**values)

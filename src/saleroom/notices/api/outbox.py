@@ -57,7 +57,7 @@ async def listed(call: Call[NoticeServices]) -> Response:
     states = _STATES if state is None else (State(state),)
     limit = call.query.get("limit", LIMIT_DEFAULT)
     found = await call.services.database.read(record.page, call.token, states, limit, call.query.get("cursor"))
-    cursor = call.services.cursors.next_page(WORDS, found.following)
+    cursor = call.services.cursors.next_page(WORDS.within(call.asked), found.following)
     names = found.names
     page = OutboxPage(
         [_view(word, None if word.receiver is None else names.get(word.receiver)) for word in found.words],

@@ -121,7 +121,7 @@ async def list_payments(call: Call[SettlementServices]) -> Response:
         ),
         call.token,
     )
-    cursor = call.services.cursors.next_page(_PAYMENTS, page.next)
+    cursor = call.services.cursors.next_page(_PAYMENTS.within(call.asked), page.next)
     return page_response(call.request, BankPaymentPage(page.rows, cursor), cursor)
 
 
