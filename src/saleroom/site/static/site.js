@@ -147,9 +147,37 @@ setInterval(() => {
   place._htmx?.sse?.reader?.cancel(); // htmx takes that for the end of the stream, and connects again
 }, 5000);
 
-// What was typed outlives a login: if the answer to a form is the form to log in, or a refusal that leads there, the page of the
-// form has it again, for the same user. Pages of lots and the form of a seller keep theirs by themselves. No password and no file
-// is kept.
+// A form that the browser sends leaves its page, also where no answer can come. So if the line may be down, the page asks the
+// house first, and stays if there is no answer. Most forms with a script of their own have stopped the event before.
+const isPost = (form) => form.getAttribute("method") === "post"; // a field may have the name `method`
+const isSentByScript = ({ target, defaultPrevented }) => defaultPrevented || target.dataset.lost !== undefined;
+let isAsking = false;
+let isReached = null; // the form that goes now
+document.addEventListener("submit", async (event) => {
+  const { target: form, submitter } = event;
+  if (form === isReached || !isPost(form) || isSentByScript(event)) return;
+  if (!offline || (navigator.onLine && offline.hidden)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (isAsking) return;
+  isAsking = true;
+  const house = document.querySelector("link[rel=manifest]").href;
+  const ask = fetch(house, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(5000) });
+  const isThere = await ask.then(() => true, () => false);
+  isAsking = false;
+  form.dispatchEvent(new Event("unsent"));
+  if (!isThere) {
+    say(form, problem(offline.dataset.unsent));
+    return;
+  }
+  isReached = form;
+  form.requestSubmit(submitter);
+  isReached = null;
+});
+
+// What was typed outlives a login, and an answer that did not come: if the answer to a form is the form to log in, or a refusal
+// that leads there, or the browser's own page, the page of the form has it again, for the same user. Pages of lots and the form of
+// a seller keep theirs by themselves. No password and no file is kept.
 {
   const key = "typed";
   const pages = /^\/(admin|mine|sales)(\/|$)/;
@@ -157,8 +185,11 @@ setInterval(() => {
   const unkept = "[type=hidden], [type=password], [type=file], button";
   const fieldsOf = (form) => [...form.elements].filter((one) => one.name && !one.matches(unkept));
   const property = (one) => (one.matches("[type=checkbox], [type=radio]") ? "checked" : "value");
+  const here = () => location.pathname + location.search;
+  // A page of the house that came after the form has removed what is kept. So this is the way back from the browser's own page.
+  const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 
-  const typeAgain = ({ action, values }) => {
+  const typeAgain = ({ action, values }, words) => {
     const isSame = (form) => {
       const fields = fieldsOf(form);
       return fields.length === values.length && fields.every((one, place) => one.name === values[place][0]);
@@ -168,7 +199,7 @@ setInterval(() => {
     fieldsOf(form).forEach((one, place) => { one[property(one)] = values[place][1]; });
     for (const fold of form.querySelectorAll("details")) fold.open = true;
     form.closest("details")?.setAttribute("open", "");
-    const told = problem(document.getElementById("offline").dataset.typed);
+    const told = problem(words);
     form.before(told);
     told.scrollIntoView({ block: "nearest" });
   };
@@ -178,14 +209,20 @@ setInterval(() => {
     const isAsked = document.querySelector("[data-keeps-typed]") !== null;
     if (typed && isAsked) sessionStorage.setItem(key, JSON.stringify({ ...typed, isLost: true }));
     else sessionStorage.removeItem(key);
-    if (typed?.isLost && !isAsked && typed.user === user) typeAgain(typed);
+    const { typed: lost, open } = offline?.dataset ?? {};
+    if (!isAsked && typed?.user === user) {
+      if (typed.isLost) typeAgain(typed, lost);
+      else if (isBack && typed.values.length && typed.at === here()) typeAgain(typed, open);
+    }
   } catch { /* the browser keeps nothing */ }
 
-  document.addEventListener("submit", ({ target }) => {
-    if (target.method !== "post" || !pages.test(location.pathname)) return;
+  document.addEventListener("submit", (event) => {
+    const { target } = event;
+    if (!isPost(target) || !pages.test(location.pathname)) return;
     const values = fieldsOf(target).map((one) => [one.name, one[property(one)]]);
+    const at = isSentByScript(event) ? null : here();
     try {
-      sessionStorage.setItem(key, JSON.stringify({ action: target.getAttribute("action"), user, values }));
+      sessionStorage.setItem(key, JSON.stringify({ action: target.getAttribute("action"), user, values, at }));
     } catch { /* as above */ }
   });
 }

@@ -11,6 +11,7 @@ for (const form of forms) {
     if (form.hasAttribute("data-sent")) event.preventDefault();
     else hold(form, true);
   });
+  form.addEventListener("unsent", () => hold(form, false)); // site.js has kept it here
 }
 addEventListener("pageshow", (event) => { if (event.persisted) forms.forEach((form) => hold(form, false)); });
 
