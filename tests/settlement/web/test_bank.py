@@ -36,6 +36,9 @@ def test_a_cashier_imports_a_statement_and_decides(house: House) -> None:
     done = sent(visitor, page, data)
     assert "New payments: 2. Taken for their invoices: 0. To decide: 2." in done.main
     assert number in done.main and "left to pay €14.88" in done.main
+    assert not any(
+        number in form.text for form in done.all("form") if "left to pay" in form.text
+    )  # forms are not printed
     banking.waiting(f"{number} {mark}")
     path = f"/admin/bank/{banking.waiting(f'{number} {mark}')['bankPayment']}"
     assert "Done." in visitor.sent(done, path).main
