@@ -70,6 +70,17 @@ def swapped(text: str) -> str:
     return text.translate({ord("."): ",", ord(","): "."})
 
 
+def in_thousands(text: str, amount: Decimal, currency: str, locale: Locale) -> Decimal | None:
+    """Return what `text`, which is `amount` here, is in a notation where its decimals are thousands, such as 12,500 in German.
+
+    None if that cannot be meant: no currency of three decimals has such a doubt.
+    """
+    if decimals(currency) == 3:
+        return None
+    other = read(swapped(text), currency, locale)
+    return other if isinstance(other, Decimal) and other > amount else None
+
+
 def _number(text: str, currency: str, locale: Locale) -> str:
     """Return `text` without the currency, which may stand on either side as a code or a sign."""
     text = _MARKS.sub("", text).strip()

@@ -60,6 +60,7 @@ MONEY_FAULTS = {
 }
 """The sentences about a faulty amount, by the code of the fault."""
 _MEANT = N_("Did you mean %(meant)s? Amounts are written like %(example)s here.")
+_DOUBT = N_("%(text)s is read as %(amount)s. If you mean %(meant)s, write %(right)s.")
 
 
 class TranslatedFault(Fault):
@@ -137,6 +138,19 @@ class Language:
         else:
             words = self.gettext(MONEY_FAULTS[found.code]) % {"example": self.example}
         return TranslatedFault(found.code, words)
+
+    def doubt(self, text: str, amount: Decimal) -> str | None:
+        """Return how the `text` of an amount was read, if its writer may have meant thousands; otherwise None."""
+        meant = amounts.in_thousands(text, amount, self.currency, self.locale)
+        if meant is None:
+            return None
+        facts = {
+            "text": text.strip(),
+            "amount": self.money(amount),
+            "meant": self.money(meant),
+            "right": self.amount(meant),
+        }
+        return self.gettext(_DOUBT, **facts)
 
     @property
     def example(self) -> str:

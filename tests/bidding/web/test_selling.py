@@ -104,6 +104,23 @@ def test_a_step_of_ones_own_counts(come: Come, house: House, seller: User) -> No
     assert ["112.500", "133.000"] == least
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "says"),
+    [
+        ("de", "12,500", "12,500 wird als 12,50 € gelesen. Wenn Sie 12.500,00 € meinen, schreiben Sie 12500,00."),
+        ("en", "1.234", "1.234 is read as €1.234. If you mean €1,234.00, write 1234.00."),
+        ("de", "12.500", None),
+        ("en", "12,500", None),
+        ("de", "0,125", None),
+    ],
+)
+def test_a_price_that_may_mean_thousands_is_told(come: Come, language: str, text: str, says: str | None) -> None:
+    """The preview says how it was read, and how to write the other amount; a price without such a doubt has no note."""
+    shown = preview(come(**{"Accept-Language": language}), startingPrice=text)
+    notes = [note.text.replace("\u00a0", " ") for note in shown.all("p", class_="note-alert")]
+    assert ([] if says is None else [says]) == notes
+
+
 def test_more_rows_keep_all_other_fields(come: Come) -> None:
     """Without scripts, a button adds rows to a ladder, and all other fields stay as they are."""
     visitor = come()

@@ -238,6 +238,8 @@ class _Reader:
         if isinstance(amount, Fault):
             self.faults[field] = [amount]
             return None
+        doubt = self._language.doubt(text, amount)
+        self.notes += [] if doubt is None else [doubt]
         return str(amount)
 
     def _instant(self, field: str) -> str | None:
