@@ -12,6 +12,8 @@ from saleroom.kernel.errors import Fault
 from saleroom.site.language import N_
 
 _LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
+_LONG_YEAR = re.compile(r"[0-9]{5,}-")
+"""Browsers let a reader type such years."""
 _NAME = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}")
 TWICE = N_("This time occurs twice, because the clocks go back that night. The first of the two counts.")
 UNKNOWN_ZONE = N_("The house does not know your time zone, so your times are read as UTC.")
@@ -33,7 +35,7 @@ def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
     """
     if kept := _unchanged(text, zone, known):
         return LocalTime(kept)
-    wrong = Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
+    wrong = _fault_of(text)
     if _LOCAL.fullmatch(text) is None:
         return wrong
     named = known_zone(zone)
@@ -50,6 +52,18 @@ def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
         )
     notes = (*([UNKNOWN_ZONE] if named is None else []), *([TWICE] if later != at else []))
     return LocalTime(at, notes)
+
+
+def _fault_of(text: str) -> Fault:
+    """Return the fault of a text that is no local time.
+
+    A browser's own field shows the reader's form of a date, and sends none that is wrong but the first two.
+    """
+    if not text:
+        return Fault("local_time", N_("Enter a date and a time."))
+    if _LONG_YEAR.match(text):
+        return Fault("local_time", N_("Enter a year of four digits."))
+    return Fault("local_time", N_("Enter a date and a time, such as 2026-11-28 20:00."))
 
 
 def _unchanged(text: str, zone: str, known: str) -> datetime | None:
