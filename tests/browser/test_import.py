@@ -66,3 +66,18 @@ def test_without_a_script_the_page_says_the_same(
     page.locator("#catalogue").set_input_files(a_file("lots.csv", sheet("1;Clock;1.234;;")))
     page.locator(f".import-acts button >> nth={int(does == 'import')}").click()
     expect(page.locator("#outcome")).to_contain_text("This number can be read in two ways.")
+
+
+def test_a_session_that_ended_is_not_taken_for_a_lost_line(
+    enter: Callable[..., BrowserVisitor], sqlite_house: House
+) -> None:
+    """Without the cookies of a session the page leads to the form to log in, and says nothing of the connection."""
+    staff = sqlite_house.staff(Role.CATALOGUER)
+    gid = sqlite_house.write(make_sale, staff.name)
+    page = enter(staff).page
+    page.goto(f"/admin/sales/{gid}/import")
+    page.locator("#catalogue").set_input_files(a_file("lots.csv", sheet("1;Clock;100;;")))
+    page.context.clear_cookies()
+    page.locator(".import-acts button").first.click()
+    expect(page.locator("#outcome").get_by_role("link", name="Log in")).to_be_visible()
+    expect(page.locator(".import-progress")).to_be_hidden()

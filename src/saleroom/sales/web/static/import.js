@@ -9,11 +9,16 @@ function told(text, done, all) {
   if (all) { bar.max = all; bar.value = done; } else bar.removeAttribute("value");
 }
 
+// Shows what came of it; or what another page of the house says, such as that the session has ended.
 function show(html) {
-  const found = new DOMParser().parseFromString(html, "text/html").getElementById("outcome");
-  if (!found) return false;
-  document.getElementById("outcome").replaceWith(found);
-  found.focus();
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const found = page.getElementById("outcome");
+  const here = document.getElementById("outcome");
+  const other = page.getElementById("main");
+  if (found) here.replaceWith(found);
+  else if (other) here.replaceChildren(...other.childNodes);
+  else return false;
+  document.getElementById("outcome").focus();
   return true;
 }
 
