@@ -16,8 +16,11 @@ import pytest
 
 from saleroom.cli import main
 from saleroom.storage import backup as storage
+from saleroom.storage.database import Transaction
 from saleroom.storage.files import publish
+from saleroom.storage.migrations import migrate
 from tests.admin import furnished
+from tests.faults.places import small_disk
 from tests.fixtures_database import Orders, _postgresql_database
 from tests.fixtures_process import Start, Visit
 from tests.needs import need
@@ -158,6 +161,23 @@ def test_an_older_backup_is_brought_up_to_date(house: Path, tmp_path: Path, capf
     assert (tmp_path / "link.db").is_symlink()
     assert [] == furnished.faults(f"sqlite:///{tmp_path}/new.db")
     assert not list(tmp_path.glob("new.db.before*")), "there was nothing to keep"
+
+
+def test_no_room_for_new_tables(house: Path, monkeypatch: pytest.MonkeyPatch, capfd: Say) -> None:
+    """If the disk is full when an older backup is brought up to date, one line names the database, and nothing is left."""
+    older(house)
+    with small_disk(32 * 2**20) as disk:
+
+        def on_a_full_disk(tx: Transaction) -> str:
+            disk.fill()
+            return migrate(tx)
+
+        monkeypatch.setattr("saleroom.admin.backups.migrate", on_a_full_disk)
+        there, before = disk.folder / "saleroom.db", files(disk.folder)
+        capfd.readouterr()
+        assert 1 == run("restore", house, there)
+        assert f"saleroom: {there}: No space left on device\n" == capfd.readouterr().err
+        assert {*before, "ballast"} == files(disk.folder)
 
 
 def overwrite(file: Path) -> None:

@@ -27,6 +27,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.transfer import BadExport
 from tests.admin import furnished
 from tests.fixtures_database import _postgresql_database
+from tests.fixtures_house import settings_for
 from tests.patience import SECONDS_MAX
 from tests.process import PROGRAM, environment
 from tests.storage.rows import add_author
@@ -371,6 +372,15 @@ def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path)
     again = ["export", str(tmp_path / "b.ndjson"), "--database", f"sqlite:///{tmp_path}/b.db"]
     assert (1, 0) == (main(again), main([*again, "--force"]))
     assert [] == list(tmp_path.glob(".*")), "no half of a file is left"
+
+
+def test_a_full_disk_is_no_fault_of_the_database(database_url: str) -> None:
+    """Without room for an export the error is that of its file, on either database."""
+    with (
+        pytest.raises(OSError, match="No space left on device"),
+        Path("/dev/full").open("wb", buffering=0) as full,
+    ):
+        transfers.export(settings_for(database_url), full, force=False, say=lambda _: None)
 
 
 @SQLITE

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,8 @@ from sqlalchemy import make_url
 from saleroom.logs import OutageLog
 from saleroom.storage import sqlite
 from tests.bidding.api.answers import refusal
-from tests.fixtures_house import House, ServeHouse
+from tests.faults.places import small_disk
+from tests.fixtures_house import PASSWORD, House, ServeHouse
 from tests.http.conftest import Log
 from tests.line import Line
 from tests.patience import until
@@ -118,6 +120,22 @@ def test_a_database_that_stays_busy(
     other.close()
     assert 201 == bob.bid(gid, 10).status_code
     only_the_database_is_named(errors_logged)
+
+
+def test_a_full_disk_of_temporary_files(
+    serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
+) -> None:
+    """Without room for what the house puts together, an answer is 503, and the log names the reason in one line."""
+    ada = serve_house().user("ada")
+    with small_disk(2**20) as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk.folder))
+        disk.fill()
+        assert (503, "busy") == refusal(ada.post("/me/export", json={"password": PASSWORD}))
+        disk.empty()
+        assert 200 == ada.post("/me/export", json={"password": PASSWORD}).status_code
+    [entry] = [entry for entry in errors_logged if entry["log_level"] == "error"]
+    assert ("a disk has no room for a file", "[Errno 28] No space left on device") == (entry["event"], entry["reason"])
+    errors_logged.clear()
 
 
 def test_a_database_that_is_damaged_while_it_serves(serve_house: ServeHouse, errors_logged: Log) -> None:

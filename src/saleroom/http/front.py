@@ -23,9 +23,10 @@ from saleroom.http.pacing import Pace
 from saleroom.http.problems import MethodNotAllowed, NotFound
 from saleroom.http.proxies import TrustedProxies
 from saleroom.http.requests import SAFE_METHODS, Respond
-from saleroom.kernel.errors import Invalid, Refusal
+from saleroom.kernel.errors import Busy, Invalid, Refusal
 from saleroom.logs import OutageLog
 from saleroom.storage import faults
+from saleroom.storage.files import NO_ROOM
 from saleroom.storage.turns import ASKER
 
 log = structlog.get_logger()
@@ -109,6 +110,9 @@ class Front:
         if isinstance(error, faults.DatabaseUnavailable):
             self._outage.failed(str(error))
             return problems.Unavailable()
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            log.error("a disk has no room for a file", path=_shown(scope["path"]), reason=str(error))
+            return Busy("The house has no room for a file just now; try again later.")
         # The last resort: the log gets everything, and the client no internal detail.
         log.error("internal error", method=scope["method"], path=_shown(scope["path"]), exc_info=error)
         return problems.InternalError()

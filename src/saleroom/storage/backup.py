@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
 from saleroom.storage.database import SharedPart, Transaction
@@ -30,6 +31,8 @@ Progress = Callable[[str, int, int], None]
 TURN = 20_000
 """Steps of SQLite's virtual machine between two reports of progress: some milliseconds."""
 COPIED_BYTES = 1 << 20
+_OF_THE_FILE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+"""Faults of a file or of its disk; any other fault of a transaction here is a bug."""
 _LOCK_BYTES = (512, 0x40000000)
 """The bytes that SQLite locks in a database, however large: PENDING, RESERVED and SHARED of its file format."""
 
@@ -87,8 +90,13 @@ def transaction(file: Path, provided: Mapping[SharedPart[Any], Any] = MappingPro
     def start(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    with engine.begin() as connection:
-        yield Transaction(connection, provided=provided)
+    try:
+        with engine.begin() as connection:
+            yield Transaction(connection, provided=provided)
+    except DatabaseError as error:
+        if isinstance(error.orig, sqlite3.DatabaseError) and _code(error.orig) in _OF_THE_FILE:
+            raise _meant(file, error.orig) from error
+        raise
 
 
 def refuse_in_use(database: Path) -> None:
@@ -172,7 +180,7 @@ def _folded(database: Path) -> bool:
             # This needs an exclusive lock, and every process that has the database open in WAL mode holds a lock on it.
             return bool(connection.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",))
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = _code(error)
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise DatabaseInUse from error
             if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
@@ -189,16 +197,26 @@ def _connected(file: Path, mode: str | None = None) -> Iterator[sqlite3.Connecti
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)) as connection:
             yield connection
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT:
-            raise KeyboardInterrupt from error
-        if code == sqlite3.SQLITE_FULL:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error  # `beside` names the file that is written
-        if code == sqlite3.SQLITE_NOTADB:
-            raise ForeignDatabase("it is not a SQLite database") from error
-        if code == sqlite3.SQLITE_CORRUPT:
-            raise ForeignDatabase(f"it is damaged: {error}") from error
-        raise OSError(f"{file}: {error}") from error
+        raise _meant(file, error) from error
+
+
+def _meant(file: Path, error: sqlite3.DatabaseError) -> BaseException:
+    """Return what an error of SQLite means for a command."""
+    match _code(error):
+        case sqlite3.SQLITE_INTERRUPT:
+            return KeyboardInterrupt()
+        case sqlite3.SQLITE_FULL:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # `beside` names the file that is written
+        case sqlite3.SQLITE_NOTADB:
+            return ForeignDatabase("it is not a SQLite database")
+        case sqlite3.SQLITE_CORRUPT:
+            return ForeignDatabase(f"it is damaged: {error}")
+    return OSError(f"{file}: {error}")
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    """Return SQLite's primary result code of an error."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 @contextmanager

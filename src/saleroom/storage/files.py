@@ -12,7 +12,7 @@ from pathlib import Path
 COMPANIONS = ("-wal", "-shm", "-journal")
 """The files that SQLite keeps beside a database while it is open, or after a crash."""
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def beside(file: Path) -> Iterator[Path]:
     try:
         yield part
     except OSError as error:
-        if error.errno in _NO_ROOM and error.filename is None:
+        if error.errno in NO_ROOM and error.filename is None:
             error.filename = str(file)
         raise
     finally:

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from saleroom.storage.faults import DatabaseUnavailable, LockTimeout, TryAgain
+from saleroom.storage.files import NO_ROOM
 
 R = TypeVar("R")
 
@@ -152,6 +153,8 @@ class Postgresql:
                 self._explain(error, step)
                 raise
             except (OSError, PoolTimeout) as error:
+                if step == "work" and _is_of_a_file(error):
+                    raise
                 raise DatabaseUnavailable(f"PostgreSQL: {in_words(error)}") from error
         raise AssertionError("the second time returns or raises")
 
@@ -250,6 +253,11 @@ class _Limit:
             yield
         finally:
             timer.cancel()
+
+
+def _is_of_a_file(error: Exception) -> bool:
+    """Return whether a file failed that the work reads or writes, such as that of an export: no connection has a name."""
+    return isinstance(error, OSError) and (error.filename is not None or error.errno in NO_ROOM)
 
 
 async def _driver(connection: AsyncConnection) -> Any:
