@@ -113,7 +113,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
     if not makes:
         refuse_missing(settings)
     file = sqlite_file(settings)
-    is_new = makes and file is not None and create_private(str(file))
+    is_new = makes and file is not None and create_private(file)
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -131,7 +131,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
         return asyncio.run(on_a_database())
     except BaseException:
         if is_new:
-            remove_if_empty(str(file))
+            remove_if_empty(file)
         raise
 
 

@@ -77,6 +77,6 @@ def test_a_page_that_is_left_otherwise_is_noticed(
     visitor = BrowserVisitor(chromium, sqlite_house.base)
     visitor.page.goto("/login")
     monkeypatch.setattr(kept, "USUAL", PHONE)
-    with pytest.raises(AssertionError, match="has left its page otherwise than it was: .* -> 320; 740; en-US"):
+    with pytest.raises(AssertionError, match=r"has left its page otherwise than it was: .* -> 320; 740; en-US"):
         visitor.leave()
     assert visitor.page.is_closed()

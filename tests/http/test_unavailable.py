@@ -4,10 +4,12 @@ import asyncio
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url
 
+from saleroom.bidding.service import closing
 from saleroom.logs import OutageLog
 from saleroom.storage import sqlite
 from tests.bidding.api.answers import refusal
@@ -91,6 +93,7 @@ def only_the_database_is_named(logged: Log) -> None:
     known = {
         "the database is unavailable",
         "closing waits for the database",
+        "closing goes on",
         "sales wait for the database",
         "ends that follow wait for the database",
         "a duty waits for the database",
@@ -118,6 +121,26 @@ def test_a_database_that_stays_busy(
     assert 0 == bob.json("GET", f"/auctions/{gid}")["bidCount"]
     other.execute("ROLLBACK")
     other.close()
+    assert 201 == bob.bid(gid, 10).status_code
+    only_the_database_is_named(errors_logged)
+
+
+def test_a_database_that_is_moved_away_while_it_serves(
+    serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch, errors_logged: Log
+) -> None:
+    """A house whose file was moved away takes no bid that nobody would find again: 503, until the file is back."""
+    monkeypatch.setattr(closing, "HEARTBEAT_SECONDS", 0.1)
+    house: House = serve_house()
+    ada, bob = house.user("ada"), house.user("bob")
+    gid = ada.auction()
+    file = Path(make_url(house.settings.database).database or "")
+    file.rename(away := file.with_name("away.db"))
+    wait_until(lambda: house.anyone.get("/readyz").status_code == 503)
+    assert (503, "unavailable") == refusal(bob.bid(gid, 10))
+    said = f"SQLite: {file} is no longer the file that was opened; bring it back, or end the house and restore a backup"
+    assert {said} == {entry["reason"] for entry in errors_logged if "reason" in entry}
+    away.rename(file)
+    wait_until(lambda: house.anyone.get("/readyz").status_code == 200)
     assert 201 == bob.bid(gid, 10).status_code
     only_the_database_is_named(errors_logged)
 

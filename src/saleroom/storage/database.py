@@ -325,6 +325,11 @@ class Database:
         found = self._writing.occupancy()
         return found if self._reading is self._writing else found.plus(self._reading.occupancy())
 
+    def look_at_file(self) -> None:
+        """Let all transactions fail while the file of SQLite is gone from its place. The closer asks for it at each round."""
+        if isinstance(self._engine, Sqlite):
+            self._engine.look_at_file()
+
     async def check(self) -> None:
         """Raise DatabaseUnavailable if the database cannot be reached, or not safely with these settings."""
         if isinstance(self._engine, Postgresql):

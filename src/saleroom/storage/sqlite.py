@@ -36,6 +36,7 @@ _PASSING = {
     sqlite3.SQLITE_CANTOPEN: "look at its path, and let this account write the file and its folder",
 }
 """Faults of the file, not of the statement, and what to do about each."""
+_GONE = "bring it back, or end the house and restore a backup"
 
 
 class Sqlite:
@@ -46,7 +47,10 @@ class Sqlite:
     """
 
     def __init__(self, url: URL) -> None:
-        create_private(url.database or "")
+        self._file = Path(url.database or "")
+        create_private(self._file)
+        self._identity = _identity(self._file)
+        self._is_gone = False
         self._engines = {
             (writes, brief): _engine(url, writes=writes, brief=brief)
             for writes in (True, False)
@@ -60,6 +64,8 @@ class Sqlite:
 
         Call it for one write at a time. When it is cancelled, a read is interrupted, and a write is waited for.
         """
+        if self._is_gone:
+            raise DatabaseUnavailable(f"SQLite: {self._file} is no longer the file that was opened; {_GONE}")
         try:
             if brief:
                 with contextlib.suppress(_OtherWriter):
@@ -72,6 +78,13 @@ class Sqlite:
             if remedy is not None:
                 raise DatabaseUnavailable(f"SQLite: {error.orig}; {remedy}") from error
             raise
+
+    def look_at_file(self) -> None:
+        """Let all transactions fail while another file, or none, is where this opened one.
+
+        SQLite goes on writing to a file that was moved or deleted, and nobody would find those bids again.
+        """
+        self._is_gone = self._identity is not None and _identity(self._file) != self._identity
 
     async def _run_in_thread(self, work: Callable[[Connection], R], *, writes: bool) -> R:
         reading = _ReadConnection()
@@ -158,7 +171,16 @@ class _OtherWriter(Exception):
     """Another process is writing."""
 
 
-def create_private(path: str) -> bool:
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Return which file is at a place; None if there is none, or nobody may look."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def create_private(path: Path) -> bool:
     """Make a new file readable by its owner alone: it holds digests of passwords and limits of bidders.
 
     Returns whether this made it: an existing file stays as it is, and an impossible one fails when it is opened.
@@ -170,15 +192,15 @@ def create_private(path: str) -> bool:
     return True
 
 
-def remove_if_empty(path: str) -> None:
+def remove_if_empty(path: Path) -> None:
     """Remove a database that has no tables, unless another program has it open."""
     with contextlib.suppress(sqlite3.Error, OSError):
-        uri = f"{Path(path).absolute().as_uri()}?mode=rw"
+        uri = f"{path.absolute().as_uri()}?mode=rw"
         with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:
             [mode] = connection.execute("PRAGMA journal_mode=DELETE").fetchone()  # not while another connection is open
             connection.execute("BEGIN EXCLUSIVE")
             if mode == "delete" and connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is None:
-                Path(path).unlink()
+                path.unlink()
 
 
 def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:

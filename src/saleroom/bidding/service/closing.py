@@ -206,6 +206,7 @@ class Closer:
         loop = asyncio.get_running_loop()
         while True:
             self._sooner.clear()
+            self._database.look_at_file()
             # A commit during a round starts another round only if it is due earlier than the round found.
             self._wakes_at, self._noted = float("-inf"), float("inf")
             try:
