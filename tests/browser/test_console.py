@@ -305,6 +305,26 @@ def test_keys_that_mean_nothing_now_say_so(evening: Evening) -> None:
     assert ["10.000"] == evening.events()
 
 
+def test_a_double_click_is_for_one_button(evening: Evening) -> None:
+    """The words above the buttons go with the first click, so that another button is under the second one: it does nothing."""
+    page = evening.console()
+    press(page, "Enter", "Enter")
+    expect(page.locator("#trouble")).to_contain_text("Lot 1 is still on the block")
+    settled(page)
+    under = page.evaluate_handle("() => document.querySelector('[data-act=bid]').getBoundingClientRect()")
+    x, y = under.evaluate("box => [box.x + box.width / 2, box.bottom - 3]")
+    page.mouse.dblclick(x, y)
+    assert "bid" != page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).closest('[data-act]')?.dataset.act", [x, y]
+    )
+    settled(page)
+    rested(page)
+    expect(slot(page, "price")).to_have_text("€10.00")
+    expect(page.locator("#trouble")).to_be_hidden()
+    assert (["10.000"], 1) == (evening.events(), len([one for one in evening.posted if "act=bid" in one]))
+    assert ["call", "bid"] == [one.partition("act=")[2].partition("&")[0] for one in evening.posted if "act=" in one]
+
+
 @pytest.mark.parametrize("locale", ["en", "de"])
 def test_both_pages_fit_a_phone(evening: Evening, locale: str) -> None:
     """With a lot on the block and with a dialog nothing is wider than a phone; in German axe finds no fault.

@@ -4,6 +4,7 @@ const words = JSON.parse(document.getElementById("console-words").textContent);
 const { queue, typing } = window;
 const { holds, standing, step, tell, untell } = queue;
 const by = (id) => document.getElementById(id);
+const SLIP_MS = 600;
 
 // Whether nothing but this is done while the sale stands still, in words.
 function standsStill(name) {
@@ -185,9 +186,17 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   if (!event.repeat || ["+", "=", "-", "Backspace"].includes(key)) typing.take({ key: isUndo ? "Control+z" : key });
 });
+// Words above the buttons come and go with an act, and move them: the second click of a double click is for no other button.
+let last = { button: null, timeStamp: -Infinity };
+function isSlip(button, { detail, clientX, clientY, timeStamp }) {
+  const isNear = Math.hypot(clientX - last.clientX, clientY - last.clientY) < 16;
+  const slips = detail > 0 && button !== last.button && isNear && timeStamp - last.timeStamp < SLIP_MS;
+  last = { button: slips ? last.button : button, clientX, clientY, timeStamp };
+  return slips;
+}
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-act], [data-digit], [data-pledge]");
-  if (!button) return;
+  if (!button || isSlip(button, event)) return;
   const { act: name, digit, pledge } = button.dataset;
   typing.take(pledge ? { pledge } : { name: name ?? digit });
 });
