@@ -9,6 +9,7 @@ import pytest
 from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import House
 from tests.sales.api.evening import with_lots
+from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
 LOTS = 1_000
@@ -65,3 +66,18 @@ def test_a_sheet_with_an_unknown_consignor_leads_to_the_consignors(
     report = answer.text.partition("With these faults nothing would be imported.")[2]
     assert report
     assert is_named == ('href="/admin/consignors"' in report)
+
+
+def test_a_damaged_file_is_named(sqlite_house: House) -> None:
+    """A sheet may be an archive, too: the page says which of the two files cannot be read."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 0)
+    visitor = Visitor(sqlite_house, staff)
+    token = visitor.page(f"/admin/sales/{gid}/import").all("input", name="csrfToken")[0]["value"]
+    for field, name, label in (("catalogue", "lots.xlsx", "Sheet (CSV or XLSX)"), ("photos", "a.zip", "Photos (ZIP)")):
+        answer = visitor.http.post(
+            f"/admin/sales/{gid}/import?do=check",
+            data={"csrfToken": token},
+            files={field: (name, b"PK\x03\x04 cut off")},
+        )
+        assert f"{label}: This is no ZIP archive, or it is damaged." in Page(answer).main

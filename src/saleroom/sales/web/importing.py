@@ -19,7 +19,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.files.importer import Tell, tell_nobody
 from saleroom.sales.service.files.importing import Report, sale_to_read
 from saleroom.sales.services import SaleServices
-from saleroom.site.language import Language
+from saleroom.site.language import N_, Language
 from saleroom.site.site import Site, for_users
 from saleroom.storage.database import Transaction
 
@@ -27,6 +27,8 @@ IMPORT = "/admin/sales/{gid}/import"
 EXPORT = "/admin/sales/{gid}/export"
 ROWS_SHOWN_MAX = 500
 TEXT_SHOWN_MAX = 80
+_FILES = {"catalogue": N_("Sheet (CSV or XLSX)"), "photos": N_("Photos (ZIP)")}
+"""The labels of the fields with files."""
 _ORDER = (Effect.FAULT, Effect.CHANGED, Effect.NEW, Effect.UNCHANGED)
 _ROW = re.compile(r"row ([0-9]+), (.*)")
 DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx", "pledges.csv", "pledges.xlsx")
@@ -118,12 +120,12 @@ class ImportPages:
         return [(path, self._site.words.fault(language, one)) for path, one in report.photo_faults.items()]
 
     def _faults(self, language: Language, refused: Refusal | None) -> list[tuple[str, str, str]]:
-        """Return the faults of a refused import: the row or nothing, the heading or path or nothing, and the sentence."""
+        """Return the faults of a refused import: the row or nothing, the heading, file or path or nothing, and the sentence."""
+        labels = {"body": "", **{field: language.gettext(words) for field, words in _FILES.items()}}
         found = []
         for where, text in self._site.words.field_faults(language, refused).items():
             row = _ROW.fullmatch(where)
-            of_form = where in ("body", "catalogue", "photos")
-            found.append((row[1], row[2], text) if row else ("", "" if of_form else where, text))
+            found.append((row[1], row[2], text) if row else ("", labels.get(where, where), text))
         return found if isinstance(refused, Invalid) else []
 
 
