@@ -343,6 +343,9 @@ async def test_a_file_that_is_gone(database: Database, database_url: str, tmp_pa
     file, away = Path(make_url(database_url).database or ""), tmp_path / "away.db"
     await database.write(_begin)
     file.rename(away)
+    with pytest.raises(DatabaseUnavailable, match="unable to open database file"):
+        await database.read(_count)  # on its first connection
+    assert not file.exists()
     for has_another in (False, True):
         if has_another:
             file.touch()

@@ -205,9 +205,13 @@ def remove_if_empty(path: Path) -> None:
 
 def _engine(url: URL, *, writes: bool, brief: bool) -> Engine:
     busy_seconds = 0 if brief else BUSY_SECONDS
-    engine = create_engine(
-        url, hide_parameters=True, connect_args={"timeout": busy_seconds, "check_same_thread": False}
-    )
+
+    def connect() -> sqlite3.Connection:
+        # `mode=rw` makes no file: one that was moved away while the house serves would be replaced by an empty one.
+        file = f"{Path(url.database or '').absolute().as_uri()}?mode=rw"
+        return sqlite3.connect(file, uri=True, timeout=busy_seconds, check_same_thread=False)
+
+    engine = create_engine(url, hide_parameters=True, creator=connect)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:
