@@ -109,3 +109,6 @@ async def _within_time(name: str, check: Check, settings: Settings, place: str |
     except DatabaseDamaged as error:
         shown = shown_url(parse_url(settings.database))
         return [failed(name, f"cannot be read from {shown}: {error.reason}", error.remedy)]
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return [failed(name, what, "let this account read it, or correct the setting that names it")]

@@ -24,7 +24,7 @@ BACKUP_HOURS_MAX = 26
 
 async def ports(settings: Settings, _: str | None) -> Sequence[Finding]:
     """Each listener's port is free, or a house serves there."""
-    serves = await _serves(settings)
+    is_served = await serves(settings)
     found = []
     for name, (host, port) in listeners(settings).items():
         where = f"{host} port {port} ({name})"
@@ -32,7 +32,7 @@ async def ports(settings: Settings, _: str | None) -> Sequence[Finding]:
             with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
                 found.append(fine("ports", f"{where} is free"))
         except OSError as error:
-            if serves:
+            if is_served:
                 found.append(fine("ports", f"{where} is taken, and a house serves"))
             else:
                 remedy = f"end what listens there, or choose another with {name}"
@@ -40,8 +40,8 @@ async def ports(settings: Settings, _: str | None) -> Sequence[Finding]:
     return found
 
 
-async def _serves(settings: Settings) -> bool:
-    """Whether a house answers at the address of the settings."""
+async def serves(settings: Settings) -> bool:
+    """Return whether a house answers at the address of the settings."""
     url = f"http://{reached_at(settings.host, settings.port)}/healthz"
     with suppress(aiohttp.ClientError, TimeoutError, ValueError):
         limit = aiohttp.ClientTimeout(total=ANSWER_SECONDS_MAX)

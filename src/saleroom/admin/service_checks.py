@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import ssl
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,12 +17,14 @@ import aiomqtt
 from sqlalchemy import URL
 
 from saleroom import opening
+from saleroom.admin import machine_checks
 from saleroom.admin.findings import Finding, failed, fine, off, warned
 from saleroom.kernel.errors import Refusal
+from saleroom.kernel.instants import instant
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.outbox.smtp import SHOW, MailFault, SmtpServer
 from saleroom.settings import Settings
-from saleroom.storage import leases
+from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction, parse_url, shown_url
 from saleroom.storage.faults import DatabaseDamaged, DatabaseUnavailable
 from saleroom.storage.litestream import Litestream
@@ -30,6 +34,7 @@ CLOCK_SECONDS_MAX = 2.0
 CERTIFICATE_DAYS_MIN = 21
 CONNECT_SECONDS_MAX = 10.0
 _LEASE = "doctor"
+_TOO_MANY_CONNECTIONS = "53300"
 
 
 async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
@@ -37,6 +42,12 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
     url = parse_url(settings.database)
     shown = shown_url(url)
     if is_missing(url):
+        with suppress(FileNotFoundError):
+            # A folder that this account may not look into is a finding.
+            await asyncio.to_thread(Path(url.database or "").stat)
+        if await machine_checks.serves(settings):
+            remedy = "bring it back, or end the house and restore a backup; or correct the setting database"
+            return [failed("database", f"{shown} is not there, and a house serves", remedy)]
         return [
             warned("database", f"{shown} is not there yet", "saleroom serve makes it; or correct the setting database")
         ]
@@ -46,7 +57,7 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
         async with asyncio.timeout(CONNECT_SECONDS_MAX):
             await opened.check()
             before = time.time()
-            revision, there = await opened.read(_look)
+            revision, there, served = await opened.read(_look)
             after = time.time()
             written = await _written(opened, shown) if revision == newest_revision() else []
     except DatabaseDamaged:
@@ -55,11 +66,18 @@ async def database(settings: Settings, _: str | None) -> Sequence[Finding]:
         reason = str(error) or "no answer"
         is_file = url.get_backend_name() == "sqlite"
         remedy = "look at its disk and at the rights of its folder" if is_file else "start it"
+        if _is_crowded(error):
+            remedy = "raise max_connections of the server, lower database_pool_size, or end other programs that use it"
         return [failed("database", f"{shown}: {reason}", f"{remedy}, or correct the setting database")]
     finally:
         if opened is not None:
             await opened.close()
-    return [fine("database", f"{shown} can be reached"), _tables(revision), *written, _clock(before, there, after)]
+    return [
+        fine("database", f"{shown} can be reached"),
+        _tables(revision),
+        *written,
+        _clock(before, there, after, served),
+    ]
 
 
 async def copies(settings: Settings, _: str | None) -> Sequence[Finding]:
@@ -81,12 +99,19 @@ async def copies(settings: Settings, _: str | None) -> Sequence[Finding]:
 
 
 def is_missing(url: URL) -> bool:
-    """Whether the URL names a file of SQLite that is not there. Opening it would make it."""
-    return url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
+    """Return whether the URL names a file of SQLite that is not there, or that nobody may look at. Opening it would make it."""
+    return url.get_backend_name() == "sqlite" and not os.path.exists(url.database or "")  # noqa: PTH110  # Path's raises
 
 
-def _look(tx: Transaction) -> tuple[str | None, datetime]:
-    return current_revision(tx), tx.now()
+def _is_crowded(error: Exception) -> bool:
+    """Return whether the server of PostgreSQL has no connection left."""
+    return getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) == _TOO_MANY_CONNECTIONS
+
+
+def _look(tx: Transaction) -> tuple[str | None, datetime, datetime | None]:
+    """Return the revision of the tables, the database's clock, and when the house was last seen serving."""
+    revision = current_revision(tx)
+    return revision, tx.now(), heartbeats.last(tx) if revision == newest_revision() else None
 
 
 def _tables(revision: str | None) -> Finding:
@@ -115,8 +140,16 @@ async def _written(opened: Database, shown: str) -> list[Finding]:
     return [fine("database", "can be written")]
 
 
-def _clock(before: float, there: datetime, after: float) -> Finding:
-    """Compare the database's clock with this machine's; the answer was on its way for some time."""
+def _clock(before: float, there: datetime, after: float, served: datetime | None) -> Finding:
+    """Compare the database's clock with this machine's, and with when the house served last.
+
+    The answer was on its way for some time.
+    """
+    if served is not None and (ahead := (served - there).total_seconds()) > CLOCK_SECONDS_MAX:
+        what = f"the clock is {ahead:.0f} s behind the last sign of the house, which is of {instant(served)}"
+        return warned(
+            "clock", what, "set the clock right, by NTP, before the house serves: it decides when auctions end"
+        )
     away = max(before - there.timestamp(), there.timestamp() - after, 0.0)
     what = f"this machine's clock is {away:.1f} s from the database's"
     if away > CLOCK_SECONDS_MAX:

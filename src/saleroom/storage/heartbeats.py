@@ -14,6 +14,12 @@ from saleroom.storage.tables import heartbeats
 _NAME = "house"
 
 
+def last(tx: Transaction) -> datetime | None:
+    """Return when the house was last seen serving; None in a new house."""
+    found: datetime | None = tx.execute(select(heartbeats.c.at).where(heartbeats.c.name == _NAME)).scalar_one_or_none()
+    return found
+
+
 def record(tx: Transaction, now: datetime) -> datetime | None:
     """Record that the house serves at `now`, and return the heartbeat before; None in a new house.
 
