@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from saleroom.bidding.service import mine
+from saleroom.bidding.web import mine as mine_pages
 from tests.fixtures_database import FakeClock
 from tests.fixtures_house import House
 from tests.site.markup import Page
@@ -144,10 +145,11 @@ def test_each_lot_of_the_seller_shows_its_result(clocked_house: House, clock: Fa
 @pytest.mark.databases("sqlite", "postgresql")
 @pytest.mark.parametrize("over", [False, True])
 @pytest.mark.parametrize("path", ["/mine", "/mine/selling", "/mine/watching"])
-def test_lists_turn_their_pages(house: House, path: str, *, over: bool) -> None:
-    """More than twenty rows, running and over, are shown by page, each once; the next page links the first."""
+def test_lists_turn_their_pages(house: House, path: str, monkeypatch: pytest.MonkeyPatch, *, over: bool) -> None:
+    """More rows than a page has, running and over, are shown by page, each once; the next page links the first."""
+    monkeypatch.setattr(mine_pages, "ROWS", 4)
     seller, bidder = house.newcomer(), house.newcomer()
-    gids = [seller.auction() for _ in range(21)]
+    gids = [seller.auction() for _ in range(5)]
     reader = seller if path == "/mine/selling" else bidder
     visitor = Visitor(house, reader)
     for gid in gids:
