@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,12 @@ def environment() -> dict[str, str]:
     """Return this process's environment without settings, and a terminal wide enough for whole lines."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SALEROOM_")}
     return kept | {"COLUMNS": "200", "PYTHONWARNINGS": "error", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def tables(tmp_path: Path, sqlite_template: Path) -> None:
+    """The usual database with its tables: to make them takes longer than all that a test does with them."""
+    shutil.copy(sqlite_template, tmp_path / "saleroom.db")
 
 
 def test_version(run: Run) -> None:
@@ -95,9 +102,9 @@ def test_wrong_usage_is_one_line_and_exit_code_2(run: Run, args: list[str], line
     assert done.err.startswith(line)
 
 
+@pytest.mark.usefixtures("tables")
 def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     """A user is added with a password from standard input, listed with the instant, and given a new password."""
-    assert 0 == run("migrate").code
     assert (0, "", "") == run("users", "list")
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
     assert re.fullmatch(r"ada\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\tmember\n", run("users", "list").out)
@@ -112,6 +119,7 @@ def test_users_are_added_listed_and_given_passwords(run: Run) -> None:
     assert "saleroom: There is no user with this name.\n" == run("users", "log-out", "eve").err
 
 
+@pytest.mark.usefixtures("tables")
 def test_roles_are_given_and_sellers_approved(run: Run) -> None:
     """`users` gives roles and approves sellers, and lists and finds users by them; the last owner stays."""
     assert "Added ada as owner.\n" == run("users", "add", "ada", "--role", "owner", stdin=f"{PASSWORD}\n").out
@@ -129,9 +137,9 @@ def test_roles_are_given_and_sellers_approved(run: Run) -> None:
     assert "bob is no longer an approved seller.\n" == run("users", "approve", "bob", "--withdraw").out
 
 
+@pytest.mark.usefixtures("tables")
 def test_the_audit_log_is_listed_and_exported(run: Run, tmp_path: Path) -> None:
     """`audit` shows what the command line did, without any password, and writes it as lines of JSON."""
-    assert 0 == run("migrate").code
     assert (0, "", "") == run("audit", "list")
     assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
     assert 0 == run("users", "role", "ada", "clerk", "--reason", "at the desk").code
@@ -163,6 +171,7 @@ def test_roles_are_shown(run: Run) -> None:
     assert tuple(Role) == commands.ROLE.choices
 
 
+@pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     ("args", "stdin", "said"),
     [
@@ -194,7 +203,6 @@ def test_roles_are_shown(run: Run) -> None:
 )
 def test_a_refusal_is_one_line_and_exit_code_1(run: Run, args: list[str], stdin: str, said: str) -> None:
     """A refusal or failure is one line without a traceback or a password, with exit code 1."""
-    assert 0 == run("migrate").code
     done = run(*args, stdin=stdin)
     assert (1, 1) == (done.code, len(done.err.splitlines()))
     assert done.err.startswith("saleroom: ")
@@ -202,6 +210,7 @@ def test_a_refusal_is_one_line_and_exit_code_1(run: Run, args: list[str], stdin:
     assert "open-sesame" not in done.err
 
 
+@pytest.mark.usefixtures("tables")
 def test_a_user_is_added_once(run: Run) -> None:
     """A name that is taken is refused."""
     codes = [run("users", "add", "ada", stdin=f"{PASSWORD}\n").code for _ in range(2)]
@@ -261,6 +270,7 @@ def test_serve_says_where_and_ends_cleanly(tmp_path: Path, stop: signal.Signals)
         assert (0, "") == (process.wait(SECONDS_MAX), errors.read())
 
 
+@pytest.mark.usefixtures("tables")
 def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
     """Each command says what the user is now; what cannot be done is refused in one line, and changes nothing."""
     run("users", "add", "bob", stdin=f"{PASSWORD}\n")
@@ -279,6 +289,7 @@ def test_users_are_warned_suspended_banned_and_pardoned(run: Run) -> None:
         assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
 
 
+@pytest.mark.usefixtures("tables")
 def test_an_invitation_is_a_link(run: Run) -> None:
     """The command prints a link with its code in the fragment, also while the house has nobody."""
     link = run("users", "invite", "owner").out
@@ -286,6 +297,7 @@ def test_an_invitation_is_a_link(run: Run) -> None:
     assert 2 == run("users", "invite", "king").code
 
 
+@pytest.mark.usefixtures("tables")
 def test_a_user_is_erased(run: Run) -> None:
     """It asks first; then the name is gone from the list, and the line says the pseudonym."""
     run("users", "add", "bob", stdin=f"{PASSWORD}\n")
@@ -300,6 +312,7 @@ def test_a_user_is_erased(run: Run) -> None:
     assert (1, "", again.err) == run("users", "erase", "bob", stdin="y\n")
 
 
+@pytest.mark.usefixtures("tables")
 def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:
     """The command prints a link with its code in the fragment, and refuses once somebody is the owner."""
     made = run("users", "owner-link")

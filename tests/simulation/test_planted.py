@@ -1,5 +1,7 @@
 """Planted faults are found, and reported briefly."""
 
+import re
+import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +11,6 @@ from tests.simulation import planted_desk, planted_sales  # noqa: F401  # they a
 from tests.simulation.plan import plan
 from tests.simulation.planted import PLANTS, SEARCHED, SHORT, searched
 from tests.simulation.run import run
-from tests.simulation.shrinking import shrunk
 from tests.simulation.storage import File
 
 
@@ -30,16 +31,16 @@ def test_each_planted_fault_is_found(name: str, file: File) -> None:
     assert found <= SEARCHED or run(plan(found), file).breach is None, "it is found by a seed that is not in that test"
 
 
-def test_a_failing_seed_is_told_in_few_words(file: File) -> None:
-    """A shrunk failing seed breaks the same property, has few entries, and a command replays it."""
-    name = "An Idempotency-Key is not kept"
-    with PLANTS[name]():
-        result = run(plan(SHORT), file)
-        assert result.breach is not None
-        least = shrunk(plan(SHORT), result.breach.kind, lambda smaller: run(smaller, file))
-        breach = run(least, file).breach
-        assert breach is not None and breach.kind == result.breach.kind
-        assert len(least.entries) <= 5 < len(plan(SHORT).entries)
-        assert len(least.lines()) == len(least.entries)
-        words = program.command(least, name).split(" --plant")[0].split()[3:]
-        assert 1 == program.main([*words, "--quiet", "--plant", name])
+def test_a_failing_seed_is_told_in_few_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command shrinks a failing seed to few entries that break the same property, and says how to replay it."""
+    broken = "BROKEN every decision is the one the rules give"
+    assert 1 == program.main(["--seeds", f"{SHORT}..{SHORT}", "--plant", "An Idempotency-Key is not kept"])
+    output = capsys.readouterr().out
+    assert broken in output
+    [replay] = re.findall(r"replay: python -m tests\.simulation (.*)", output)
+    words = shlex.split(replay)
+    kept = words[words.index("--keep") + 1].split(",")
+    assert len(kept) <= 5 < len(plan(SHORT).entries)
+    assert len(kept) == len(re.findall(r"^ {2}[ \d]{4}  +\d+\.\d\d s  ", output, re.MULTILINE))
+    assert 1 == program.main([*words, "--quiet"])
+    assert broken in capsys.readouterr().out

@@ -46,9 +46,9 @@ def test_a_seed_always_goes_alike(file: File) -> None:
     def told(result: Result) -> list[str]:
         return [re.sub(r'"receipt".*|0x[0-9a-f]+', "", line) for line in result.lines]
 
-    first = told(run(plan(11), file, traces=True))
+    first = told(run(plan(26), file, traces=True))
     assert len(first) > 50
-    assert first == told(run(plan(11), file, traces=True))
+    assert first == told(run(plan(26), file, traces=True))
 
 
 def test_shrinking_keeps_the_entries_that_fail_together() -> None:
@@ -65,13 +65,10 @@ def test_shrinking_keeps_the_entries_that_fail_together() -> None:
 
 def test_the_command_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code is 0 if nothing was found, 1 if something was, and 2 for wrong arguments."""
-    assert 0 == program.main(["--seeds", "3..4"])
+    assert 0 == program.main(["--seeds", "6..7"])
     assert "2 seeds in" in capsys.readouterr().out
-    assert 1 == program.main(["--seeds", f"{SHORT}..{SHORT}", "--plant", "An Idempotency-Key is not kept"])
-    output = capsys.readouterr().out
-    assert (
-        "BROKEN every decision is the one the rules give" in output and "replay: python -m tests.simulation" in output
-    )
+    assert 1 == program.main(["--seed", f"{SHORT}", "--quiet", "--plant", "An Idempotency-Key is not kept"])
+    assert "BROKEN every decision is the one the rules give" in capsys.readouterr().out
     for words in (["--seeds", "none"], ["--seeds", "5..4"], ["--plant", "nothing"]):
         with pytest.raises(SystemExit) as stopped:
             program.main(words)
