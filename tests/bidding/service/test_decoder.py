@@ -275,14 +275,12 @@ async def test_closing_ends_the_decoding(monkeypatch: pytest.MonkeyPatch) -> Non
     assert gone(process)
 
 
-HOUSE = """
+STAYS = f"{BEGINNING}import os, time; renditions.make = lambda data: [os.nice(1), time.sleep(600)]; program.main()"
+HOUSE = f"""
 import asyncio
 from saleroom.bidding.service import decoder
 from saleroom.confined import confinement
-from tests.bidding.service.test_decoder import BEGINNING
-confinement.START = (
-    BEGINNING + "import os, time; renditions.make = lambda data: [os.nice(1), time.sleep(600)]; program.main()"
-)
+confinement.START = {STAYS!r}
 asyncio.run(decoder.Decoder().make(b"x"))
 """
 
