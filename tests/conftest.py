@@ -15,9 +15,6 @@ from tests.memory import mark, remove_left, roomy_memory
 from tests.needs import wants
 from tests.patience import SECONDS_MAX
 
-# A client of httpx gives up after five seconds otherwise.
-DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
-
 # Every commit of SQLite on a disk waits for that disk. `--basetemp` names another place.
 if memory := roomy_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
@@ -27,6 +24,15 @@ gc.set_threshold(50_000, 20, 50)
 
 FIXTURES = sorted(f"tests.{file.stem}" for file in Path(__file__).parent.glob("fixtures_*.py"))
 pytest_plugins = ["tests.distribution", *FIXTURES]
+
+
+def pytest_configure() -> None:
+    """Let clients of httpx in tests, but not those in programs, wait for longer than five seconds. Log exceptions plainly.
+
+    structlog's own way, with colours and variables, takes a third of a second for each.
+    """
+    DEFAULT_TIMEOUT_CONFIG.__dict__.update(httpx.Timeout(SECONDS_MAX).as_dict())
+    structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

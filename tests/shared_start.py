@@ -14,6 +14,8 @@ from typing import Any
 
 import brotli
 import httpx
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from argon2 import PasswordHasher
 from jinja2 import Environment, FileSystemBytecodeCache
 from jinja2.bccache import Bucket
@@ -144,6 +146,19 @@ def once_for_this_machine(make: Callable[..., ssl.SSLContext]) -> Callable[..., 
     return lambda cafile=None: machines() if cafile is None else make(cafile=cafile)
 
 
+def once_for_folder(make: Callable[[Config], ScriptDirectory]) -> Callable[[Config], ScriptDirectory]:
+    """Return `make` that loads the steps of the tables in a folder once, and not each time that steps are taken."""
+    loaded: dict[str | None, ScriptDirectory] = {}
+
+    def steps(config: Config) -> ScriptDirectory:
+        folder = config.get_main_option("script_location")
+        if folder not in loaded:
+            loaded[folder] = make(config)
+        return loaded[folder]
+
+    return steps
+
+
 def with_statements(make: Callable[..., Any], statements: Statements) -> Callable[..., Any]:
     """Return `make`, which makes engines, so that they have these statements in common."""
 
@@ -156,7 +171,7 @@ def with_statements(make: Callable[..., Any], statements: Statements) -> Callabl
 
 
 def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
-    """Compile templates, routes and statements, read assets and certificates, and write documents once. Hash quickly.
+    """Compile templates, routes and statements, load steps, read assets and certificates, write documents once. Hash quickly.
 
     Return the list to which each house adds the environment of its templates.
     """
@@ -175,6 +190,7 @@ def share(replace: Callable[[Any, str, Any], None]) -> list[Environment]:
     replace(rendering, "_environment", environment)
     replace(assets, "_read", once_below(Path(compose.__file__).parent, assets._read))
     replace(routing, "compile_path", cache(routing.compile_path))
+    replace(ScriptDirectory, "from_config", once_for_folder(ScriptDirectory.from_config))
     replace(assets, "brotli", SimpleNamespace(compress=kept_compressions(brotli.compress)))
     replace(assets, "_compressed", once_for_bodies(assets._compressed))
     replace(language, "_catalogue", once_below(language.FOLDER, language._catalogue))

@@ -134,6 +134,7 @@ def test_a_demo_is_furnished_and_goes_on(tmp_path: Path, demos: list[Demo]) -> N
         name: who_may_see_the_people(url, name, account[2]) for name in ("owner", "auctioneer", "clerk", "guest")
     }
     house = demo.house()
+    assert 1 == len(list(tmp_path.glob("saleroom-demo-*")))
     assert 0 == demo.stop()
     assert "" == demo.errors()
     assert not house.is_running()
