@@ -8,15 +8,13 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
-import asyncpg
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -32,8 +30,8 @@ from saleroom.notices.service import webhooks
 from saleroom.notices.storage.webhooks import switch_off
 from saleroom.outbox import store
 from saleroom.outbox.message import WEBHOOK, Message
-from saleroom.storage import heartbeats
 from saleroom.storage.database import Database
+from tests.admin.conftest import SECRET, Examine
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
 from tests.fixtures_process import Start
@@ -42,34 +40,6 @@ from tests.mqtt.equipment import free_port
 from tests.process import ServeProcess, wait_until
 from tests.settlement.paying import provider
 from tests.settlement.stripe_server import KEY
-
-SECRET = "open-sesame-and-more"
-Examine = Callable[..., dict[str, list[tuple[str, str]]]]
-
-
-@pytest.fixture
-def examine(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Examine:
-    """Run the command with these settings; return the level and words of all findings by check."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str, code: int = 0, **settings: str) -> dict[str, list[tuple[str, str]]]:
-        given = {"mqtt": "off", "port": str(free_port())} | settings
-        for name, value in given.items():
-            monkeypatch.setenv(f"SALEROOM_{name.upper()}", value)
-        capfd.readouterr()
-        returned = main(["doctor", "--json", *arguments])
-        said = capfd.readouterr()
-        assert SECRET not in said.out + said.err
-        # A house that other tests share may log a line at any time.
-        answer: dict[str, Any] = json.loads(next(line for line in said.out.splitlines() if line.startswith("{")))
-        assert (code, code == 0, "") == (returned, answer["ok"], said.err)
-        found: dict[str, list[tuple[str, str]]] = {}
-        for one in answer["findings"]:
-            assert bool(one.get("remedy")) == (one["level"] in ("warn", "fault")), "whatever is wrong has a remedy"
-            found.setdefault(one["check"], []).append((one["level"], one["what"]))
-        return found
-
-    return run
 
 
 def _certificate(folder: Path, days: int) -> Path:
@@ -109,19 +79,6 @@ def _served(file: Path) -> Iterator[int]:
 
         threading.Thread(target=serve, daemon=True).start()
         yield listener.getsockname()[1]
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_a_damaged_database_is_found_by_each_check_that_reads_it(
-    examine: Examine, tmp_path: Path, *, is_cut: bool
-) -> None:
-    """A file that is no database, or was copied in part, is a finding with its remedy, and the other checks go on."""
-    file = tmp_path / "saleroom.db"
-    assert 0 == main(["migrate"])
-    file.write_bytes(file.read_bytes()[:100_000] if is_cut else b"no database " * 1_000)
-    found = examine(code=1)
-    assert any("cannot be read from sqlite:///saleroom.db" in said for _, said in found["database"])
-    assert "disk" in found
 
 
 def test_a_sound_house(examine: Examine, database_url: str) -> None:
@@ -169,64 +126,6 @@ def test_wrong_settings(examine: Examine) -> None:
     found = examine(code=1, workers="many", log_level="loud")
     assert {"settings": 2} == {name: len(found[name]) for name in found}
     assert {"fault"} == {level for level, _ in found["settings"]}
-
-
-def test_a_database_that_is_away(examine: Examine) -> None:
-    """A database that cannot be reached is a fault, without its password."""
-    url = f"postgresql://ada:{SECRET}@127.0.0.1:{free_port()}/house"
-    [(level, what)] = examine(code=1, database=url)["database"]
-    assert ("fault", True) == (level, "127.0.0.1" in what)
-
-
-def test_a_database_that_nobody_may_look_at(examine: Examine) -> None:
-    """A path that the system refuses, as it does that of a closed folder, is one finding, and the other checks go on."""
-    file = f"{'x' * 300}.db"
-    found = examine(code=1, database=f"sqlite:///{file}")
-    assert [("fault", f"{file}: File name too long")] == found["database"]
-    assert (["off"], ["ok"]) == tuple([level for level, _ in found[name]] for name in ("processes", "ports"))
-
-
-def test_a_database_that_is_gone_while_a_house_serves(examine: Examine, start: Start, tmp_path: Path) -> None:
-    """A file of SQLite that somebody has moved away is a fault if a house serves, otherwise it is not there yet."""
-    house = start()
-    (tmp_path / "saleroom.db").rename(tmp_path / "away.db")
-    port = house.url.rpartition(":")[2]
-    assert [("fault", "sqlite:///saleroom.db is not there, and a house serves")] == examine(code=1, port=port)[
-        "database"
-    ]
-    house.kill()
-    assert "warn" == examine(port=port)["database"][0][0]
-
-
-async def test_a_clock_that_was_set_back(examine: Examine, database: Database, database_url: str) -> None:
-    """A clock behind the last heartbeat of the house is a warning."""
-    await database.write(heartbeats.record, datetime.now(UTC) + timedelta(days=1))
-    [(level, what)] = (await asyncio.to_thread(examine, database=database_url))["clock"]
-    assert ("warn", True) == (level, what.startswith("the clock is 86")), what
-
-
-@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_a_server_without_a_connection_left(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """If other programs have all connections of PostgreSQL, the remedy is about connections."""
-    taken: list[asyncpg.Connection] = []
-    try:
-        with suppress(asyncpg.TooManyConnectionsError):
-            while True:
-                taken.append(await asyncpg.connect(database_url))
-        assert 1 == await asyncio.to_thread(main, ["doctor", "--database", database_url])
-    finally:
-        for connection in taken:
-            await connection.close()
-    said = capfd.readouterr().out
-    assert "clients already" in said
-    assert "-> raise max_connections of the server" in said
-
-
-def test_old_tables(examine: Examine, bare_database_url: str) -> None:
-    """Tables of an older revision are a warning; they are left as they are."""
-    assert 0 == main(["migrate", "--to", "0015", "--database", bare_database_url])
-    [(level, what)] = examine(database=bare_database_url)["tables"]
-    assert ("warn", True) == (level, what.startswith("at revision 0015"))
 
 
 def test_the_broker(examine: Examine, sqlite_template: Path) -> None:

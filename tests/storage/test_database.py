@@ -337,27 +337,6 @@ async def test_a_database_that_is_away(url: str) -> None:
     await database.close()
 
 
-@pytest.mark.databases("sqlite")
-async def test_a_file_that_is_gone(database: Database, database_url: str, tmp_path: Path) -> None:
-    """A file of SQLite that was moved away, or has another in its place, takes and shows nothing until it is back."""
-    file, away = Path(make_url(database_url).database or ""), tmp_path / "away.db"
-    await database.write(_begin)
-    file.rename(away)
-    with pytest.raises(DatabaseUnavailable, match="unable to open database file"):
-        await database.read(_count)  # on its first connection
-    assert not file.exists()
-    for has_another in (False, True):
-        if has_another:
-            file.touch()
-        database.look_at_file()
-        for refused in (database.write(_increment), database.read(_count)):
-            with pytest.raises(DatabaseUnavailable, match="no longer the file that was opened; bring it back"):
-                await refused
-    away.replace(file)
-    database.look_at_file()
-    assert 1 == await database.write(_increment)
-
-
 async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     """A file of another program is not opened as an auction house, and is left as it is."""
     file = tmp_path / "letter.db"
