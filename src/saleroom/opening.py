@@ -113,7 +113,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
     if not makes:
         refuse_missing(settings)
     file = sqlite_file(settings)
-    is_new = makes and file is not None and create_private(file)
+    made = file if makes and file is not None and create_private(file) else None
 
     async def on_a_database() -> R:
         opened = database(settings)
@@ -130,8 +130,8 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
     try:
         return asyncio.run(on_a_database())
     except BaseException:
-        if is_new:
-            remove_if_empty(file)
+        if made is not None:
+            remove_if_empty(made)
         raise
 
 

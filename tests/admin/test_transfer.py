@@ -376,10 +376,7 @@ def test_export_and_import_through_a_pipe(exported: list[bytes], tmp_path: Path)
 
 def test_a_full_disk_is_no_fault_of_the_database(database_url: str) -> None:
     """Without room for an export the error is that of its file, on either database."""
-    with (
-        pytest.raises(OSError, match="No space left on device"),
-        Path("/dev/full").open("wb", buffering=0) as full,
-    ):
+    with Path("/dev/full").open("wb", 0) as full, pytest.raises(OSError, match="No space left on device"):
         transfers.export(settings_for(database_url), full, force=False, say=lambda _: None)
 
 
