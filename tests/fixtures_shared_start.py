@@ -4,7 +4,6 @@ import pytest
 
 from saleroom.accounts.service import passwords
 from saleroom.confined import confinement, program
-from tests import forking
 from tests import shared_start as sharing
 
 CONFINED_PROCESS = confinement.Process
@@ -24,14 +23,11 @@ class WorkingHere:
         """Leave it to end by itself."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Let them compute each result once, and work on files in this process.
 
-    It begins before the tests are imported, as some make languages and pages when they are. The process that starts the
-    programs of tests is split off before, if this one runs tests and does not hand them out.
+    It begins before the tests are imported, as some make languages and pages when they are.
     """
-    if config.getoption("dist", "no") == "no":
-        forking.split_off()
     sharing.share(setattr)
     confinement.__dict__["Process"] = WorkingHere
 

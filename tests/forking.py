@@ -7,7 +7,6 @@ catalogues and documents that each house makes of the package's files were most 
 import asyncio
 import atexit
 import copy
-import faulthandler
 import gc
 import json
 import os
@@ -21,10 +20,8 @@ import tempfile
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -57,9 +54,6 @@ REQUEST_BYTES_MAX = 100_000
 SPAWNS = "SALEROOM_TEST_SPAWNS"
 """The variable by which a program starts processes as it does for people, and not as forks."""
 SALEROOM = [sys.executable, "-m", "saleroom"]
-ROOT = Path(__file__).parents[1]
-SCRIPTS = Path(sys.executable).parent
-"""The folder of `pytest`, which is the first one where that program looks for modules."""
 
 
 class Program:
@@ -119,77 +113,23 @@ class Program:
         return int.from_bytes(report, "big", signed=True)
 
 
-_begun: list[socket.socket] = []
-"""The connection to the process that starts the programs, once there is one."""
-
-
-def split_off() -> None:
-    """Begin the process that starts the programs as a fork of this one, which has imported most of their modules.
-
-    Call it in a process that has not been changed for tests. A new process takes 1.5 s for these imports.
-    """
-    if _begun:
-        return
-    ours, theirs = _connection()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _become_server(theirs)
-        except BaseException:  # noqa: BLE001  # nothing above it is its own
-            traceback.print_exc()
-            os._exit(1)
-    theirs.close()
-    _begin(ours, partial(os.waitpid, pid, 0))
-
-
+@cache
 def _server() -> socket.socket:
-    if not _begun:
-        ours, theirs = _connection()
-        with theirs:
-            command = [sys.executable, "-m", "tests.forking", *MODULES]
-            server = subprocess.Popen(command, stdin=theirs.fileno(), cwd=ROOT, start_new_session=True)
-        _begin(ours, server.wait)
-    return _begun[0]
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command, folder = [sys.executable, "-m", "tests.forking", *MODULES], Path(__file__).parents[1]
+    with theirs:
+        server = subprocess.Popen(command, stdin=theirs.fileno(), cwd=folder, start_new_session=True)
 
-
-def _connection() -> tuple[socket.socket, socket.socket]:
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-
-
-def _begin(ours: socket.socket, wait: Callable[[], object]) -> None:
     def end() -> None:
         ours.close()
-        wait()
+        server.wait()
 
-    _begun.append(ours)
     atexit.register(end)
-
-
-def _become_server(requests: socket.socket) -> None:
-    """Be what `python -m tests.forking` is, without the parent's files, signals, hooks and rules for warnings."""
-    os.setsid()
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115  # numbers
-    os.dup2(requests.fileno(), 0)
-    for number in {int(file.name) for file in Path("/dev/fd").iterdir()} - {0, 1, 2}:
-        with suppress(OSError):  # the listing itself was such a file
-            os.close(number)
-    faulthandler.disable()
-    _without_handlers()
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_pytest.")]
-    warnings.resetwarnings()
-    for ignored in (ResourceWarning, ImportWarning, PendingDeprecationWarning, DeprecationWarning):
-        warnings.simplefilter("ignore", ignored)
-    sys.path[:] = [str(ROOT), *(path for path in sys.path if path not in ("", str(ROOT), str(SCRIPTS)))]
-    serve(socket.socket(fileno=0), MODULES)
+    return ours
 
 
 def serve(requests: socket.socket, modules: Sequence[str]) -> NoReturn:
-    """Run each program that is asked for until the process that asks has ended, and end those that still run then.
-
-    The modules are imported once there is a first program.
-    """
-    if not requests.recv(1, socket.MSG_PEEK):
-        os._exit(0)
+    """Run each program that is asked for until the process that asks has ended, and end those that still run then."""
     cycles.look_rarely()
     for name in modules:
         import_module(name)
@@ -262,11 +202,6 @@ def _leave_the_parents(*kept: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in {int(file.name) for file in Path("/dev/fd").iterdir()} - {0, 1, 2, *kept}:
         os.dup2(nothing, number)  # closed, the number could be another file's when an object of the parent closes it
-    _without_handlers()
-
-
-def _without_handlers() -> None:
-    """Lose the signal handlers of the parent."""
     signal.set_wakeup_fd(-1)
     for number in SIGNALS:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
