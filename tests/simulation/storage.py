@@ -115,6 +115,9 @@ class Inline(sqlite.Sqlite):
         self._chance = process.world.chance(f"database of {process.name}")
         self._open: Connection | None = None
 
+    def look_at_file(self) -> None:
+        """Look at nothing: no seed moves the file."""
+
     async def run(self, work: Callable[[Connection], R], *, writes: bool, brief: bool) -> R:
         """Run `work` in a transaction. Raises DatabaseUnavailable if the world has planned it."""
         self._refuse_if_away()
