@@ -129,7 +129,7 @@ def run(settings: Settings, work: Callable[[Database], Awaitable[R]], *, makes: 
 
     try:
         return asyncio.run(on_a_database())
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, leaves no empty file; it is raised again
         if made is not None:
             remove_if_empty(made)
         raise

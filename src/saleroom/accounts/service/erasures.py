@@ -76,7 +76,7 @@ def erase_by_house(tx: Transaction, username: str, reason: str, forget: Forget) 
 def refuse_unknown(tx: Transaction, username: str) -> None:
     """Raise UnknownUser unless there is a user of this name who was not erased."""
     found = people.find(tx, username)
-    _known(tx, [] if found is None else [found], username)
+    _known(tx, [found] if found is not None else [], username)
 
 
 def _erase_own(tx: Transaction, account: Account, sealing: Sealing, code: str | None, forget: Forget) -> str | Refusal:

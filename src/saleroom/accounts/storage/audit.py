@@ -30,7 +30,7 @@ class EntryFilter(Struct, frozen=True):
 
 
 class NewEntry(Struct, frozen=True, kw_only=True):
-    """An entry as it is added, on a user or on a `subject`; `by_id` is None for the command line of the house."""
+    """An entry to be added, about a user or a `subject`. `by_id` is None if the command line of the house did it."""
 
     at: datetime
     by_id: int | None

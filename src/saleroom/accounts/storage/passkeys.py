@@ -27,7 +27,7 @@ class PasskeyRow(Struct, frozen=True, kw_only=True):
 
 
 class Passkey(PasskeyRow, frozen=True, kw_only=True):
-    """A passkey of a user; `used_at` is None if it was never used."""
+    """A passkey of a user. `used_at` is None until its first use."""
 
     id: int
     used_at: datetime | None

@@ -140,12 +140,12 @@ def read(files: Files, gid: str, start: Place = _BEGINNING) -> Iterator[Archived
         for line in rows:
             told = msgspec.json.decode(line)["row"]
             row = {name: value_of(column, told[name]) for name, column in COLUMNS.items()}
-            payload = None if row["version"] is None else _payload(ledger.readline())
+            payload = _payload(ledger.readline()) if row["version"] is not None else None
             yield ArchivedRow(gid=gid, payload=payload, **row)
 
 
 def index(files: Files, gid: str) -> Index:
-    """Return the index of the files of a lot, which is made anew if they have changed. Raises ArchiveMissing."""
+    """Return the index of the files of a lot. It is made anew if the files have changed. Raises ArchiveMissing."""
     with _readable(files, gid):
         stamp = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (files.rows.stat(), files.ledger.stat())]
         return _index(files, tuple(stamp))
