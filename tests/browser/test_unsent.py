@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from saleroom.accounts.domain.rights import Role
 from tests.browser.conftest import Enter
 from tests.browser.people import go_offline
 from tests.fixtures_house import House
+from tests.sales.api.evening import with_lots
 from tests.settlement.api.test_desk import Settling
 
 SAYS = {"en": "There is no connection, so nothing was sent.", "de": "Es besteht keine Verbindung"}
+UNMOVED = {"en": "so the lot was not moved", "de": "deshalb wurde das Los nicht verschoben"}
 CASH = {"en": "Cash", "de": "Bar"}
 WITHOUT_NETWORK = "Object.defineProperty(navigator, 'onLine', {get: () => false})"
 
@@ -100,3 +103,51 @@ def test_what_was_typed_outlives_an_answer_that_did_not_come(enter: Enter, sqlit
     page.go_back()
     expect(told).to_have_count(0)
     assert ["7.500"] == moved(settling, first)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_move_of_a_lot_stays_on_its_page_without_a_connection(
+    enter: Enter, sqlite_house: House, language: str
+) -> None:
+    """By drag and by keys: the lot goes back to its place, the page says why, and takes the move once there is a connection."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 3)
+    page = enter(staff, locale=language).page
+    page.goto(f"/admin/sales/{gid}")
+    rows, told = page.locator(".lot-rows > li"), page.locator("[data-problem]")
+
+    def has_order(*labels: str) -> None:
+        for place, label in enumerate(labels):
+            expect(rows.nth(place)).to_have_attribute("data-label", label)
+
+    go_offline(page)
+    rows.nth(2).locator(".grip").drag_to(rows.nth(0))
+    expect(told).to_contain_text(UNMOVED[language])
+    has_order("1", "2", "3")
+    grip = rows.nth(0).locator(".grip")
+    grip.focus()
+    for _ in range(2):
+        page.keyboard.press("Alt+ArrowDown")
+    expect(rows.filter(has=told)).to_have_attribute("data-label", "1")
+    expect(told).to_contain_text(UNMOVED[language])
+    has_order("1", "2", "3")
+    expect(grip).to_be_focused()
+    page.context.set_offline(False)
+    page.wait_for_function("() => navigator.onLine")
+    rows.nth(2).locator(".grip").drag_to(rows.nth(0))
+    has_order("3", "1", "2")
+    expect(told).to_have_count(0)
+    assert ["3", "1", "2"] == [lot["label"] for lot in staff.json("GET", f"/sales/{gid}/lots")["lots"]]
+
+
+def test_a_move_is_sent_by_a_house_on_a_machine_without_a_network(enter: Enter, sqlite_house: House) -> None:
+    """The browser knows of no network, and the house answers: the lot moves to where it was dragged."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 3)
+    page = enter(staff).page
+    page.goto(f"/admin/sales/{gid}")
+    page.evaluate(WITHOUT_NETWORK)
+    rows = page.locator(".lot-rows > li")
+    with page.expect_navigation():
+        rows.nth(2).locator(".grip").drag_to(rows.nth(0))
+    expect(rows.nth(0)).to_have_attribute("data-label", "3")

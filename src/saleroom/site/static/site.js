@@ -80,11 +80,14 @@ for (const failure of ["htmx:error", "htmx:response:error"]) {
   });
 }
 
+// A field may be named `before` or `after`, which hides the method of its form.
+const { before: putBefore, after: putAfter } = Element.prototype;
+
 // A part of a page is replaced by that part only: not by a refusal, a form to log in, or a proxy's page. The part keeps
 // what it has, and says in words what happened.
 function say(target, problem) {
   for (const old of document.querySelectorAll("[data-problem]")) old.remove();
-  if (target.matches("form")) target.after(problem);
+  if (target.matches("form")) putAfter.call(target, problem);
   else target.prepend(problem);
 }
 
@@ -151,23 +154,28 @@ setInterval(() => {
 // house first, and stays if there is no answer. Most forms with a script of their own have stopped the event before.
 const isPost = (form) => form.getAttribute("method") === "post"; // a field may have the name `method`
 const isSentByScript = ({ target, defaultPrevented }) => defaultPrevented || target.dataset.lost !== undefined;
-let isAsking = false;
+// The form then hears `unsent`, whose detail says whether it goes now after all.
+let asking = null; // the form for which the house is asked
 let isReached = null; // the form that goes now
+const unsent = (isThere) => new CustomEvent("unsent", { detail: isThere });
 document.addEventListener("submit", async (event) => {
   const { target: form, submitter } = event;
   if (form === isReached || !isPost(form) || isSentByScript(event)) return;
   if (!offline || (navigator.onLine && offline.hidden)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  if (isAsking) return;
-  isAsking = true;
+  if (asking) {
+    if (asking !== form) form.dispatchEvent(unsent(false));
+    return;
+  }
+  asking = form;
   const house = document.querySelector("link[rel=manifest]").href;
   const ask = fetch(house, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(5000) });
   const isThere = await ask.then(() => true, () => false);
-  isAsking = false;
-  form.dispatchEvent(new Event("unsent"));
+  asking = null;
+  form.dispatchEvent(unsent(isThere));
   if (!isThere) {
-    say(form, problem(offline.dataset.unsent));
+    say(form, problem(form.closest("[data-unsent]")?.dataset.unsent ?? offline.dataset.unsent));
     return;
   }
   isReached = form;
@@ -200,7 +208,7 @@ document.addEventListener("submit", async (event) => {
     for (const fold of form.querySelectorAll("details")) fold.open = true;
     form.closest("details")?.setAttribute("open", "");
     const told = problem(words);
-    form.before(told);
+    putBefore.call(form, told);
     told.scrollIntoView({ block: "nearest" });
   };
 

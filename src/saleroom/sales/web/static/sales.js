@@ -10,13 +10,30 @@ for (const note of document.querySelectorAll("[data-zone-words]")) {
 const rows = document.querySelector(".lot-rows");
 const moved = "moved lot";
 
-function send(row, name, value) {
+let isSending = false;
+
+// `home` is the row before which this one stood. The row is put back there if the move cannot be sent, which site.js says.
+function send(row, name, value, home = row.nextElementSibling) {
   const form = row.querySelector("form.move");
   const field = Object.assign(document.createElement("input"), { type: "hidden", name, value });
   form.append(field);
   sessionStorage.setItem(moved, row.dataset.gid);
-  form.submit();
+  isSending = true;
+  const judge = ({ detail: isSent }) => {
+    if (isSent) return;
+    form.removeEventListener("unsent", judge);
+    field.remove();
+    sessionStorage.removeItem(moved);
+    isSending = false;
+    if (home === row.nextElementSibling) return;
+    const isFocused = row.contains(document.activeElement);
+    rows.insertBefore(row, home);
+    if (isFocused) row.querySelector(".grip").focus();
+  };
+  form.addEventListener("unsent", judge);
+  form.requestSubmit();
 }
+addEventListener("pageshow", () => { isSending = false; }); // by the browser's way back
 
 if (rows) {
   let held = null;
@@ -41,7 +58,7 @@ if (rows) {
   rows.addEventListener("drop", (event) => {
     const row = event.target.closest("li");
     event.preventDefault();
-    if (held === null || row === null || row === held) return;
+    if (held === null || row === null || row === held || isSending) return;
     send(held, behind(event, row) ? "behind" : "before", row.dataset.label);
   });
   rows.addEventListener("dragend", () => { held?.classList.remove("dragged"); held = null; clear(); });
@@ -49,28 +66,30 @@ if (rows) {
   let waiting = null;
   const settle = () => {
     if (waiting === null) return;
-    const { row, timer } = waiting;
+    const { row, home, timer } = waiting;
     clearTimeout(timer);
     waiting = null;
     const [above, below] = [row.previousElementSibling, row.nextElementSibling];
-    if (above !== null) send(row, "behind", above.dataset.label);
-    else send(row, "before", below.dataset.label);
+    if (above !== null) send(row, "behind", above.dataset.label, home);
+    else send(row, "before", below.dataset.label, home);
   };
   rows.addEventListener("keydown", (event) => {
     const to = { ArrowUp: "up", ArrowDown: "down" }[event.key];
     if (!event.altKey || to === undefined || !event.target.matches(".grip")) return;
     event.preventDefault();
+    if (isSending) return;
     const row = event.target.closest("li");
     const other = to === "up" ? row.previousElementSibling : row.nextElementSibling;
     if (other === null) {
       if (waiting === null) send(row, "to", to);
       return;
     }
+    const home = waiting === null ? row.nextElementSibling : waiting.home;
     if (waiting !== null) clearTimeout(waiting.timer);
     waiting = null;  // before the row moves, which takes its focus away
     if (to === "up") other.before(row); else other.after(row);
     event.target.focus();
-    waiting = { row, timer: setTimeout(settle, 600) };
+    waiting = { row, home, timer: setTimeout(settle, 600) };
   });
   rows.addEventListener("focusout", settle);
   // The page comes back after a move: the same lot keeps the focus, so that it can go on by the keyboard.
