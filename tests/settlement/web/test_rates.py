@@ -57,6 +57,11 @@ def test_what_was_typed_stays_beside_its_fault(house: House) -> None:
         page.one(tag, id=name)["aria-invalid"]
         for tag, name in (("textarea", "premium"), ("input", "insurance"), ("input", "entryFee"))
     ]
+    page = visitor.sent(page, f"{path}/terms", **{"surcharge-online": "101", "surcharge-floor": "much"}, country="DE")
+    for name, typed in (("surcharge-online", "101"), ("surcharge-floor", "much")):
+        field = page.one("input", id=name)
+        assert ["true", typed, f"{name}-help"] == [field[one] for one in ("aria-invalid", "value", "aria-describedby")]
+        assert page.one("small", id=f"{name}-help").text
     page = visitor.sent(visitor.page("/admin/rates"), "/admin/rates", name="Twice")
     assert "Another rate card has this name." in page.main
     assert 404 == visitor.http.get("/admin/rates/nowhere").status_code

@@ -86,7 +86,7 @@ def _surcharges(raw: bytes) -> dict[Channel, Decimal] | Fault | list[Fault]:
     if members is None:
         return Fault("not_an_object", "must be an object of percentages by the channel of the bid")
     try:
-        found = read_fields(_BY_CHANNEL, members, strict=True)
+        found = read_fields(BY_CHANNEL, members, strict=True)
     except Invalid as invalid:
         return nested_faults(invalid)
     return {Channel(name): value for name, value in found.items()}
@@ -123,7 +123,7 @@ _SCALE = (
     ),
     money_field("minimum", "minimum", "The least that is taken of a lot that is sold."),
 )
-_BY_CHANNEL = tuple(
+BY_CHANNEL = tuple(
     Field(name=one.value, to=one.value, parse=percent, schema=PERCENT_SCHEMA, about="Per cent of the hammer price.")
     for one in Channel
 )
@@ -175,7 +175,7 @@ _TERMS = (
         name="surcharges",
         to="surcharges",
         parse=_surcharges,
-        schema=object_schema(_BY_CHANNEL),
+        schema=object_schema(BY_CHANNEL),
         about="What is added to the premium, by the channel of the winning bid.",
     ),
     money_field("entryFee", "entry", "The consignor's fee for each lot."),

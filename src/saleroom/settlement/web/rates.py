@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.domain.events import Channel
-from saleroom.http.forms import Form
+from saleroom.http.forms import Form, read_fields
 from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Declined, Fault, Invalid, Refusal
 from saleroom.kernel.identifiers import GID
@@ -20,7 +20,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.web.words import CHANNELS
-from saleroom.settlement.api.forms import CHANGE, CHOOSE, MAKE, TRIAL, card_of
+from saleroom.settlement.api.forms import BY_CHANNEL, CHANGE, CHOOSE, MAKE, TRIAL, card_of
 from saleroom.settlement.domain.errors import UnknownRateCard
 from saleroom.settlement.domain.rates.cards import NAME_MAX, RateCardView, ScaleView
 from saleroom.settlement.domain.rates.rates import RateCard
@@ -180,6 +180,12 @@ def _terms(language: Language, sent: Sent, faults: dict[str, list[Fault]]) -> di
         members[name] = {"tiers": found, "cumulative": cumulative, "minimum": amount(f"{name}-minimum")}
     surcharges = {one.value: amount(f"surcharge-{one.value}") for one in Channel}
     members["surcharges"] = {name: percent for name, percent in surcharges.items() if percent != str(ZERO)}
+    try:  # each has a field of its own here, and one member of the API has them all
+        texts = {name: msgspec.json.encode(percent) for name, percent in members["surcharges"].items()}
+        read_fields(BY_CHANNEL, texts, strict=True)
+    except Invalid as refused:
+        faults |= {f"surcharge-{name}": list(found) for name, found in refused.faults.items()}
+        members["surcharges"] = {}
     return members
 
 
