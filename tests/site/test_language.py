@@ -338,3 +338,16 @@ def test_the_answer_to_a_form_links_its_page(house: House) -> None:
 def test_a_percentage_is_never_rounded(tag: str, currency: str, share: str, written: str) -> None:
     """It has no zeros at its end, stays on one line, and does not take the decimals of the currency."""
     assert written == language(tag, currency).percent(share)
+
+
+def test_an_amount_in_doubt_is_sure_once_it_is_written_as_the_fault_says() -> None:
+    """Both ways to write it that the fault names are taken; where one of them would be in doubt again, it names the other."""
+    for tag, text, exact, meant in (("de", "1,000", "1,00", "1000,00"), ("de-CH", "12.500", "12.50", "12500.00")):
+        fault = language(tag).parse_sure_money(text)
+        assert isinstance(fault, Fault) and exact in fault.message and meant in fault.message
+        assert [Decimal(text.replace(",", ".")), 1000 * Decimal(text.replace(",", "."))] == [
+            language(tag).parse_sure_money(one) for one in (exact, meant)
+        ]
+    for tag, text in (("de", "1,234"), ("en", "1.234")):
+        fault = language(tag).parse_sure_money(text)
+        assert isinstance(fault, Fault) and "1234" in fault.message and text not in fault.message.split("?")[0]

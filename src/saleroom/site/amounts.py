@@ -26,6 +26,8 @@ _MARKS = re.compile("[\u061c\u200e\u200f]")
 """Marks of direction, which some languages put around an amount."""
 _DASHES = "--?|[\u2010-\u2015\u2212]"
 """Dashes in place of the decimals, as in `300,-` and `300.--`: a whole amount."""
+_GROUPED = re.compile("([1-9][0-9]{0,2})[.,]([0-9]{3})")
+"""A number that has thousands in some notation, and in another one three decimals."""
 _EXAMPLE = Decimal("1234.5")
 
 
@@ -75,10 +77,9 @@ def in_thousands(text: str, amount: Decimal, currency: str, locale: Locale) -> D
 
     None if that cannot be meant: no currency of three decimals has such a doubt.
     """
-    if decimals(currency) == 3:
-        return None
-    other = read(swapped(text), currency, locale)
-    return other if isinstance(other, Decimal) and other > amount else None
+    grouped = None if decimals(currency) == 3 else _GROUPED.fullmatch(_number(text, currency, locale))
+    meant = None if grouped is None else parse_money("".join(grouped.groups()))
+    return meant if isinstance(meant, Decimal) and meant > amount else None
 
 
 def _number(text: str, currency: str, locale: Locale) -> str:

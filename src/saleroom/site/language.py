@@ -61,6 +61,7 @@ MONEY_FAULTS = {
 """The sentences about a faulty amount, by the code of the fault."""
 _MEANT = N_("Did you mean %(meant)s? Amounts are written like %(example)s here.")
 _DOUBT = N_("%(text)s is read as %(amount)s. If you mean %(meant)s, write %(right)s.")
+_UNSURE = N_("%(text)s may mean %(amount)s or %(meant)s. Write %(exact)s or %(right)s.")
 
 
 class TranslatedFault(Fault):
@@ -151,6 +152,18 @@ class Language:
             "right": self.amount(meant),
         }
         return self.gettext(_DOUBT, **facts)
+
+    def parse_sure_money(self, text: str) -> Decimal | Fault:
+        """Return what `parse_money` does, but a fault if the writer may have meant thousands: for a form that acts at once."""
+        amount = self.parse_money(text)
+        meant = None if isinstance(amount, Fault) else amounts.in_thousands(text, amount, self.currency, self.locale)
+        if isinstance(amount, Fault) or meant is None:
+            return amount
+        exact, right = self.amount(amount), self.amount(meant)
+        if self.doubt(exact, amount) is not None:
+            return TranslatedFault("money_doubt", self.gettext(_MEANT, meant=right, example=self.example))
+        facts = {"text": text.strip(), "amount": self.money(amount), "meant": self.money(meant)}
+        return TranslatedFault("money_doubt", self.gettext(_UNSURE, **facts, exact=exact, right=right))
 
     @property
     def example(self) -> str:

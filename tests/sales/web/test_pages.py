@@ -270,3 +270,27 @@ def test_an_unticked_box_stays_unticked_in_a_refused_form(house: House, staff: U
     assert "checked" in page.one("input", name="following").attributes
     wrong = visitor.sent(page, path, following=None, spacing="never")
     assert "checked" not in wrong.one("input", name="following").attributes
+
+
+@pytest.mark.parametrize(("tag", "doubtful", "said"), [("en", "1.000", "1000.00"), ("de", "1,000", "1000,00")])
+def test_amounts_of_the_editor_that_may_mean_thousands_are_told(
+    house: House, staff: User, tag: str, doubtful: str, said: str
+) -> None:
+    """After a lot was added or changed, and after the terms were, the page says of each how it was read."""
+    path = f"/admin/sales/{with_lots(staff, 1, kind='live')}"
+    visitor = Visitor(house, staff, **{"Accept-Language": tag})
+
+    def notes(form: str, of: str, **values: str) -> list[str]:
+        answer = visitor.send(visitor.page(of), form, **values)
+        assert 303 == answer.status_code
+        return [one.text for one in visitor.page(answer.headers["location"]).all("p", class_="note-alert")]
+
+    sure = {"name": "Clock", "startingPrice": "12"}
+    for told, count in (
+        (notes(f"{path}/lots", path, **sure, estimateFrom=doubtful), 1),
+        (notes(f"{path}/lots/1", f"{path}/lots/1", startingPrice=doubtful, reservePrice=doubtful), 2),
+        (notes(path, path, limitDefault=doubtful, increment=f"0: 5 / 100: {doubtful}"), 2),
+    ):
+        assert count == len(told) and all(one.startswith(doubtful) and said in one for one in told)
+    assert [] == notes(f"{path}/lots", path, **sure)
+    assert [] == notes(f"{path}/lots/1", f"{path}/lots/1", startingPrice="1000", reservePrice="")

@@ -25,8 +25,12 @@ def test_a_cashier_closes_a_buyer(house: House) -> None:
     assert "To pay: €14.88" in page.main and "Buyer's premium" in page.main
     refused = visitor.sent(page, pay, card="much", cash="")
     assert "true" == refused.one("input", id="card")["aria-invalid"]
-    refused = visitor.sent(page, pay, card="4.005")
+    refused = visitor.sent(page, pay, card="0.005")
     assert "true" == refused.one("input", id="card")["aria-invalid"] and "more decimals" in refused.main
+    refused = visitor.sent(page, pay, card="1.000")
+    assert "1.000 may mean €1.00 or €1,000.00. Write 1.00 or 1000.00." == refused.one("small", id="card-help").text
+    assert "true" == refused.one("input", id="card")["aria-invalid"]
+    assert "Did you mean 4005.00?" in visitor.sent(page, pay, card="4.005").main
     refused = visitor.sent(page, pay, card="20")
     assert "Only €14.88 is left to pay." in refused.main
     refused = visitor.sent(page, pay)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
 from decimal import Decimal
 
 from msgspec import Struct, structs
@@ -26,12 +27,16 @@ _NOT_TYPED_AGAIN = N_("This is not the amount of your bid. Type it once more, or
 
 
 class Proposal(Struct, frozen=True):
-    """A bid for its bidder to confirm, exactly as it will be placed; with its `key` it counts once."""
+    """A bid for its bidder to confirm, exactly as it will be placed; with its `key` it counts once.
+
+    `texts` are its amounts as they were typed, by field.
+    """
 
     amount: Decimal | None
     maximum: Decimal | None
     buy: bool
     key: str
+    texts: Mapping[str, str] = {}
 
     @property
     def limit(self) -> Decimal:
@@ -82,7 +87,7 @@ def read(language: Language, found: LotDetails, sent: dict[str, str]) -> tuple[P
         faults["maximum"] = language.gettext(_BELOW_LIMIT, amount=language.money(found.limit))
     elif not leading and maximum is not None and maximum < least:
         faults["maximum"] = language.gettext(_BELOW_LEAST, amount=language.money(least))
-    return Proposal(amount, maximum, buy=False, key=new_key()), faults
+    return Proposal(amount, maximum, buy=False, key=new_key(), texts=_texts(sent)), faults
 
 
 def confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Precondition]:
@@ -93,13 +98,26 @@ def confirmed(sent: dict[str, str], *, buy: bool) -> tuple[Proposal, Preconditio
     amount, maximum = (None, None) if buy else (_exact(sent, "exactAmount"), _exact(sent, "exactMaximum"))
     if not buy and amount is maximum is None:
         raise Invalid.one("amount", "required", "is required")
-    return Proposal(amount, maximum, buy=buy, key=_key(sent)), Precondition(version=seen, price=price)
+    return Proposal(amount, maximum, buy=buy, key=_key(sent), texts=_texts(sent)), Precondition(
+        version=seen, price=price
+    )
 
 
 def typed(language: Language, sent: dict[str, str]) -> dict[str, str]:
     """Return the amount and the limit of a form as their bidder types them, also from a bid that was to be confirmed."""
     exact = {"amount": _known(sent, "exactAmount"), "maximum": _known(sent, "exactMaximum")}
     return {name: sent.get(name, "") if found is None else language.amount(found) for name, found in exact.items()}
+
+
+def doubts(language: Language, proposal: Proposal) -> list[str]:
+    """Return how the amounts of a bid were read, if those that were typed may mean thousands."""
+    amounts = {"amount": proposal.amount, "maximum": proposal.maximum}
+    said = [
+        language.doubt(proposal.texts[name], amount)
+        for name, amount in amounts.items()
+        if amount is not None and name in proposal.texts and language.parse_money(proposal.texts[name]) == amount
+    ]
+    return [one for one in said if one is not None]
 
 
 def slip_fault(language: Language, a: AuctionView, proposal: Proposal, sent: dict[str, str]) -> str | None:
@@ -127,6 +145,10 @@ def least_bid(found: LotDetails) -> Decimal | None:
 def new_key() -> str:
     """Return an idempotency key for a bid."""
     return secrets.token_urlsafe(KEY_BYTES)
+
+
+def _texts(sent: dict[str, str]) -> dict[str, str]:
+    return {name: sent[name] for name in ("amount", "maximum") if name in sent}
 
 
 def _key(sent: dict[str, str]) -> str:

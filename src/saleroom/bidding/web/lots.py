@@ -307,6 +307,7 @@ class LotPages:
             "message": reply.message,
             "changes": words.changes(self._site.language(request), changed),
             "sent": {"amount": "", "maximum": "", "again": "", **reply.sent} if reply.sent is not None else None,
+            "doubts": bid_form.doubts(self._site.language(request), reply.proposal) if reply.proposal else [],
             "times": reply.proposal.times(found.auction) if reply.proposal else None,
             "faults": reply.faults or {},
             "asking": reply.asking,

@@ -63,7 +63,7 @@ class BookPages:
         if isinstance(found, Fault):
             raise Invalid({"line": [found]})
         paddle, label, amount = found
-        maximum = None if amount is None else language.parse_money(amount)
+        maximum = None if amount is None else language.parse_sure_money(amount)
         if isinstance(maximum, Fault):
             raise Invalid({"line": [maximum]})
         return BookLine(paddle=paddle, label=label, maximum=maximum, reason=language.gettext(_REASON))

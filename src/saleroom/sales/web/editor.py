@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.requests import Request
@@ -25,7 +26,16 @@ from saleroom.sales.service import clocks, lots, managing, ordering, showing
 from saleroom.sales.service.people import consigning
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.catalogue import rank, sale_gid
-from saleroom.sales.web.editor_fields import amount_text, increments_text, instant_of, local_text, texts_of, value_of
+from saleroom.sales.web.editor_fields import (
+    amount_text,
+    doubtful,
+    doubts,
+    increments_text,
+    instant_of,
+    local_text,
+    texts_of,
+    value_of,
+)
 from saleroom.site.language import N_
 from saleroom.site.site import Section, Site, fields, for_users, go_to
 
@@ -112,7 +122,8 @@ class EditorPages:
             body = await self._write(request, lots.add, gid, new, None, self._services.categories)
         except Declined as refused:
             return await self._sale(request, refused, sent)
-        return go_to(f"{SALES.path}/{gid}?added={msgspec.json.decode(body)['label']}#add")
+        query = [("added", msgspec.json.decode(body)["label"]), *self._doubtful(request, sent)]
+        return go_to(f"{SALES.path}/{gid}?{urlencode(query)}#add")
 
     async def order(self, request: Request) -> Response:
         """POST /admin/sales/{gid}/order: move a lot up, down, or before or behind another one."""
@@ -178,7 +189,13 @@ class EditorPages:
             await act(gid)
         except Declined as refused:
             return await (self._lot if lot else self._sale)(request, refused, sent)
-        return go_to(f"{SALES.path}/{gid}" + (f"?after={after}" if after else "") + place)
+        read = self._doubtful(request, sent or {})
+        query = urlencode(([("after", str(after))] if after else []) + read)
+        return go_to(f"{SALES.path}/{gid}" + (f"?{query}" if query else "") + ("" if read else place))
+
+    def _doubtful(self, request: Request, sent: Sent) -> list[tuple[str, str]]:
+        """Return the amounts that may mean thousands, as members of the query by which the page says how they were read."""
+        return [("read", text) for text in doubtful(self._site.language(request), sent)]
 
     async def _write(self, request: Request, use_case: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         work: Awaitable[Any] = self._services.tokens.write(use_case, session_token(request) or "", *args, **kwargs)
@@ -248,6 +265,7 @@ class EditorPages:
             "reason": typed.get("reason", "") if act == "cancel" else "",
             "manages": manages,
             "after": after,
+            "doubts": doubts(self._site.language(request), request.query_params.getlist("read")),
             "added": request.query_params.get("added", "")[:8],
             "categories": self._services.categories,
             "codes": codes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +39,21 @@ def value_of(language: Language, name: str, text: str) -> str | int | list[str] 
         amount = language.parse_money(text)
         return amount if isinstance(amount, Fault) else str(amount)
     return int(text) if name in _NUMBERS and text.isascii() and text.isdigit() and len(text) < 9 else text
+
+
+def doubtful(language: Language, sent: Mapping[str, str]) -> list[str]:
+    """Return the amounts of a form, as they were typed, that may mean thousands."""
+    texts = [sent[name] for name in _AMOUNTS if name in sent]
+    texts += _BETWEEN.split(sent.get("levels", ""))
+    texts += re.split("[:/;]", sent.get("increment", ""))
+    return [text.strip() for text in texts if doubts(language, [text])]
+
+
+def doubts(language: Language, texts: Iterable[str]) -> list[str]:
+    """Return how the amounts in `texts` were read, of those that may mean thousands."""
+    read = [(text, language.parse_money(text)) for text in texts]
+    said = [language.doubt(text, amount) for text, amount in read if not isinstance(amount, Fault)]
+    return [one for one in said if one is not None]
 
 
 def _increments(language: Language, text: str) -> str | list[TierView] | Fault:

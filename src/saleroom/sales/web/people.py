@@ -109,7 +109,7 @@ class PeoplePages:
             if not value:
                 continue
             if name == "bidLimit":
-                amount = language.parse_money(value)
+                amount = language.parse_sure_money(value)
                 if isinstance(amount, Fault):
                     faults[name] = [amount]
                 else:

@@ -180,7 +180,7 @@ class DeskPages:
             if text == REST and star not in {one.value for one in BY_HAND}:
                 star = method.value
                 continue
-            amount = self._site.language(request).parse_money(text)
+            amount = self._site.language(request).parse_sure_money(text)
             if text == REST:
                 faults[method.value] = [Fault("rest_twice", "must be in one field only")]
             elif isinstance(amount, Fault):
@@ -204,7 +204,7 @@ class DeskPages:
 
     def _one_amount(self, request: Request, sent: Sent, methods: Iterable[Method]) -> HandPayment:
         """Return what is paid out, in one of some ways. Raises Invalid."""
-        amount = self._site.language(request).parse_money(sent.get("amount", ""))
+        amount = self._site.language(request).parse_sure_money(sent.get("amount", ""))
         if isinstance(amount, Decimal) and not amount:
             amount = Fault("not_positive", "must be above 0")
         if isinstance(amount, Fault):

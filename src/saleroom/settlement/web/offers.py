@@ -165,7 +165,7 @@ class OfferPages:
         """Return the paddle, the price and the days of a form. Raises Invalid."""
         faults: dict[str, list[Fault]] = {}
         paddle, days = whole(sent.get("paddle", "").strip().removeprefix("#")), whole(sent.get("days", "").strip())
-        price = self._site.language(request).parse_money(sent.get("offerPrice", ""))
+        price = self._site.language(request).parse_sure_money(sent.get("offerPrice", ""))
         to_all = sent.get("toAll") == "on"
         if not to_all and (paddle is None or not 1 <= paddle <= PADDLE_MAX):
             faults["paddle"] = [Fault("buyer", "must be a paddle")]

@@ -21,7 +21,7 @@ try {
 } catch { /* the browser keeps nothing for this page */ }
 
 function restore() {
-  if (theBox()?.querySelector("#lot-result, .alert")) typed = {};
+  if (theBox()?.querySelector("#lot-result, .alert:not(.note-alert)")) typed = {};
   for (const [name, value] of Object.entries(typed)) {
     const field = theBox()?.querySelector(`form.bid [name="${name}"]:is(input)`);
     if (!field || field.dataset.typed !== undefined) continue;
