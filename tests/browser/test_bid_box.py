@@ -220,6 +220,35 @@ def test_a_slow_line_says_that_the_bid_is_being_sent(enter: Enter, sqlite_house:
     expect(page.locator("#lot-result")).to_contain_text("you lead at €130.00.")
 
 
+def test_the_first_step_on_a_slow_line_says_so_too(enter: Enter, sqlite_house: House) -> None:
+    """The button that was pressed is busy until the answer comes. After a lost answer it can be pressed again."""
+    gid = sqlite_house.user("ada").auction(startingPrice="100", buyNowPrice="500")
+    page = enter(sqlite_house.newcomer(), viewport={"width": 320, "height": 640}).page
+    page.goto(f"/lots/{gid}")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    intercept(page, f"**/lots/{gid}/b*", hold)
+    for form, name in ((page.locator("form.bid"), "Continue"), (page.locator("form.buy"), "Buy now")):
+        button, way = form.get_by_role("button", name=name), form.get_by_role("status")
+        expect(way).to_have_text("")
+        button.click()
+        expect(way).to_have_text("Sending…")
+        expect(button).to_have_attribute("aria-busy", "true")
+        if form.get_attribute("class") == "bid":
+            assert {} == broken_rules(page)
+            assert 320 == page.evaluate("document.documentElement.scrollWidth")
+        held.pop().abort()
+        expect(button).to_have_attribute("aria-busy", "false")
+        expect(way).to_have_text("")
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator("form.bid .way")).to_have_text("Sending…")
+    held.pop().fallback()
+    expect(page.get_by_role("heading", name="Please check your bid")).to_be_visible()
+
+
 @pytest.mark.parametrize("live", [True, False])
 def test_a_bid_that_was_overtaken_goes_on_in_one_step(enter: Enter, sqlite_house: House, lot: str, live: bool) -> None:
     """If somebody bids meanwhile, the confirmation offers the next possible bid: by itself, or after a click too late."""

@@ -118,6 +118,16 @@ document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
   if (ctx?.target?.isConnected && isByHand(ctx)) say(ctx.target, unanswered());
 });
 
+// A form with `data-sending` that a script sends says so while it is on its way, as a browser does for other forms.
+function tellOnItsWay({ sourceElement: form, sourceEvent, values }, isOnItsWay) {
+  if (values || !form?.matches?.("form[data-sending]:not(.confirm)")) return;
+  form.querySelector(".way").textContent = isOnItsWay ? form.dataset.sending : "";
+  const button = sourceEvent?.submitter ?? form.querySelector("button");
+  button.setAttribute("aria-busy", String(isOnItsWay));
+}
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => tellOnItsWay(ctx, true));
+document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => tellOnItsWay(ctx, false));
+
 // A reader of old prices should know that they are old.
 const offline = document.getElementById("offline");
 function tellOffline(lost) {
