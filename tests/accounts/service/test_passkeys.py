@@ -68,11 +68,11 @@ async def test_a_passkey_from_its_adding_to_its_end(hall: Hall) -> None:
     assert (hall.clock.now, 2) == (one.used_at, one.sign_count)
     asked = await hall.passkeys.ask(BROWSER, HOUSE)
     await hall.process().log_in(asked.ticket, BROWSER, device.get(asked.options), HOUSE, HERE)
-    await hall.database.write(passkeys.remove, token, one.id)
+    await hall.passkeys.remove(token, PASSWORD, one.id, HERE)
     with pytest.raises(InvalidPasskey):
         await hall.log_in(device)
     with pytest.raises(UnknownPasskey):
-        await hall.database.write(passkeys.remove, token, one.id)
+        await hall.passkeys.remove(token, PASSWORD, one.id, HERE)
     assert "ada" == (await hall.database.read(authenticate, opened.value, Right.ACCOUNT)).username
 
 
@@ -211,7 +211,7 @@ async def test_the_passkey_of_somebody_else(hall: Hall) -> None:
         await hall.add(eve, eves)
     [one] = await hall.database.read(passkeys.own, ada)
     with pytest.raises(UnknownPasskey):
-        await hall.database.write(passkeys.remove, eve, one.id)
+        await hall.passkeys.remove(eve, PASSWORD, one.id, HERE)
     await hall.log_in(hers)
 
 
@@ -309,7 +309,7 @@ async def test_it_counts_as_both_factors(hall: Hall) -> None:
         with pytest.raises(MissingRight):
             await hall.database.read(authenticate, one, Right.READ_OUTBOX)
     [key] = await hall.database.read(passkeys.own, token)
-    await hall.database.write(passkeys.remove, token, key.id)
+    await hall.passkeys.remove(token, PASSWORD, key.id, HERE)
     for one in (opened, made.value):
         with pytest.raises(MissingRight):
             await hall.database.read(authenticate, one, Right.READ_OUTBOX)
@@ -329,7 +329,7 @@ async def test_the_user_is_told(hall: Hall) -> None:
     device = await hall.add(token, name="Ada's key")
     assert "Ada's key" == (await says(hall.database) or {})["passkey"]
     [one] = await hall.database.read(passkeys.own, token)
-    await hall.database.write(passkeys.remove, token, one.id)
+    await hall.passkeys.remove(token, PASSWORD, one.id, HERE)
     hall.clock.advance(1)
     device = await hall.add(token)
     await hall.database.write(set_digest, "ada", "another digest")

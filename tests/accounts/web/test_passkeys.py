@@ -99,15 +99,19 @@ def test_wrong_requests_of_pages(house: House, seller: User) -> None:
 
 
 def test_over_the_api(house: House, seller: User) -> None:
-    """A user lists and removes passkeys; those of others are unknown."""
+    """A user lists passkeys, and removes them with the password; those of others are unknown."""
     assert {"passkeys": []} == seller.json("GET", "/me/passkeys")
     added(local(house, seller), device_for(house))
     [one] = seller.json("GET", "/me/passkeys")["passkeys"]
     assert ("Ada's phone", None) == (one["label"], one["usedAt"])
-    other = house.newcomer()
-    assert (404, "unknown_passkey") == refusal(other.delete(f"/me/passkeys/{one['id']}"))
-    assert 204 == seller.delete(f"/me/passkeys/{one['id']}").status_code
-    assert (404, "unknown_passkey") == refusal(seller.delete(f"/me/passkeys/{one['id']}"))
+    path, body = f"/me/passkeys/{one['id']}", {"password": PASSWORD}
+    assert (404, "unknown_passkey") == refusal(house.newcomer().request("DELETE", path, json=body))
+    lacking = seller.delete(path)  # as clients of before send it
+    assert (400, ["password"]) == (lacking.status_code, list(lacking.json()["message"]))
+    assert (403, "wrong_password") == refusal(seller.request("DELETE", path, json={"password": "wrong horse"}))
+    assert [one] == seller.json("GET", "/me/passkeys")["passkeys"]
+    assert 204 == seller.request("DELETE", path, json=body).status_code
+    assert (404, "unknown_passkey") == refusal(seller.request("DELETE", path, json=body))
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,20 @@ from __future__ import annotations
 from msgspec import Struct
 from starlette.responses import Response
 
-from saleroom.accounts.api.accounts import PRIVATE
-from saleroom.accounts.domain.errors import UnknownPasskey
+from saleroom.accounts.api.accounts import PRIVATE, any_string
+from saleroom.accounts.domain.errors import UnknownPasskey, WrongPassword
 from saleroom.accounts.service import passkeys
 from saleroom.accounts.services import AccountServices
 from saleroom.http.endpoints import Access, Call, Endpoint, path_number
+from saleroom.http.forms import Form
+from saleroom.http.requests import client_address
 from saleroom.http.responses import json_response
+from saleroom.kernel.errors import Busy, TooManyRequests
 from saleroom.kernel.instants import instant, maybe_instant
 
+_REMOVAL = Form(
+    name="PasskeyRemoval", example={"password": "correct horse"}, fields=(any_string("password", "password"),)
+)
 _PASSKEY = path_number(UnknownPasskey, "The passkey.")
 
 
@@ -40,7 +46,8 @@ async def list_passkeys(call: Call[AccountServices]) -> Response:
 
 async def remove(call: Call[AccountServices]) -> Response:
     """DELETE /me/passkeys/{id}."""
-    await call.services.tokens.write(passkeys.remove, call.token, int(call.identifier))
+    password, address = call.values["password"], client_address(call.request)
+    await call.services.passkeys.remove(call.token, password, int(call.identifier), address)
     return Response(status_code=204)
 
 
@@ -65,8 +72,11 @@ ENDPOINTS: tuple[Endpoint[AccountServices], ...] = (
         tag="accounts",
         identifier=_PASSKEY,
         access=Access.TOKEN,
+        form=_REMOVAL,
+        body_optional=True,
         status=204,
-        errors=(UnknownPasskey,),
-        about="Sessions that it has opened go on, and count as those by password. The user is told by mail.",
+        errors=(UnknownPasskey, WrongPassword, TooManyRequests, Busy),
+        about="It needs the password; a wrong one counts as a failed login. Sessions that it has opened go on, and count as "
+        "those by password. The user is told by mail.",
     ),
 )

@@ -100,8 +100,9 @@ class Passkeys:
         return added
 
     async def remove(self, token: str, password: str, number: int, address: str) -> None:
-        """Remove a passkey as `remove` does, for a user who gives the password: a thief of a session takes none away.
+        """Remove a passkey of the token's user, who gives the password, and tell them: a thief of a session takes none away.
 
+        Sessions that it has opened count as those by password from now.
         Raises Unauthenticated, UnknownPasskey, WrongPassword, TooManyRequests or Busy.
         """
         await self._accounts.with_password(token, password, address, _remove, number)
@@ -142,16 +143,6 @@ class Passkeys:
 def own(tx: Transaction, token: str) -> list[Passkey]:
     """Return the passkeys of the token's user, the newest first. Raises Unauthenticated or MissingRight."""
     return passkeys.find_all(tx, authenticate(tx, token, Right.ACCOUNT).id)
-
-
-@ranked(Rank.LOGIN)
-def remove(tx: Transaction, token: str, number: int) -> None:
-    """Remove a passkey of the token's user, and tell them. Sessions that it has opened count as those by password from now.
-
-    Raises Unauthenticated, MissingRight or UnknownPasskey.
-    """
-    if (refused := _remove(tx, authenticate(tx, token, Right.ACCOUNT), number)) is not None:
-        raise refused
 
 
 def remove_all(tx: Transaction, username: str) -> int:
