@@ -145,6 +145,32 @@ def test_a_hidden_lot_leaves_the_screen_of_the_hall(house: House) -> None:
     assert 410 == house.stranger.get(f"/lots/{over}/screen/live").status_code
 
 
+@pytest.mark.databases("sqlite", "postgresql")
+def test_the_card_of_a_hidden_lot_has_no_price(house: House) -> None:
+    """Cards that are open and cards that open later say that the lot was taken down; one that is shown again has its price."""
+    staff, ada = house.staff(Role.OWNER), house.newcomer()
+    running, over = ada.auction(), ada.auction()
+    for gid in (running, over):
+        house.newcomer().bid(gid, amount="1234.5")
+    ada.json("POST", f"/auctions/{over}/close", json={})
+
+    def cards(gid: str, ends: str, act: Any = None) -> list[str]:
+        return messages(house, f"/live?lots={gid}", ends, act)
+
+    def hide(gid: str) -> None:
+        staff.json("PUT", f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."})
+
+    for gid in (running, over):
+        assert "1,234.50" in cards(gid, f"card-{gid}")[-1]
+    seen = cards(running, "Taken down", lambda: hide(running))
+    hide(over)
+    for last in (seen[-1], cards(running, "card-")[-1], cards(over, "card-")[-1]):
+        assert "Taken down" in last and "1,234.50" not in last
+    for gid in (running, over):
+        staff.json("DELETE", f"/auctions/{gid}/hiding")
+        assert "1,234.50" in cards(gid, "card-")[-1]
+
+
 def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:
     """A page of cards is told the last price of each lot, whatever came between."""
     ada, bidders = house.user("ada"), [house.user("grace"), house.user("hedy")]

@@ -243,7 +243,8 @@ class CardsPage(LivePage[LotNews, Card]):
             self._amounts.setdefault(view.gid, view.current_bid or "")
         reader = card_reader(view, self._viewer, self._known_as(view.gid), self._amounts.get(view.gid))
         context = {"a": view, "reader": reader, "oob": True}
-        return self._fragments.render(self._language, "parts/card_state.html", (view.gid, view.head, reader), context)
+        key = (view.gid, view.head, view.hidden, reader)  # a lot that is over is hidden without an event
+        return self._fragments.render(self._language, "parts/card_state.html", key, context)
 
 
 class _Data(Struct, frozen=True):
