@@ -51,6 +51,27 @@ def test_a_buyer_pays_and_reads_what_is_known(paying: Paying) -> None:
     assert "Nothing of this document is open" in refused.main or "Von diesem Dokument ist nichts offen" in refused.main
 
 
+@pytest.mark.parametrize("is_paid_twice", [False, True])
+def test_a_buyer_who_pays_an_older_page_reads_that_it_arrived(paying: Paying, is_paid_twice: bool) -> None:
+    """Another amount was open meanwhile, and had a page of its own: nothing is awaited of that, and both are told if paid."""
+    buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"
+    first = paying.sheet()
+    paying.pay(paying.paddle, ("cash", "4.88"))
+    second = paying.sheet()
+    paying.stripe.pay(first)
+    if is_paid_twice:
+        paying.stripe.pay(second)
+    assert "The payment is being confirmed." in buyer.page(f"{path}?card=done").main
+    paying.look(minutes=3)
+    page = buyer.page(f"{path}?card=done")
+    told = [f"Your payment of {amount} by card has arrived." for amount in ("€10.00", "€14.88")[not is_paid_twice :]]
+    assert told == [one.text for one in page.all("p", role="status", class_="card")]
+    assert "Pay €" not in page.main and told[0] not in buyer.page(path).main
+    if not is_paid_twice:
+        paying.look(minutes=10)
+    assert told[-1] in buyer.page(f"{path}?card=done").main
+
+
 def test_a_buyer_is_told_that_the_provider_is_away(paying: Paying) -> None:
     """A sentence on the page of the invoice, and the button again."""
     buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"

@@ -227,9 +227,9 @@ document.addEventListener("submit", async (event) => {
     const isAsked = document.querySelector("[data-keeps-typed]") !== null;
     if (typed && isAsked) sessionStorage.setItem(key, JSON.stringify({ ...typed, isLost: true }));
     else sessionStorage.removeItem(key);
-    const { typed: lost, open } = offline?.dataset ?? {};
+    const { typed: lost, pressed, open } = offline?.dataset ?? {};
     if (!isAsked && typed?.user === user) {
-      if (typed.isLost) typeAgain(typed, lost);
+      if (typed.isLost) typeAgain(typed, typed.values.length ? lost : pressed);
       else if (isBack && typed.values.length && typed.at === here()) typeAgain(typed, open);
     }
   } catch { /* the browser keeps nothing */ }
