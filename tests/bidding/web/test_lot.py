@@ -266,30 +266,6 @@ def test_a_bid_in_german_is_read_as_germans_write(house: House) -> None:
     assert "1250.000" == house.anyone.json("GET", f"/auctions/{gid}")["currentBid"]
 
 
-@pytest.mark.parametrize(
-    ("language", "field", "text", "says"),
-    [
-        ("de", "amount", "12,500", "12,500 wird als 12,50 € gelesen. Wenn Sie 12.500,00 €"),
-        ("en", "maximum", "12.345", "12.345 is read as €12.345. If you"),
-        ("de-CH", "amount", "12.500", "12.500 wird als EUR 12.50 gelesen. Wenn Sie EUR 12’500.00"),
-        ("de", "amount", "12.500", None),
-        ("en", "amount", "12.50", None),
-    ],
-)
-def test_a_bid_that_may_mean_thousands_is_told(
-    house: House, language: str, field: str, text: str, says: str | None
-) -> None:
-    """The step before the bid says how it was read, also when it is shown once more, and the bid is the one shown."""
-    ada = house.user("ada")
-    gid = ada.auction()
-    visitor, form = Visitor(house, house.user("grace"), **{"Accept-Language": language}), f"/lots/{gid}/bid"
-    asked = Page(visitor.send(visitor.page(f"/lots/{gid}"), form, **{"amount": "", field: text}))
-    house.user("linus").bid(gid, "10")
-    for shown in (asked, Page(visitor.send(asked, form, stale="1"))):
-        notes = [one.text.replace("\u00a0", " ") for one in shown.all("p", class_="note-alert")]
-        assert ([] if says is None else [says]) == [one.split(" meinen")[0].split(" mean")[0] for one in notes]
-
-
 def test_a_lot_leads_to_its_ledger_and_an_accepted_bid_to_its_receipt(house: House) -> None:
     """The page links the ledger, and the answer to a bid links the bidder's receipts."""
     gid = house.user("ada").auction()
