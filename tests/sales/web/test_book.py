@@ -33,6 +33,7 @@ def test_a_clerk_enters_changes_and_takes_back(house: House, clerk: User) -> Non
     for text, fault in (
         ("12 1", "Enter paddle, lot and amount"),
         ("12 1 1.500,00", "1,500.00"),
+        ("12 1 1.500", "1.500 may mean €1.50 or €1,500.00. Write 1.50 or 1500.00."),
         ("12 1A2 50", "up to six digits"),
         ("13 1 50", "Nobody has the paddle 13"),
         ("12 99 50", "There is no lot with this number"),

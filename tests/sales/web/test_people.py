@@ -56,6 +56,8 @@ def test_a_clerk_admits_people_at_the_door(house: House, clerk: User) -> None:
     assert "Eva" == page.one("input", id="personName")["value"]
     page = visitor.sent(page, path, personName="Eva", paddle="hundred", bidLimit="much")
     assert ["true", "true"] == [page.one("input", id=name)["aria-invalid"] for name in ("paddle", "bidLimit")]
+    page = visitor.sent(page, path, personName="Eva", bidLimit="1.500")
+    assert "1.500 may mean €1.50 or €1,500.00." in page.main
     page = visitor.sent(page, path, personName="", paddle="7", bidLimit="")
     assert "true" == page.one("input", id="personName")["aria-invalid"]
     assert "Zoë" in visitor.page(f"{path}?q=zo").main and "Zoë" in visitor.page(f"{path}?q=%23100").main
