@@ -127,7 +127,7 @@ async def furnish_it(url: str) -> str:
         await database.write(invitations.invite_by_house, Role.CASHIER, str)
         await database.write(sanctions.impose, "cyd", Sanction.WARNING, "Be polite.")
         await database.write(leases.hold, "relay", "somebody", 10)
-        await database.write(heartbeats.record, clock.now)
+        await database.write(heartbeats.record)
         long_ago = clock.now - timedelta(days=1000)  # so that no lot is touched
         await database.write(outages.begin, long_ago, long_ago)
         await database.write(processes.beat, "a process", Report("hall", 7, "1", "off", ()))

@@ -12,6 +12,7 @@ from saleroom.cli import main
 from saleroom.storage import heartbeats
 from saleroom.storage.database import Database
 from tests.admin.conftest import SECRET, Examine
+from tests.bidding.service.people import person, sells
 from tests.fixtures_process import Start
 from tests.mqtt.equipment import free_port
 
@@ -57,8 +58,17 @@ def test_a_database_that_is_gone_while_a_house_serves(examine: Examine, start: S
 
 
 async def test_a_clock_that_was_set_back(examine: Examine, database: Database, database_url: str) -> None:
-    """A clock behind the last heartbeat of the house is a warning."""
-    await database.write(heartbeats.record, datetime.now(UTC) + timedelta(days=1))
+    """A clock behind the last heartbeat of the house, or behind its last events, is a warning."""
+    database.clock = lambda: datetime.now(UTC) + timedelta(days=1)
+    await database.write(heartbeats.record)
+    await _finds_that(examine, database_url)
+    await sells(database, await person(database))
+    database.clock = None
+    await database.write(heartbeats.record)  # the house serves on
+    await _finds_that(examine, database_url)
+
+
+async def _finds_that(examine: Examine, database_url: str) -> None:
     [(level, what)] = (await asyncio.to_thread(examine, database=database_url))["clock"]
     assert ("warn", True) == (level, what.startswith("the clock is 86")), what
 

@@ -286,8 +286,7 @@ class Model:
                 one.dead = True
 
     def _settle(self, now: datetime) -> None:
-        before = self.heartbeat
-        self.heartbeat = now if before is None else max(before, now)
+        before, self.heartbeat = self.heartbeat, now
         if before is not None and now - before > OUTAGE:
             for standing in self.auctions.values():
                 standing.do(Outage(micros(before)), now)

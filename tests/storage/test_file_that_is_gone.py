@@ -13,10 +13,11 @@ from tests.fixtures_database import T0
 pytestmark = pytest.mark.databases("sqlite")
 
 
-async def test_a_file_that_is_gone(database: Database, database_url: str, tmp_path: Path) -> None:
+async def test_a_file_that_is_gone(clocked_database: Database, database_url: str, tmp_path: Path) -> None:
     """A file that was moved away, or has another in its place, takes and shows nothing until it is back; none is made."""
     file, away = Path(make_url(database_url).database or ""), tmp_path / "away.db"
-    await database.write(heartbeats.record, T0)
+    database = clocked_database
+    await database.write(heartbeats.record)
     file.rename(away)
     with pytest.raises(DatabaseUnavailable, match="unable to open database file"):
         await database.read(heartbeats.last)  # on its first connection
@@ -25,9 +26,9 @@ async def test_a_file_that_is_gone(database: Database, database_url: str, tmp_pa
         if has_another:
             file.touch()
         database.look_at_file()
-        for refused in (database.write(heartbeats.record, T0), database.read(heartbeats.last)):
+        for refused in (database.write(heartbeats.record), database.read(heartbeats.last)):
             with pytest.raises(DatabaseUnavailable, match="no longer the file that was opened; bring it back"):
                 await refused
     away.replace(file)
     database.look_at_file()
-    assert T0 == await database.write(heartbeats.record, T0)
+    assert (T0, T0) == await database.write(heartbeats.record)

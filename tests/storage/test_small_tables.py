@@ -3,6 +3,7 @@
 import asyncio
 from datetime import datetime, timedelta
 
+import asyncpg
 import pytest
 
 from saleroom.accounts.storage import accounts, idempotency
@@ -83,34 +84,58 @@ async def test_a_key_is_kept_once(database: Database) -> None:
     assert {(ada, "one"): _kept(ada, "one")} == await database.read(idempotency.find, [(ada, "one")])
 
 
-async def test_heartbeats(database: Database) -> None:
-    """A beat returns the instant of the last one, and never goes back."""
+async def test_heartbeats(clocked_database: Database, clock: FakeClock) -> None:
+    """A beat returns the instant of the last one and its own, and follows a clock that is set back."""
     later, latest = T0 + timedelta(microseconds=1), T0 + timedelta(hours=1)
-    assert None is await database.write(heartbeats.record, T0)
-    assert T0 == await database.write(heartbeats.record, later)
-    assert later == await database.write(heartbeats.record, latest)
-    assert latest == await database.write(heartbeats.record, T0)
-    assert latest == await database.write(heartbeats.record, latest)
+    before = None
+    for clock.now in (T0, later, latest, T0, later):
+        assert (before, clock.now) == await clocked_database.write(heartbeats.record)
+        before = clock.now
+    assert later == await clocked_database.read(heartbeats.last)
 
 
 async def test_one_process_alone_finds_the_gap(open_database: OpenDatabase) -> None:
     """When several processes beat at once after a pause, exactly one of them learns of it, after every pause."""
-    several = [open_database() for _ in range(4)]
+    clock = FakeClock()
+    several = [open_database(clock=clock) for _ in range(4)]
     for one in several:
-        await one.write(heartbeats.record, T0)
-    last = T0
+        await one.write(heartbeats.record)
     for _ in range(5):
-        back = last + timedelta(hours=1)
-        before = await asyncio.gather(*(one.write(heartbeats.record, back) for one in several))
-        assert [last, back, back, back] == sorted(at for at in before if at is not None)
-        last = back
+        last = clock.now
+        clock.advance(hours=1)
+        found = await asyncio.gather(*(one.write(heartbeats.record) for one in several))
+        assert [last, clock.now, clock.now, clock.now] == sorted(before for before, _ in found if before is not None)
+
+
+@pytest.mark.databases("postgresql")
+async def test_a_heartbeat_that_waits_is_no_step_back(
+    clocked_database: Database, clock: FakeClock, database_url: str
+) -> None:
+    """A process that waits for another's heartbeat reads the clock after it, and does not take it back."""
+    await clocked_database.write(heartbeats.record)
+    other = await asyncpg.connect(database_url)
+
+    async def waits() -> bool:
+        found = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        return bool(await other.fetch(found))
+
+    try:
+        async with other.transaction():
+            await other.execute("SELECT at FROM heartbeats FOR UPDATE")
+            waiting = asyncio.create_task(clocked_database.write(heartbeats.record))
+            while not await waits():
+                assert not waiting.done()
+            clock.advance(hours=1)
+        assert (T0, clock.now) == await waiting
+    finally:
+        await other.close()
 
 
 async def test_several_first_heartbeats(open_database: OpenDatabase) -> None:
     """In a new house, several processes may beat at once; one of them finds nothing before it."""
     several = [open_database() for _ in range(4)]
-    before = await asyncio.gather(*(one.write(heartbeats.record, T0) for one in several))
-    assert 1 == before.count(None)
+    found = await asyncio.gather(*(one.write(heartbeats.record) for one in several))
+    assert 1 == [before for before, _ in found].count(None)
 
 
 async def test_users(database: Database) -> None:

@@ -14,15 +14,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiomqtt
-from sqlalchemy import URL
+from sqlalchemy import URL, func, select
 
 from saleroom import opening
 from saleroom.admin import machine_checks
 from saleroom.admin.findings import Finding, failed, fine, off, warned
+from saleroom.bidding.storage.tables import events
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.instants import instant
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.outbox.smtp import SHOW, MailFault, SmtpServer
+from saleroom.sales.storage.tables import sale_events
 from saleroom.settings import Settings
 from saleroom.storage import heartbeats, leases
 from saleroom.storage.database import Database, Transaction, parse_url, shown_url
@@ -34,6 +36,8 @@ CLOCK_SECONDS_MAX = 2.0
 CERTIFICATE_DAYS_MIN = 21
 CONNECT_SECONDS_MAX = 10.0
 _LEASE = "doctor"
+_NEWEST_EVENTS = 100
+"""Of each log, whose instants are looked at: they are not in order after the clock was set back."""
 _TOO_MANY_CONNECTIONS = "53300"
 
 
@@ -109,9 +113,18 @@ def _is_crowded(error: Exception) -> bool:
 
 
 def _look(tx: Transaction) -> tuple[str | None, datetime, datetime | None]:
-    """Return the revision of the tables, the database's clock, and when the house was last seen serving."""
+    """Return the revision of the tables, the database's clock, and the last instant at which the house was seen serving."""
     revision = current_revision(tx)
-    return revision, tx.now(), heartbeats.last(tx) if revision == newest_revision() else None
+    return revision, tx.now(), _last_sign(tx) if revision == newest_revision() else None
+
+
+def _last_sign(tx: Transaction) -> datetime | None:
+    """Return the latest instant of the heartbeat, which follows a clock that is set back, and of the newest events."""
+    found = [heartbeats.last(tx)]
+    for log in (events, sale_events):
+        newest = select(log.c.at).order_by(log.c.id.desc()).limit(_NEWEST_EVENTS).subquery()
+        found.append(tx.execute(select(func.max(newest.c.at))).scalar_one())
+    return max((at for at in found if at is not None), default=None)
 
 
 def _tables(revision: str | None) -> Finding:

@@ -20,18 +20,20 @@ def last(tx: Transaction) -> datetime | None:
     return found
 
 
-def record(tx: Transaction, now: datetime) -> datetime | None:
-    """Record that the house serves at `now`, and return the heartbeat before; None in a new house.
+def record(tx: Transaction) -> tuple[datetime | None, datetime]:
+    """Record that the house serves now; return the heartbeat before (None in a new house) and the instant of this one.
 
-    The row stays locked until the transaction ends, so that only one process finds a gap.
+    The row stays locked until the transaction ends, so that only one process finds a gap. The clock is read once it is locked,
+    so a heartbeat is earlier than the one before only if the clock was set back. It is kept all the same (decision 121).
     """
     mine = heartbeats.c.name == _NAME
     before: datetime | None = tx.execute(select(heartbeats.c.at).where(mine).with_for_update()).scalar_one_or_none()
+    now = tx.now()
     if before is None:
         try:
             tx.execute(insert(heartbeats), {"name": _NAME, "at": now})
         except IntegrityError as error:
             raise TryAgain("another process made the first heartbeat") from error
-    elif now > before:
+    else:
         tx.execute(update(heartbeats).where(mine).values(at=now))
-    return before
+    return before, now

@@ -46,6 +46,16 @@ def test_a_code_is_used_once() -> None:
     assert [None, None, step + 1] == found
 
 
+@pytest.mark.parametrize(("seconds", "counts"), [(0, False), (60, False), (90, True), (3600, True)])
+def test_a_clock_that_is_set_back(seconds: int, counts: bool) -> None:  # a column of the table
+    """If the clock is set back by more than a minute, codes count at once; until then the next one waits for the last."""
+    now = at(1_700_000_010)
+    last = rules.matching_step(SECRET, rules.current_code(SECRET, now + timedelta(seconds=30)), now, 0)
+    assert last is not None
+    now -= timedelta(seconds=seconds)
+    assert counts == (rules.matching_step(SECRET, rules.current_code(SECRET, now), now, last) is not None)
+
+
 def test_other_secrets_have_other_codes() -> None:
     """A code of another secret is wrong."""
     now = at(1_700_000_010)

@@ -157,6 +157,17 @@ async def test_a_clock_that_is_set_back_delays_no_code(hall: Hall) -> None:
     await hall.log_in(hall.shown)
 
 
+async def test_codes_count_at_once_after_the_clock_was_set_back(hall: Hall) -> None:
+    """A code logs in at once although a later one was used before the clock was set back; it counts once, as any."""
+    await hall.set_up()
+    hall.clock.advance(hours=1)
+    await hall.log_in(hall.shown)
+    hall.clock.advance(hours=-1)
+    await hall.log_in(hall.shown)
+    with pytest.raises(WrongCode):
+        await hall.log_in(hall.shown)
+
+
 @pytest.mark.databases("sqlite", "postgresql")
 async def test_a_recovery_code_waits_for_nothing_and_counts_once(hall: Hall) -> None:
     """While wrong codes delay an account its recovery codes let its user in, each of them once."""

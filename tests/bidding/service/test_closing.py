@@ -162,6 +162,19 @@ async def test_an_outage_reopens_only_what_it_touched(
         assert auction == replay(auction.id, await logged(clocked_database, auction.gid))
 
 
+async def test_an_outage_after_the_clock_was_set_back(
+    clocked_database: Database, clock: FakeClock, ada: Person
+) -> None:
+    """While the clock shows again what it has shown before, an outage is noticed as ever."""
+    clock.now = after(9000)
+    await clocked_database.write(settle_due)
+    clock.now = after(0)
+    gid = await sells(clocked_database, ada, ends_at=after(3600))
+    await _down(clocked_database, clock, 3500, 4000)
+    assert Round(0, 1, 120.0) == await clocked_database.write(settle_due)
+    assert after(4120) == (await stored(clocked_database, gid)).ends_at
+
+
 @each_of(
     {"since": 3595, "back": 3595 + OUTAGE.total_seconds(), "reopens": True, "status": "closed"},
     {"since": 3595, "back": 3595.000001 + OUTAGE.total_seconds(), "reopens": True, "status": "open"},

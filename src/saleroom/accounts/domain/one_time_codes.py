@@ -17,6 +17,8 @@ STEP_SECONDS = 30
 DIGITS = 6
 SKEW_STEPS = 1
 """A code counts for its own step of the clock and for as many steps before and after (RFC 6238, 5.2)."""
+SET_BACK_STEPS = 2
+"""By how many steps the clock may be set back without any code counting twice: so long the next code has to wait."""
 SETUP_LIFETIME = timedelta(minutes=30)
 """How long a new secret waits for its first code. Its page shows it again, and only who gave the password may see it."""
 RECOVERY_CODES = 10
@@ -47,10 +49,13 @@ def is_app_code(code: str) -> bool:
 def matching_step(secret: bytes, code: str, now: datetime, last_step: int) -> int | None:
     """Return the step of the clock that a code of the form of an app's belongs to, None if it is wrong or was used before.
 
-    `last_step` is the step of the last code that was accepted. Each step takes the same time, whether it matches or not.
+    `last_step` is the step of the last code that was accepted. If it is further ahead than any code can be, the clock was set
+    back, and no longer says which codes were used. Each step takes the same time, whether it matches or not.
     """
     totp = _totp(secret)
     today = int(now.timestamp()) // STEP_SECONDS
+    if last_step > today + SKEW_STEPS + SET_BACK_STEPS:
+        last_step = 0
     found = None
     for step in range(today - SKEW_STEPS, today + SKEW_STEPS + 1):
         same = hmac.compare_digest(totp.generate(step * STEP_SECONDS), code.encode())

@@ -65,8 +65,7 @@ def settle_due(tx: Transaction, *, reopens: bool = True, free: bool = False) -> 
     before its outage is noticed. The heartbeat stays locked meanwhile: of several processes one at a time does a round.
     With `free`, due auctions that another session has locked are left for a later round.
     """
-    now = tx.now()
-    before = heartbeats.record(tx, now)
+    before, now = heartbeats.record(tx)
     outage = _outage(tx, before, now) if reopens else None
     reopened, more = 0, False
     if outage is not None:
