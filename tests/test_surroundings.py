@@ -1,5 +1,6 @@
 """Commands in hostile surroundings: Ctrl-C, closed streams, wrong places, and databases that are none, empty or damaged."""
 
+import os
 import shutil
 import signal
 import sqlite3
@@ -16,6 +17,7 @@ from saleroom.cli import main
 from saleroom.storage.backup import _connected
 from saleroom.storage.files import beside
 from tests.fixtures_process import Run
+from tests.needs import need
 from tests.process import environment
 
 PASSWORD = "correct horse"
@@ -166,6 +168,21 @@ def test_a_backup_names_the_damaged_file(run: Run, tmp_path: Path, content: byte
     assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
     assert done.err.startswith("saleroom: saleroom.db cannot be used: it is ")
     assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.mark.parametrize("args", [["backup", "copy.db"], ["users", "list"]], ids=" ".join)
+def test_another_account_is_told_the_remedy(sqlite_template: Path, tmp_path: Path, args: list[str]) -> None:
+    """A database that another account owns is named with what to do, and stays as it is."""
+    file = tmp_path / "saleroom.db"
+    shutil.copy(sqlite_template, file)
+    file.chmod(0)
+    # Without these rights even root may read only what it is allowed to.
+    as_another = [need("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*as_another, sys.executable, "-m", "saleroom", *args]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert (1, "", 1) == (done.returncode, done.stdout, len(done.stderr.splitlines()))
+    assert "run this as the account of the house, or let this account write the file and its folder\n" in done.stderr
+    assert [file] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("args", [["users", "list"], ["keys", "renew"], ["export", "house.ndjson"], ["audit", "list"]])

@@ -24,6 +24,7 @@ from sqlalchemy.pool import NullPool
 from saleroom.storage.database import SharedPart, Transaction
 from saleroom.storage.files import COMPANIONS, beside, publish
 from saleroom.storage.migrations import FIRST_TABLES
+from saleroom.storage.sqlite import REMEDIES
 
 Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and how much there is; 0 if that is not known."""
@@ -211,7 +212,8 @@ def _meant(file: Path, error: sqlite3.DatabaseError) -> BaseException:
             return ForeignDatabase("it is not a SQLite database")
         case sqlite3.SQLITE_CORRUPT:
             return ForeignDatabase(f"it is damaged: {error}")
-    return OSError(f"{file}: {error}")
+    remedy = REMEDIES.get(_code(error))
+    return OSError(f"{file}: {error}" + (f"; {remedy}" if remedy else ""))
 
 
 def _code(error: sqlite3.DatabaseError) -> int:

@@ -27,13 +27,14 @@ INTERRUPT_SECONDS = 0.05
 BUSY_SECONDS = 30
 WRITER_CACHE_KIB = 16_384
 """Pages that the connection of brief writes, such as those of bids, keeps. With the usual 2 MB each batch reads them again."""
-_PASSING = {
+_RIGHTS = "run this as the account of the house, or let this account write the file and its folder"
+REMEDIES = {
     sqlite3.SQLITE_BUSY: "another program has it in use",
     sqlite3.SQLITE_LOCKED: "another program has it in use",
-    sqlite3.SQLITE_READONLY: "let this account write the file and its folder",
+    sqlite3.SQLITE_READONLY: _RIGHTS,
     sqlite3.SQLITE_IOERR: "look at its disk",
     sqlite3.SQLITE_FULL: "make room on its disk",
-    sqlite3.SQLITE_CANTOPEN: "look at its path, and let this account write the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: f"look at its path, {_RIGHTS}",
 }
 """Faults of the file, not of the statement, and what to do about each."""
 _GONE = "bring it back, or end the house and restore a backup"
@@ -74,7 +75,7 @@ class Sqlite:
         except DatabaseError as error:
             if _is_damaged(error):
                 raise DatabaseDamaged(str(error.orig)) from error
-            remedy = _PASSING.get(_code(error.orig)) if isinstance(error, OperationalError) else None
+            remedy = REMEDIES.get(_code(error.orig)) if isinstance(error, OperationalError) else None
             if remedy is not None:
                 raise DatabaseUnavailable(f"SQLite: {error.orig}; {remedy}") from error
             raise
