@@ -31,6 +31,7 @@ from saleroom.storage.database import Database, Transaction, parse_url, shown_ur
 from saleroom.storage.faults import DatabaseDamaged, DatabaseUnavailable
 from saleroom.storage.litestream import Litestream
 from saleroom.storage.migrations import current_revision, newest_revision
+from saleroom.tools.connection_errors import UNHEARD, leave_unheard
 
 CLOCK_SECONDS_MAX = 2.0
 CERTIFICATE_DAYS_MIN = 21
@@ -183,11 +184,12 @@ async def broker(settings: Settings, _: str | None) -> Sequence[Finding]:
         password=None if password is None else password.get_secret_value(),
         ca_file=settings.mqtt_ca_file,
     )
+    leave_unheard(asyncio.get_running_loop())
     name = f"{settings.mqtt_client_id}-doctor-{secrets.token_hex(4)}"
     try:
         async with aiomqtt.Client(
             server.host, server.port, username=server.user, password=server.password, identifier=name,
-            tls_context=server.tls_context(), timeout=CONNECT_SECONDS_MAX,
+            tls_context=server.tls_context(), timeout=CONNECT_SECONDS_MAX, logger=UNHEARD,
         ):  # fmt: skip
             return [fine("broker", f"{server.url} takes the account")]
     except (aiomqtt.MqttError, OSError, ValueError) as error:

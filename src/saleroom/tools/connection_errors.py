@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
@@ -12,6 +14,20 @@ if TYPE_CHECKING:
     import aiomqtt
 
 BROKEN_OFF = "the connection broke off"
+UNHEARD = logging.getLogger("saleroom.unheard")
+UNHEARD.setLevel(logging.CRITICAL)
+"""For the lines of aiomqtt and paho about a lost connection, which a command says itself, in one line."""
+
+
+def leave_unheard(loop: asyncio.AbstractEventLoop) -> None:
+    """Let asyncio print nothing of a connection that is lost: aiomqtt keeps its error where nobody asks for it."""
+    from aiomqtt import MqttError
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), MqttError):
+            loop.default_exception_handler(context)
+
+    loop.set_exception_handler(handle)
 
 
 def why(error: Exception) -> str:

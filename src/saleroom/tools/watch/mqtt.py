@@ -13,7 +13,7 @@ import msgspec
 from aiomqtt import ProtocolVersion
 
 from saleroom.kernel.identifiers import GID
-from saleroom.tools.connection_errors import why_mqtt
+from saleroom.tools.connection_errors import UNHEARD, leave_unheard, why_mqtt
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch import messages
 from saleroom.tools.watch.channel import Pauses, WatchOptions, tls_context
@@ -48,6 +48,7 @@ class MqttWatch:
 
     async def run(self) -> None:
         """Watch until the one lot is over, or without end if all lots are watched. Raises ToolError."""
+        leave_unheard(asyncio.get_running_loop())
         while True:
             try:
                 await self._follow()
@@ -98,6 +99,7 @@ class MqttWatch:
         return aiomqtt.Client(
             parts.hostname or "",
             parts.port or PORTS[parts.scheme],
+            logger=UNHEARD,
             username=self._options.user,
             password=self._options.password,
             protocol=version,
