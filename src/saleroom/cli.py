@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -18,6 +19,9 @@ from saleroom.admin import archive_commands, commands, key_commands, notice_comm
 from saleroom.kernel.terminal import plain
 from saleroom.options import EXIT_CODES, STOPPED
 from saleroom.runtime import cycles
+
+if TYPE_CHECKING:
+    from saleroom.tools.looking import Secret
 
 LINE_LENGTH_MAX = 4000
 """The longest message of a command that fails."""
@@ -106,8 +110,9 @@ def edge(config: str | None, **flags: str | None) -> int:
     help="Bids per second by all bidders. Default: as fast as answers come.",
 )
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="File for all figures.")
+@commands.force_option
 @click.option("--key-file", metavar="FILE", type=click.Path(dir_okay=False), help="File whose first line is the key.")
-def load_house(url: str, json_file: str | None, key_file: str | None, **given: Any) -> int:
+def load_house(url: str, json_file: str | None, force: bool, key_file: str | None, **given: Any) -> int:
     """Try a running house before a sale night: many bidders, many lots, and a judge.
 
     Examples:
@@ -124,7 +129,12 @@ def load_house(url: str, json_file: str | None, key_file: str | None, **given: A
     key = command.read_key(os.environ, key_file)
     if key is None and not sys.stdin.isatty():
         raise click.UsageError("no key: set SALEROOM_LOAD_KEY, or give --key-file")
-    return command.run(url, key or str(click.prompt("Load key", hide_input=True)), json_file, **given)
+    return command.run(url, key or _prompt("Load key"), json_file, force=force, **given)
+
+
+def _prompt(what: str) -> Callable[[], str]:
+    """Return what asks for a secret at a terminal."""
+    return lambda: str(click.prompt(what, hide_input=True))
 
 
 @cli.command(
@@ -254,13 +264,14 @@ def catalogue() -> None:
     """
 
 
-def _token(token_file: str | None) -> str:
+def _token(token_file: str | None) -> Secret:
+    """Return the access token, or what asks for it. Raises WrongUsage, and UsageError if nobody is there to be asked."""
     from saleroom.tools.catalogue import command
 
     token = command.read_token(os.environ, token_file)
     if token is None and not sys.stdin.isatty():
         raise click.UsageError("no token: set HOUSE_TOKEN, or give --token-file")
-    return token or str(click.prompt("Access token", hide_input=True))
+    return token or _prompt("Access token")
 
 
 _token_file = click.option(

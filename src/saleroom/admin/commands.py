@@ -90,10 +90,10 @@ def add_user(settings: Settings, name: str, role: str) -> None:
 
     On a terminal the command asks for the password; otherwise the password is the first line of standard input.
     """
-    password = _password()
     from saleroom.admin import users as accounts
 
-    click.echo(accounts.add(settings, name, password, role))
+    accounts.refuse_to_add(settings, name)
+    click.echo(accounts.add(settings, name, _password(), role))
 
 
 @users.command("list", cls=options.Command, epilog=EXIT_CODES)

@@ -19,7 +19,7 @@ from saleroom.accounts.domain.rights import MEANINGS, RIGHTS, Right, Role
 from saleroom.accounts.domain.sanctions import Sanction
 from saleroom.accounts.service import erasures, invitations, one_time_codes, passkeys, roles_of_users, sanctions
 from saleroom.accounts.service import owner_link as owner_links
-from saleroom.accounts.service.accounts import Accounts
+from saleroom.accounts.service.accounts import Accounts, refuse_taken
 from saleroom.accounts.service.breached_passwords import BreachedPasswords
 from saleroom.accounts.service.passwords import Passwords
 from saleroom.accounts.storage import people
@@ -29,10 +29,12 @@ from saleroom.broker.embedded import reached_at
 from saleroom.http.secret import HouseSecret, Purpose
 from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
-from saleroom.opening import run, with_tables
+from saleroom.opening import run, sqlite_file, with_tables
 from saleroom.settings import Settings
 from saleroom.storage import processes, secrets
 from saleroom.storage.database import Database, Transaction
+from saleroom.storage.migrations import current_revision
+from saleroom.tools.new_files import refuse_place
 
 R = TypeVar("R")
 EVERYBODY = 2**31
@@ -70,6 +72,22 @@ def refuse_unknown(settings: Settings, name: str) -> None:
     """Raise Refusal unless there is a user of this name, before anybody is asked about them."""
     username = _well_formed("username", parse_username(name))
     _read(settings, lambda tx: erasures.refuse_unknown(tx, username))
+
+
+def refuse_to_add(settings: Settings, name: str) -> None:
+    """Raise Refusal unless a user of this name can be added, before anybody is asked for a password. It makes no house."""
+    username = _well_formed("username", parse_username(name))
+    file = sqlite_file(settings)
+    if file is not None and not file.exists():
+        refuse_place(file, force=False)
+        return
+
+    async def look(database: Database) -> None:
+        if await database.read(current_revision) is not None:
+            await with_tables(database)
+            await database.read(refuse_taken, username)
+
+    run(settings, look, makes=True)
 
 
 def switch_codes_off(settings: Settings, name: str) -> str:

@@ -48,7 +48,7 @@ class LoadTest:
     def __init__(self, folder: Path, url: str, *options: str) -> None:
         port = url.rpartition(":")[2]
         self._said = [folder / f"{port}.{name}" for name in ("out", "err")]
-        command = [str(PROGRAM), "load", url, *options, "--json", f"{port}.json"]
+        command = [str(PROGRAM), "load", url, *options, "--json", f"{port}.json", "--force"]
         with self._said[0].open("wb") as out, self._said[1].open("wb") as err:
             self.process = Program(command, folder, environment(load_key=KEY) | {"COLUMNS": "200"}, out, err)
 

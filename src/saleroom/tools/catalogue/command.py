@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import aiohttp
 import msgspec
@@ -17,12 +17,15 @@ from rich.console import Console
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.terminal import plain
 from saleroom.tools.arguments import first_line, split
-from saleroom.tools.errors import ToolError, WrongUsage, not_a_house
+from saleroom.tools.errors import NoAnswer, ToolError, WrongUsage, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response
+from saleroom.tools.looking import Secret, known, no_house
 from saleroom.tools.new_files import refuse_place
 from saleroom.tools.progress import Progress
 
+T = TypeVar("T")
 TOKEN_VARIABLE = "HOUSE_TOKEN"
+_NAME = "saleroom catalogue"
 _FORM = "write https://host/sales/GID"
 _SALE = re.compile(rf"(?P<base>.*?)/(?:(?:admin/)?sales|catalogues)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
 SECONDS_MAX = 6 * 3600.0
@@ -56,7 +59,7 @@ def read_token(environ: Mapping[str, str], file: str | None) -> str | None:
     return token
 
 
-def run_import(url: str, sheet: str | None, token: str, *, photos: str | None, dry_run: bool) -> int:
+def run_import(url: str, sheet: str | None, token: Secret, *, photos: str | None, dry_run: bool) -> int:
     """Import files, print what that did, and return the exit code: 1 if a dry run finds faults.
 
     Raises WrongUsage, ToolError.
@@ -69,14 +72,14 @@ def run_import(url: str, sheet: str | None, token: str, *, photos: str | None, d
         for name, path in (("catalogue", sheet), ("photos", photos)):
             if path is not None:
                 form.add_field(name, stack.enter_context(_opened(path)), filename=Path(path).name)
-        answer = asyncio.run(_import(sale, form, token, dry_run=dry_run))
+        answer = _finish(sale, _import(sale, form, known(token, sale.base, _NAME), dry_run=dry_run))
     console = Console(soft_wrap=True, markup=False, highlight=False)
     for line in _said(answer, dry_run=dry_run):
         console.print(line)
     return 1 if answer["faulty"] or answer["photoFaults"] else 0
 
 
-def run_export(url: str, file: str, token: str, *, language: str, results: bool, force: bool) -> str:
+def run_export(url: str, file: str, token: Secret, *, language: str, results: bool, force: bool) -> str:
     """Save a catalogue or results as the kind of sheet that the name of the file says, and return a line that says so.
 
     Raises WrongUsage, ToolError, Refusal as `refuse_place`, or OSError.
@@ -86,10 +89,18 @@ def run_export(url: str, file: str, token: str, *, language: str, results: bool,
     if kind not in _KINDS:
         raise WrongUsage("the file must be named .csv or .xlsx")
     refuse_place(Path(file), force=force)
-    data = asyncio.run(_export(sale, f"{'results' if results else 'catalogue'}.{kind}", token, language))
+    which = f"{'results' if results else 'catalogue'}.{kind}"
+    data = _finish(sale, _export(sale, which, known(token, sale.base, _NAME), language))
     with Path(file).open("wb" if force else "xb") as saved:
         saved.write(data)
     return f"Saved {file}: {len(data):,} bytes"
+
+
+def _finish(sale: SaleAddress, work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except NoAnswer as error:
+        raise no_house(sale.base, error) from None
 
 
 def _opened(path: str) -> BinaryIO:
@@ -104,7 +115,7 @@ async def _import(sale: SaleAddress, form: aiohttp.FormData, token: str, *, dry_
     with Progress() as progress:
         progress.report("Sending the files", now=True)
         async with (
-            HttpClient(sale.base, "saleroom catalogue", total_seconds_max=SECONDS_MAX) as client,
+            HttpClient(sale.base, _NAME, total_seconds_max=SECONDS_MAX) as client,
             client.open("POST", f"/sales/{sale.gid}/{path}", _headers(token), form) as response,
         ):
             if dry_run or response.status != 200:
@@ -129,7 +140,7 @@ async def _lines(response: Response) -> AsyncIterator[bytes]:
 
 async def _export(sale: SaleAddress, which: str, token: str, language: str) -> bytes:
     async with (
-        HttpClient(sale.base, "saleroom catalogue", total_seconds_max=300) as client,
+        HttpClient(sale.base, _NAME, total_seconds_max=300) as client,
         client.open("GET", f"/sales/{sale.gid}/{which}?language={language}", _headers(token)) as response,
     ):
         if response.status != 200:
