@@ -1,5 +1,6 @@
 """The figures of a house on a port of their own: those of one process and of several, and who may read them."""
 
+import asyncio
 import json
 import re
 import time
@@ -12,11 +13,19 @@ import pytest
 import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+from structlog.testing import capture_logs
 
+from saleroom.http.connections import Connections
 from saleroom.http.metrics import Board, openmetrics
+from saleroom.http.outcomes import Outcomes
 from saleroom.kernel.figures import Distribution, Figure, Kind, counters, gauge
+from saleroom.runtime import metering
+from saleroom.runtime.metering import Meter
+from saleroom.storage.database import Database
+from tests.faults.places import small_disk
 from tests.fixtures_process import Start, Visit
 from tests.mqtt.equipment import free_port
+from tests.patience import until
 from tests.process import Client, ServeProcess, saleroom, wait_until
 
 TOKEN = "a-token-for-prometheus"
@@ -93,6 +102,42 @@ def test_the_figures_are_those_of_the_house(measured: ServeProcess, visit: Visit
         workers[0].kill()
         wait_until(lambda: total(read(url), "saleroom_bids_total") == 12)
         assert 12 == total(read(url), "saleroom_bids_total")
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_a_folder_without_room(database: Database, monkeypatch: pytest.MonkeyPatch, *, is_gone: bool) -> None:
+    """Where the figures of several processes have no room, or their folder is gone, one line says so, until they have one."""
+    monkeypatch.setattr(metering, "PUBLISH_SECONDS", 0.001)
+    with small_disk(2**20) as disk, capture_logs() as lines:
+        folder = disk.folder / "figures"
+        folder.mkdir()
+        board = Board(folder, "one")
+        if is_gone:
+            folder.rmdir()
+        else:
+            disk.fill()
+        rounds: list[Figure] = []
+
+        def counted() -> list[Figure]:
+            rounds.append(gauge("saleroom_rounds", "Rounds.", len(rounds)))
+            return rounds[-1:]
+
+        meter = Meter(board, database, Outcomes(), Connections(1, 1), [counted], [])
+        running = asyncio.create_task(meter.run())
+        try:
+            await until(lambda: running.done() or len(rounds) > 3, "some rounds")
+            assert not running.done()
+            if is_gone:
+                folder.mkdir()
+            else:
+                disk.empty()
+            await until(lambda: running.done() or bool(board.read()), "figures")
+            await until(lambda: running.done() or len(lines) > 1, "the second line")
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+    assert ["figures cannot be published", "figures are published again"] == [line["event"] for line in lines]
+    assert str(folder) == lines[0]["folder"]
 
 
 def test_acts_on_the_block_are_counted(start: Start, database_url: str, database_kind: str, tmp_path: Path) -> None:

@@ -45,24 +45,24 @@ class Board:
 
     def __init__(self, folder: Path | None, name: str = "") -> None:
         """Without a `folder`, one process publishes and reads. `name` is that of the process, unique since the start."""
-        self._folder = folder
+        self.folder = folder
         self._name = name
         self._own: Snapshot | None = None
 
     def publish(self, figures: Sequence[Figure]) -> None:
-        """Replace the figures of this process."""
+        """Replace the figures of this process. Raises OSError if the folder has no room for them."""
         self._own = Snapshot(time.monotonic(), tuple(figures))
-        if self._folder is not None:
-            new = self._folder / f"new-{_FILE}{self._name}"
+        if self.folder is not None:
+            new = self.folder / f"new-{_FILE}{self._name}"
             new.write_bytes(msgspec.msgpack.encode(self._own))
-            new.replace(self._folder / f"{_FILE}{self._name}")
+            new.replace(self.folder / f"{_FILE}{self._name}")
 
     def read(self) -> list[Figure]:
         """Return the figures of the house, by name."""
-        if self._folder is None:
+        if self.folder is None:
             found = [self._own] if self._own is not None else []
         else:
-            files = sorted(self._folder.glob(f"{_FILE}*"))
+            files = sorted(self.folder.glob(f"{_FILE}*"))
             found = [msgspec.msgpack.decode(file.read_bytes(), type=Snapshot) for file in files]
         return _together(sorted(found, key=lambda one: one.at))
 

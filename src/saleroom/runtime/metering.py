@@ -58,17 +58,34 @@ class Meter:
         self._parts = (*parts, outbox.counted)
         self._asked = (*asked, outbox.asked)
         self._answers: list[Figure] = []
+        self._fails = False
+        """Whether the last figures could not be published, which has been logged."""
 
     async def run(self) -> None:
-        """Publish every second until cancelled. Without the database, its figures are left out."""
+        """Publish every second until cancelled. Without the database, its figures are left out.
+
+        If those of several processes have no room, or their folder is gone, the last ones stay, and one line says so.
+        """
         ask_at = 0.0
         while True:
             if time.monotonic() >= ask_at:
                 ask_at = time.monotonic() + ASK_SECONDS
                 await self._ask()
             own = (*process_figures(self._outcomes, self._connections), *_places(self._database))
-            self._board.publish([*own, *(one for part in self._parts for one in part()), *self._answers])
+            self._publish([*own, *(one for part in self._parts for one in part()), *self._answers])
             await asyncio.sleep(PUBLISH_SECONDS)
+
+    def _publish(self, figures: Sequence[Figure]) -> None:
+        try:
+            self._board.publish(figures)
+        except OSError as error:
+            if not self._fails:
+                log.error("figures cannot be published", folder=str(self._board.folder), reason=str(error))
+            self._fails = True
+        else:
+            if self._fails:
+                log.info("figures are published again")
+            self._fails = False
 
     async def _ask(self) -> None:
         self._answers = []
