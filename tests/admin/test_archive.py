@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, make_url, select, update
 
 from saleroom.accounts.service import erasures
 from saleroom.admin import archive, ledger_check
@@ -32,6 +33,7 @@ from saleroom.storage import files
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.verify import reading
 from tests.admin.test_ledger_check import sale
+from tests.faults.places import small_disk
 from tests.fixtures_database import FakeClock
 from tests.process import saleroom
 from tests.sales.service.evenings import Evening, evening
@@ -204,6 +206,41 @@ def test_killed_at_any_place(old: str, folder: Path, tmp_path: Path, place: str,
     assert before == shown(old, folder)
     assert digest == reads(old, folder, ledger_check.check)
     assert 4 == len(archived_gids(old))
+
+
+@pytest.mark.parametrize(("place", "call"), [("_write", 1), ("beside", 2), ("_note", 2), ("_remove", 2)])
+def test_a_disk_that_is_full(
+    old: str, monkeypatch: pytest.MonkeyPatch, place: str, call: int, database_kind: str
+) -> None:
+    """Whenever the disk of the files, and of SQLite, is full, the run names it and nothing is lost; the next one goes on."""
+    with small_disk(8 * 2**20) as disk:
+        folder, house = disk.folder / "archive", old
+        folder.mkdir()
+        if database_kind == "sqlite":
+            shutil.copy(make_url(old).database or "", disk.folder / "house.db")
+            house = f"sqlite:///{disk.folder}/house.db"
+        before, digest = shown(house, folder), reads(house, folder, ledger_check.check)
+        real, calls = getattr(archive, place), list[int]()
+
+        def full(*args: Any, **options: Any) -> Any:
+            calls.append(1)
+            if len(calls) == call:
+                disk.fill()
+            return real(*args, **options)
+
+        monkeypatch.setattr(archive, place, full)
+        with pytest.raises((OSError, Refusal)) as told:
+            run(house, folder)
+        reason = str(told.value)
+        assert "No space left on device" in reason or "make room on its disk" in reason, reason
+        assert str(disk.folder) in reason
+        disk.empty()
+        assert [] == [*folder.rglob("*.part")]
+        assert before == shown(house, folder)
+        assert 0 == run(house, folder)
+        assert before == shown(house, folder)
+        assert digest == reads(house, folder, ledger_check.check)
+        assert 4 == len(archived_gids(house))
 
 
 KILLED = """
