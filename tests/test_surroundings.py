@@ -1,5 +1,6 @@
 """Commands in hostile surroundings: Ctrl-C, closed streams, wrong places, and databases that are none, empty or damaged."""
 
+import io
 import os
 import shutil
 import signal
@@ -89,6 +90,27 @@ def test_closed_streams_end_no_command(tmp_path: Path) -> None:
     assert 0 == done.returncode
     with closing(sqlite3.connect(tmp_path / "saleroom.db")) as database:
         assert [("ok",)] == database.execute("PRAGMA integrity_check").fetchall()
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_a_closed_stream_has_no_house(tmp_path: Path, sqlite_template: Path, command: str) -> None:
+    """An export to a standard output that is closed, and an import from such an input, are refused."""
+    shutil.copy(sqlite_template, tmp_path / "saleroom.db")
+    closed = ["sh", "-c", '"$@" <&- >&-', "sh", sys.executable, "-m", "saleroom", command, "-"]
+    done = subprocess.run(closed, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, check=False)
+    said = "saleroom: the standard stream for - is closed; name a file\n"
+    assert (1, said) == (done.returncode, done.stderr)
+
+
+def test_a_character_that_an_encoding_lacks_is_an_escape(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an encoding other than UTF-8 a list goes on at each character, as it does at those that would steer a terminal."""
+    assert 0 == run("users", "add", "ada", stdin=f"{PASSWORD}\n").code
+    assert 0 == run("users", "warn", "ada", "--reason", "über €5").code
+    shown = io.TextIOWrapper(io.BytesIO(), "latin-1")
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert 0 == run("audit", "list", "--limit", "1").code
+    shown.flush()
+    assert shown.buffer.getvalue().endswith("\tüber \\u20ac5\n".encode("latin-1"))
 
 
 def test_text_that_is_not_utf_8_is_wrong_usage(run: Run) -> None:

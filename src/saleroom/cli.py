@@ -7,6 +7,7 @@ Heavy modules are imported only by the command that uses them, so that `--versio
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -341,6 +342,7 @@ for _command in (
 
 def main(args: list[str] | None = None) -> int:
     """Run one command and return its exit code. Only a bug leaves a traceback."""
+    _escape_what_is_lacking()
     cycles.look_rarely()
     try:
         return cli.main(args, prog_name="saleroom", standalone_mode=False) or 0
@@ -356,6 +358,13 @@ def main(args: list[str] | None = None) -> int:
         if code is None:
             raise
         return _failed(_said(error), code)
+
+
+def _escape_what_is_lacking() -> None:
+    """Let a character that the encoding of a standard stream lacks become an escape. Otherwise a list would end at it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _code_of(error: Exception) -> int | None:

@@ -5,6 +5,7 @@ Each reads the settings and prints its result. Heavy modules are imported only b
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -342,8 +343,12 @@ def import_house(settings: Settings, file: Path) -> int:
 
 
 def or_stream(file: Path, stream: BinaryIO) -> Path | BinaryIO:
-    """Return the file, or the stream if that is `-`."""
-    return stream if str(file) == "-" else file
+    """Return the file, or the stream if that is `-`. Raises ClickException if it is closed."""
+    if str(file) != "-":
+        return file
+    if stream.name == os.devnull:  # `__main__` has opened it in place of the closed one
+        raise click.ClickException("the standard stream for - is closed; name a file")
+    return stream
 
 
 @click.command(
