@@ -2,8 +2,6 @@
 
 import asyncio
 import io
-import shutil
-import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import func, make_url, select, update
+from sqlalchemy import func, select, update
 
 from saleroom.accounts.service import erasures
 from saleroom.admin import archive, ledger_check
@@ -33,9 +31,7 @@ from saleroom.storage import files
 from saleroom.storage.database import Database, Transaction
 from saleroom.tools.verify import reading
 from tests.admin.test_ledger_check import sale
-from tests.faults.places import small_disk
 from tests.fixtures_database import FakeClock
-from tests.process import saleroom
 from tests.sales.service.evenings import Evening, evening
 from tests.settlement.settled_sales import closed
 from tests.settlement.sold_sales import sold
@@ -191,83 +187,6 @@ def test_lots_of_a_sale_wait_for_its_money(old: str, folder: Path) -> None:
     before = shown(old, folder)
     assert not left(unsold)
     assert before == shown(old, folder)
-
-
-@pytest.mark.parametrize(("place", "call"), [("publish", 2), ("_check", 1), ("_note", 2), ("_remove", 2)])
-def test_killed_at_any_place(old: str, folder: Path, tmp_path: Path, place: str, call: int) -> None:
-    """A run that is killed by SIGKILL leaves rows, or files with what the rows lack; the next one finishes it."""
-    before, digest = shown(old, folder), reads(old, folder, ledger_check.check)
-    program = tmp_path / "killed.py"
-    program.write_text(KILLED)
-    child = saleroom(tmp_path, old, str(folder), place, str(call), program=str(program))
-    assert -signal.SIGKILL == child.returncode, child.stderr
-    assert before == shown(old, folder)
-    assert 0 == run(old, folder)
-    assert before == shown(old, folder)
-    assert digest == reads(old, folder, ledger_check.check)
-    assert 4 == len(archived_gids(old))
-
-
-@pytest.mark.parametrize(("place", "call"), [("_write", 1), ("beside", 2), ("_note", 2), ("_remove", 2)])
-def test_a_disk_that_is_full(
-    old: str, monkeypatch: pytest.MonkeyPatch, place: str, call: int, database_kind: str
-) -> None:
-    """Whenever the disk of the files, and of SQLite, is full, the run names it and nothing is lost; the next one goes on."""
-    with small_disk(8 * 2**20) as disk:
-        folder, house = disk.folder / "archive", old
-        folder.mkdir()
-        if database_kind == "sqlite":
-            shutil.copy(make_url(old).database or "", disk.folder / "house.db")
-            house = f"sqlite:///{disk.folder}/house.db"
-        before, digest = shown(house, folder), reads(house, folder, ledger_check.check)
-        real, calls = getattr(archive, place), list[int]()
-
-        def full(*args: Any, **options: Any) -> Any:
-            calls.append(1)
-            if len(calls) == call:
-                disk.fill()
-            return real(*args, **options)
-
-        monkeypatch.setattr(archive, place, full)
-        with pytest.raises((OSError, Refusal)) as told:
-            run(house, folder)
-        reason = str(told.value)
-        assert "No space left on device" in reason or "make room on its disk" in reason, reason
-        assert str(disk.folder) in reason
-        disk.empty()
-        assert [] == [*folder.rglob("*.part")]
-        assert before == shown(house, folder)
-        assert 0 == run(house, folder)
-        assert before == shown(house, folder)
-        assert digest == reads(house, folder, ledger_check.check)
-        assert 4 == len(archived_gids(house))
-
-
-KILLED = """
-import os, signal, sys
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from saleroom.admin import archive
-from saleroom.settings import load
-
-url, folder, place, call = sys.argv[1:]
-archive.AGE_MIN, archive.CHUNK, archive.PAUSE_SECONDS = timedelta(days=-100_000), 1, 0
-real, calls = getattr(archive, place), 0
-
-
-def killed(*args, **options):
-    global calls
-    calls += 1
-    if calls == int(call):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*args, **options)
-
-
-setattr(archive, place, killed)
-settings = load({"database": url, "archive_folder": folder, "mqtt": "off"}, {})
-archive.archive_lots(settings, datetime(2100, 1, 1, tzinfo=UTC), dry_run=False, say=print, keep_newest=0)
-"""
-"""A program that archives, and is killed as it calls the function `place` for the n-th time."""
 
 
 @pytest.mark.parametrize("suffix", [".ndjson", ".rows.ndjson"])

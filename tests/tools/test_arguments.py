@@ -58,4 +58,4 @@ def test_a_house_below_auctions_is_a_house() -> None:
 def test_a_load_test_of_a_lot_is_wrong_usage(url: str) -> None:
     """A test makes lots of its own in a house: the address of a lot is refused before any request."""
     with pytest.raises(WrongUsage, match="this is the address of a lot, and a test needs that of its house"):
-        load.run(url, "a-key", None)
+        load.run(url, "a-key", None, force=False)

@@ -203,7 +203,8 @@ class Accounts:
 @ranked(Rank.LOGIN)
 def register(tx: Transaction, username: str, digest: str) -> Account:
     """Store a new user. Raises UsernameTaken, also for the name of somebody who was erased and for those of the house."""
-    _refuse_kept(tx, username)
+    if username.startswith(RESERVED) or erasures.was_name(tx, username):
+        raise UsernameTaken
     account = accounts.add_user(tx, username, digest, tx.now())
     if account is None:
         raise UsernameTaken
@@ -212,13 +213,7 @@ def register(tx: Transaction, username: str, digest: str) -> Account:
 
 def refuse_taken(tx: Transaction, username: str) -> None:
     """Raise UsernameTaken if `register` would, before anybody chooses a password."""
-    _refuse_kept(tx, username)
-    if accounts.find_login(tx, username) is not None:
-        raise UsernameTaken
-
-
-def _refuse_kept(tx: Transaction, username: str) -> None:
-    if username.startswith(RESERVED) or erasures.was_name(tx, username):
+    if username.startswith(RESERVED) or erasures.was_name(tx, username) or accounts.find_login(tx, username):
         raise UsernameTaken
 
 
