@@ -198,13 +198,29 @@ def test_another_account_is_told_the_remedy(sqlite_template: Path, tmp_path: Pat
     file = tmp_path / "saleroom.db"
     shutil.copy(sqlite_template, file)
     file.chmod(0)
-    # Without these rights even root may read only what it is allowed to.
-    as_another = [need("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
-    command = [*as_another, sys.executable, "-m", "saleroom", *args]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    done = as_another(tmp_path, *args)
     assert (1, "", 1) == (done.returncode, done.stdout, len(done.stderr.splitlines()))
     assert "run this as the account of the house, or let this account write the file and its folder\n" in done.stderr
     assert [file] == list(tmp_path.iterdir())
+
+
+def as_another(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run a command without the rights by which root uses every file."""
+    # Without these rights even root may use only what it is allowed to.
+    drop = [need("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*drop, sys.executable, "-m", "saleroom", *args]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+def test_a_folder_that_is_read_only(sqlite_template: Path, tmp_path: Path) -> None:
+    """A file that this account may not make is named before the work."""
+    house = tmp_path / "saleroom.db"
+    shutil.copy(sqlite_template, house)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    done = as_another(closed, "backup", "copy.db", "--database", f"sqlite:///{house}")
+    said = "copy.db cannot be made: this account may not write in its folder, or the disk is read-only"
+    assert (1, "", f"saleroom: {said}\n") == (done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("args", [["users", "list"], ["keys", "renew"], ["export", "house.ndjson"], ["audit", "list"]])
