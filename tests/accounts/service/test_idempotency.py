@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import text
 
 from saleroom.accounts.domain.errors import IdempotencyMismatch
-from saleroom.bidding.domain.errors import AuctionOver, BidTooLow
+from saleroom.accounts.storage.accounts import lock_user
+from saleroom.bidding.domain.errors import AuctionOver, BidTooLow, TooManyAuctions
 from saleroom.bidding.domain.selling import Draft
-from saleroom.bidding.service.auctions import close, create
+from saleroom.bidding.service.auctions import OfferingRules, close, create
 from saleroom.bidding.service.bidding import buy_now, place_bids
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.kernel.errors import Invalid, Refusal
@@ -19,6 +21,9 @@ from tests.bidding.service.people import Person, bid, logged, once_of, person, r
 from tests.fixtures_database import FakeClock, OpenDatabase
 
 DRAFT = Draft(name="Longcase clock", starting_price=eur("100"))
+_WAITING = text("""SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted
+    AND pid IN (SELECT pid FROM pg_stat_activity, pg_stat_clear_snapshot() WHERE datname = current_database())""")
+"""How many sessions of a PostgreSQL database wait for a lock."""
 
 
 async def count(database: Database) -> int:
@@ -159,3 +164,31 @@ async def test_repeats_at_once_in_several_processes(open_database: OpenDatabase,
     assert (2 if what == "create" else 1) == await count(several[0])
     events = {"create": 1, "buy": 3, "bid": 2}
     assert events[what] == len(await logged(several[0], gid))
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_a_duplicate_that_waits_for_the_first_is_not_refused_for_it(open_database: OpenDatabase) -> None:
+    """The last lot that an author may make, sent twice at once to two processes, is made, and both answers say so.
+
+    Both requests have looked for the key when they wait for the lock of their author.
+    """
+    houses = [open_database(), open_database()]
+    ada = await person(houses[0])
+    rules = OfferingRules(auctions_max=1)
+    waiting = asyncio.Event()
+
+    def hold_until_both_wait(tx: Transaction) -> None:
+        lock_user(tx, ada.account.id)
+        waiting.set()
+        while tx.execute(_WAITING).scalar_one() < len(houses):
+            pass
+
+    held = asyncio.create_task(houses[0].write(hold_until_both_wait))
+    await waiting.wait()
+    key = once_of("k", "draft")
+    first, again = await asyncio.gather(*(one.write(create, ada.token, DRAFT, key, rules=rules) for one in houses))
+    await held
+    assert first == again
+    assert 1 == await count(houses[0])
+    with pytest.raises(TooManyAuctions):
+        await houses[0].write(create, ada.token, DRAFT, once_of("another", "draft"), rules=rules)

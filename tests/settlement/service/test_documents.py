@@ -129,6 +129,20 @@ async def test_each_kind_and_year_has_a_series(clocked_database: Database, clock
     assert [] == await found_faults(clocked_database)
 
 
+async def test_a_refused_document_leaves_the_transaction_to_its_caller(database: Database) -> None:
+    """The database still answers in the transaction of a refused document, as when its Idempotency-Key is looked for."""
+    house = await evening(database)
+    first, numbers = await about(house, house.lots[0]), await lots_of(house)
+    made = draft(line(TaxScheme.MARGIN, lot=house.lots[0]))
+
+    def refused(tx: Transaction) -> StoredDocument | None:
+        with pytest.raises(LotOnDocument):
+            issue(tx, made, Owner(sale_id=house.sale.id), numbers)
+        return documents.find(tx, first.gid)
+
+    assert first == await database.write(refused)
+
+
 async def test_a_lot_is_on_one_document_until_that_is_credited(database: Database) -> None:
     """An invoice and a statement are two kinds. A refused one takes no number."""
     house = await evening(database)

@@ -34,7 +34,9 @@ def issue(tx: Transaction, draft: Draft, owner: Owner, lots: Mapping[str, int]) 
     """
     made = _issue(tx, draft, owner)
     try:
-        documents.bill(tx, draft.kind, {lots[line.lot] for line in draft.lines if line.lot in lots}, made.id)
+        # A refusal does not end the transaction: its caller may still ask the database.
+        with tx.connection.begin_nested():
+            documents.bill(tx, draft.kind, {lots[line.lot] for line in draft.lines if line.lot in lots}, made.id)
     except IntegrityError:
         raise LotOnDocument from None
     return made
