@@ -2,6 +2,7 @@ import bz2
 import io
 import lzma
 import random
+import threading
 import tracemalloc
 import zipfile
 import zlib
@@ -27,6 +28,7 @@ from saleroom.sales.service.files.archives import (
     sent_photos,
     unpacked,
 )
+from tests.decodings import decodings
 
 BYTES_MAX, PHOTO_BYTES_MAX = 10_000, 1_000
 UNPACKED = 16 * 2**20
@@ -187,6 +189,17 @@ async def test_an_archive_is_read_by_a_process_of_its_own(confinement: Confineme
         await read_confined(confinement, file, PHOTO_BYTES_MAX)
     assert ["photo_name", "file_too_large"] == [fault.code for fault in refused.value.faults[PHOTOS]]
     assert 1_000 == refused.value.faults[PHOTOS][1].facts["most"]
+
+
+@pytest.mark.usefixtures("confined_process")
+async def test_the_answer_is_decoded_photo_by_photo_beside_the_loop(confinement: Confinement) -> None:
+    """The event loop waits for one photo at most: each is decoded by itself, in the thread of the work on files."""
+    whole = packed({f"{number}.jpg": b"x" for number in range(1, 201)})
+    with kept(whole) as file, decodings() as decoded:
+        assert 200 == len(await read_confined(confinement, file, PHOTO_BYTES_MAX))
+    [(thread, count)] = decoded.items()
+    assert thread != threading.current_thread().name
+    assert 200 < count
 
 
 @pytest.mark.usefixtures("confined_process")

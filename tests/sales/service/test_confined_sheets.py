@@ -1,5 +1,6 @@
 """Sheets that a confined process reads: what comes back, and what becomes of a file that passes a limit."""
 
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ from saleroom.confined import confinement
 from saleroom.confined.confinement import Confinement
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.service.files import sheets
+from tests.decodings import decodings
 from tests.sales.service.test_sheets import SHEET, xlsx
 
 pytestmark = pytest.mark.usefixtures("confined_process")
@@ -46,6 +48,15 @@ async def test_the_process_gives_the_same_answer(confined: Confinement, data: by
         assert [[type(cell) for cell in row] for row in expected[0]] == [
             [type(cell) for cell in row] for row in found[0]
         ]
+
+
+async def test_the_answer_is_decoded_row_by_row_beside_the_loop(confined: Confinement) -> None:
+    """The event loop waits for one row at most: each is decoded by itself, in the thread of the work on files."""
+    with decodings() as decoded:
+        rows, _ = await sheets.read_confined(confined, b"Lot;Title\n" + b"1;Clock\n" * 200)
+    [(thread, count)] = decoded.items()
+    assert thread != threading.current_thread().name
+    assert len(rows) < count
 
 
 @pytest.mark.parametrize(

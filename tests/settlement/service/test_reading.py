@@ -1,5 +1,6 @@
 """Files of banks in a confined process: what comes back, and what becomes of a file that passes a limit."""
 
+import threading
 from collections.abc import Iterator
 
 import httpx
@@ -10,6 +11,7 @@ from saleroom.confined import confinement
 from saleroom.confined.confinement import Confinement
 from saleroom.kernel.errors import Invalid
 from saleroom.settlement.service.bank import camt, reading, status_reports
+from tests.decodings import decodings
 from tests.fixtures_house import House
 from tests.settlement.api.test_bank import Banking
 from tests.settlement.camt import credit, debit, statement
@@ -43,6 +45,16 @@ async def test_the_process_gives_the_same_report(confined: Confinement) -> None:
     said = block("PAY-2026-00001", transfer("E1", "RJCT", "AC04", "closed", amount="12.30"), sums=sums(1, "12.30"))
     data = report("PAY-2026-00001", said, status="PART")
     assert status_reports.read(data) == await reading.read_report(confined, data)
+
+
+async def test_the_statement_is_decoded_payment_by_payment_beside_the_loop(confined: Confinement) -> None:
+    """The event loop waits for one payment at most: each is decoded by itself, in the thread of the work on files."""
+    data = statement(*(credit("1.00", "", reference=f"R{number}") for number in range(100)))
+    with decodings() as decoded:
+        found = await reading.read_statement(confined, data)
+    [(thread, count)] = decoded.items()
+    assert thread != threading.current_thread().name
+    assert 100 == len(found.payments) < count
 
 
 @pytest.mark.parametrize(

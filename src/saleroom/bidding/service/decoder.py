@@ -6,12 +6,13 @@ import structlog
 
 from saleroom.bidding.domain.photos import RATIO_MAX, WIDTHS, is_webp, made_widths
 from saleroom.bidding.service.renditions import FIELD, TOO_COSTLY, TRUNCATED, Renditions
-from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
+from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work, whole
 from saleroom.kernel.errors import Invalid
 
 log = structlog.get_logger()
 
 WORK = Work(function="saleroom.bidding.service.renditions:make", cpu_seconds=10, memory_bytes=512 * 2**20, seconds=30.0)
+_READ = whole(Renditions)
 
 
 class Decoder:
@@ -26,7 +27,7 @@ class Decoder:
         Raises Invalid, field `photo`, or Busy if the house closes.
         """
         try:
-            made = await self._confinement.do(WORK, data, Renditions)
+            made = await self._confinement.do(WORK, data, _READ)
         except TooCostly:
             raise Invalid({FIELD: [TOO_COSTLY]}) from None
         except Crash:

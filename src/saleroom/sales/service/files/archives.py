@@ -17,7 +17,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
-from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
+from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work, one_by_one, whole
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto, is_of_the_system, photo_name
 
@@ -65,6 +65,9 @@ class _ArchiveQuestion(Struct, frozen=True):
     photo_bytes_max: int
 
 
+_LIST, _PHOTOS = whole(list[msgspec.Raw]), one_by_one(PackedPhoto)
+
+
 async def read_confined(confinement: Confinement, file: BinaryIO, photo_bytes_max: int) -> list[PackedPhoto]:
     """Return the photos of an archive, from a process with limits.
 
@@ -73,11 +76,15 @@ async def read_confined(confinement: Confinement, file: BinaryIO, photo_bytes_ma
     asked = _ArchiveQuestion(file.fileno(), photo_bytes_max)
     file.flush()  # a small file is put on the disk by the look at its number
     try:
-        return await confinement.do(WORK, msgspec.msgpack.encode(asked), list[PackedPhoto], asked.file)
+        return await confinement.do(WORK, msgspec.msgpack.encode(asked), _received, asked.file)
     except TooCostly:
         raise Invalid({PHOTOS: [_TOO_COSTLY]}) from None
     except Crash:
         raise Invalid({PHOTOS: [_NOT_AN_ARCHIVE]}) from None
+
+
+def _received(made: bytes) -> list[PackedPhoto]:
+    return _PHOTOS(_LIST(made))
 
 
 def read_to_send(data: bytes) -> list[PackedPhoto]:

@@ -15,9 +15,9 @@ from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
+from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work, one_by_one, whole
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.cells import Cell
 from saleroom.sales.domain.columns import HEADING_ROWS_MAX, REPEATED, Headings, find_headings
@@ -50,11 +50,25 @@ _DELIMITERS = (";", ",", "\t")
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-class SentSheet(Struct, frozen=True):
-    """A sheet on its way from the process that reads it: a Decimal is alone in a tuple, as MessagePack would make it a text."""
+SentCell = str | int | tuple[Decimal] | None
+"""A cell on its way from the process that reads it: a Decimal is alone in a tuple, as MessagePack would make it a text."""
 
-    rows: list[list[str | int | tuple[Decimal] | None]]
+
+class SentSheet(Struct, frozen=True):
+    """A sheet on its way from the process that reads it."""
+
+    rows: list[list[SentCell]]
     headings: Headings
+
+
+class ReceivedSheet(Struct, frozen=True):
+    """The same as the house gets it, before the rows are read."""
+
+    rows: list[Raw]
+    headings: Headings
+
+
+_SHEET, _ROWS = whole(ReceivedSheet), one_by_one(list[SentCell])
 
 
 async def read_confined(confinement: Confinement, data: bytes) -> tuple[list[list[Cell]], Headings]:
@@ -62,12 +76,17 @@ async def read_confined(confinement: Confinement, data: bytes) -> tuple[list[lis
     if len(data) > BYTES_MAX:
         raise _refused(_TOO_LARGE)
     try:
-        sent = await confinement.do(WORK, data, SentSheet)
+        return await confinement.do(WORK, data, _received)
     except TooCostly:
         raise _refused(_TOO_COSTLY) from None
     except Crash:
         raise _refused(_NOT_A_SHEET) from None
-    return [[cell[0] if isinstance(cell, tuple) else cell for cell in row] for row in sent.rows], sent.headings
+
+
+def _received(made: bytes) -> tuple[list[list[Cell]], Headings]:
+    sent = _SHEET(made)
+    rows = _ROWS(sent.rows)
+    return [[cell[0] if isinstance(cell, tuple) else cell for cell in row] for row in rows], sent.headings
 
 
 def read_to_send(data: bytes) -> SentSheet:
