@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +18,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
 from sqlalchemy import URL, Connection, CursorResult, Executable, func, make_url, select
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.util import await_only
 
 from saleroom.storage.cache import Cache, CacheKey
 from saleroom.storage.faults import DatabaseUnavailable, TryAgain
@@ -33,6 +34,8 @@ V = TypeVar("V")
 Clock = Callable[[], datetime]
 
 PASSING_TRIES = 5
+IN_A_ROW = 20
+"""Of how many items a use case calculates something before others have their turn, if there may be thousands."""
 
 
 class Note(Generic[V]):
@@ -101,6 +104,16 @@ class Transaction:
     def driver_sql(self, statement: str, values: tuple[Any, ...]) -> CursorResult[Any]:
         """Run a statement in the driver's own parameter style; see `storage/bulk.py`."""
         return self.connection.exec_driver_sql(statement, values)
+
+    def unhurried(self, items: Iterable[V]) -> Iterator[V]:
+        """Yield items, and let the event loop serve others after every few; for what is calculated about thousands of them.
+
+        On PostgreSQL a use case runs in the thread of the loop. On SQLite it runs in another, which gives way by itself.
+        """
+        for turn, item in enumerate(items, 1):
+            yield item
+            if turn % IN_A_ROW == 0 and self.dialect == "postgresql":
+                await_only(asyncio.sleep(0))
 
     def is_on(self, switch: Switch) -> bool:
         """Return whether a setting of the house is on."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
+from itertools import islice
 
 from msgspec import Struct
 
@@ -110,13 +111,13 @@ _BIDS = Fault("consignor_bids", "has bid on the lot, and nobody bids on a lot th
 
 
 def plan(
-    rows: Sequence[Sequence[Cell]], headings: Headings, present: Mapping[str, Present], house: House
+    rows: Iterable[Sequence[Cell]], headings: Headings, present: Mapping[str, Present], house: House
 ) -> list[RowPlan]:
     """Return what each row below the headings does to the lots that are there, by label. Empty rows are left out."""
     reader = _Reader(headings, house)
     seen: dict[str, int] = {}
     plans = []
-    for number, row in enumerate(rows[headings.row :], headings.row + 1):
+    for number, row in islice(enumerate(rows, 1), headings.row, None):
         if any(text_of(cell) for cell in row):
             plans.append(reader.read(number, row, present, seen))
     return plans

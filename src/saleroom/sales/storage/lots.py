@@ -100,7 +100,8 @@ def of_auctions(tx: Transaction, auction_ids: Collection[int]) -> dict[int, Lot]
 
 def of_sale(tx: Transaction, sale_id: int) -> list[Lot]:
     """Return all lots of a sale, in the order of calling."""
-    return [_lot(row) for row in tx.execute(select(lots).where(lots.c.sale_id == sale_id).order_by(lots.c.rank))]
+    found = tx.execute(select(lots).where(lots.c.sale_id == sale_id).order_by(lots.c.rank))
+    return [_lot(row) for row in tx.unhurried(found)]
 
 
 def of_consignor(tx: Transaction, consignor_id: int) -> list[Lot]:

@@ -126,7 +126,7 @@ def _add(tx: Transaction, staff: Holder, sale: Sale, found: Catalogue, rows: Seq
     """Add lots behind those that there are, in the order of the rows; in a published sale each gets its auction."""
     if not rows:
         return
-    entries = [entry_of(row.label, _consignor(found, row.values), row.values) for row in rows]
+    entries = [entry_of(row.label, _consignor(found, row.values), row.values) for row in tx.unhurried(rows)]
     if not sale.is_draft:
         own = ("estimate_from", "estimate_to", "tax_scheme", "consignor_id")
         said = [{name: getattr(entry, name) for name in own} for entry in entries]
@@ -146,7 +146,7 @@ def _change(tx: Transaction, found: Catalogue, rows: Mapping[str, RowPlan]) -> l
     saved: list[Lot] = []
     noted: list[SaleEvent] = []
     taken: list[tuple[Auction, dict[str, Any]]] = []
-    for label, row in rows.items():
+    for label, row in tx.unhurried(rows.items()):
         lot, auction = found.by_label[label].lot, found.by_label[label].auction
         values = {**_said(lot), **{change.column: change.now for change in row.changes}}
         consignor = _consignor(found, values) if Column.CONSIGNOR in values else lot.entry.consignor_id

@@ -75,8 +75,7 @@ class Importer:
         if report.refusal is not None:
             raise report.refusal
         if photos is not None:
-            files = {one.digest: packed[one] for one in wanted(report, sent).values()}
-            needed = [(files[digest], count) for digest, count in missing.items()]
+            needed = await asyncio.to_thread(_needed, report, packed, missing)
             await self._make(token, gid, photos, needed, tell)
         return await self._database.write(importing.run, token, gid, sent, self._rules)
 
@@ -123,3 +122,11 @@ class Importer:
                 await write_made(self._database, made, importing.keep, token, gid, made, one.photo.digest)
         tell(len(files), len(files))
         archives.refuse(faults)
+
+
+def _needed(
+    report: Report, packed: Mapping[SentPhoto, PackedPhoto], missing: Mapping[str, int]
+) -> list[tuple[PackedPhoto, int]]:
+    """Return where the photos are that the house has still to make, and how many of each; `missing` are those by digest."""
+    files = {one.digest: packed[one] for one in wanted(report, packed).values()}
+    return [(files[digest], count) for digest, count in missing.items()]

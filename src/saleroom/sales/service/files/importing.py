@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -130,7 +130,7 @@ def missing(
 ) -> tuple[Report, Counter[str]]:
     """Return what the import would do, and how many photos the house has still to make of each file, by its digest."""
     report = look(tx, token, gid, sent, rules)
-    needed = Counter(one.digest for one in wanted(report, sent).values())
+    needed = Counter(one.digest for one in wanted(report, tx.unhurried(sent.photos)).values())
     owner = _open_sale(sales.get(tx, gid)).owner
     kept = importing.kept(tx, owner.id, needed)
     return report, needed - Counter({digest: len(photos) for digest, photos in kept.items()})
@@ -164,7 +164,7 @@ def run(tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: Hou
         locked, report = _touched(catalogue, report), _decided(tx, catalogue, sent, rules)
         if _touched(catalogue, report) != locked:
             raise TryAgain("lots have changed before they were locked")
-    writing.write(tx, holder, catalogue, report, wanted(report, sent))
+    writing.write(tx, holder, catalogue, report, wanted(report, tx.unhurried(sent.photos)))
     changed = {effect.value: report.count(effect) for effect in (Effect.NEW, Effect.CHANGED)}
     photos = sum(report.count_photos(effect) for effect in (PhotoEffect.NEW, PhotoEffect.REPLACED))
     if any(changed.values()) or photos:
@@ -172,15 +172,15 @@ def run(tx: Transaction, token: str, gid: str, sent: CatalogueUpload, rules: Hou
     return report
 
 
-def wanted(report: Report, sent: CatalogueUpload) -> dict[PhotoName, SentPhoto]:
-    """Return the files that become photos, by their places."""
+def wanted(report: Report, photos: Iterable[SentPhoto]) -> dict[PhotoName, SentPhoto]:
+    """Return the files that become photos, by their places; `photos` are those of the archive."""
     changes = {
         PhotoName(plan.label, number)
         for plan in report.photos
         for number, effect in plan.effects.items()
         if effect is not PhotoEffect.UNCHANGED
     }
-    return {one.name: one for one in sent.photos if one.name in changes and one.path not in report.photo_faults}
+    return {one.name: one for one in photos if one.name in changes and one.path not in report.photo_faults}
 
 
 def _open_sale(sale: Sale | None) -> Sale:
@@ -230,18 +230,21 @@ def _report(tx: Transaction, found: Catalogue, sent: CatalogueUpload, rules: Hou
     standing = tallies(tx, [one.lot.id for one in found.by_label.values() if one.lot.need is not None])
     pledged = {number for number, tally in standing.items() if tally.count}
     own = bidding_consignors(tx, found.by_label.values())
-    present = {label: _present(one, codes, now, pledged, own.get(label, ())) for label, one in found.by_label.items()}
+    present = {
+        label: _present(one, codes, now, pledged, own.get(label, ()))
+        for label, one in tx.unhurried(found.by_label.items())
+    }
     house = House(partial(_check, found.sale, now), rules.currency, rules.categories, found.consignors)
     headings = sent.headings
     if headings is not None and not rules.categories:
         headings = headings.without(Column.CATEGORY)
-    rows = [] if headings is None else plan(sent.rows, headings, present, house)
+    rows = [] if headings is None else plan(tx.unhurried(sent.rows), headings, present, house)
     new = [row.label for row in rows if row.effect is Effect.NEW]
     if len(present) + len(new) > LOTS_MAX:
         raise TooManyLots(limit=LOTS_MAX)
     fixed = {label: fault for label, one in present.items() if (fault := one.fixed or one.locked) is not None}
     pictures = {label: [digest for _, digest in found.pictures[label]] for label in present} | {one: [] for one in new}
-    photos, faults = plan_photos(sent.photos, pictures, fixed)
+    photos, faults = plan_photos(tx.unhurried(sent.photos), pictures, fixed)
     return Report(rows, photos, faults, () if headings is None else headings.ignored)
 
 
