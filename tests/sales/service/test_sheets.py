@@ -267,7 +267,7 @@ def test_a_catalogue_that_is_exported_and_imported_again_changes_nothing(
 ) -> None:
     """Every row of an export, in either format and language, is unchanged when it is imported."""
     present = {str(number): lot for number, lot in enumerate(lots, 1)}
-    rows, headings = sheets.read(write(catalogue_rows(present.items(), language), language))
+    rows, headings = sheets.read(write(list(catalogue_rows(present.items(), language)), language))
     found = plan(rows, headings, {label: Present(lot) for label, lot in present.items()}, House(lambda values: None))
     assert [Effect.UNCHANGED] * len(lots) == [row.effect for row in found]
 

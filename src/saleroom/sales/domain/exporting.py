@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -27,14 +27,15 @@ class LotResult(Struct, frozen=True):
     bids: int
 
 
-def catalogue_rows(lots: Iterable[tuple[str, Values]], language: str) -> list[list[Cell]]:
-    """Return the headings and a row for each lot by its label, in this order."""
-    rows = list(lots)
-    has_needs = any(values.get(Column.LEVELS) is not None for _, values in rows)
+def catalogue_rows(lots: Collection[tuple[str, Values]], language: str) -> Iterator[list[Cell]]:
+    """Yield the headings and a row for each lot by its label, in this order."""
+    has_needs = any(values.get(Column.LEVELS) is not None for _, values in lots)
     shown = [column for column in HEADINGS if has_needs or column not in OF_NEEDS]
     headings: list[Cell] = [HEADINGS[column][language][0] for column in shown]
     others = [column for column in shown if column is not Column.LABEL]
-    return [headings, *([label, *(_cell(values.get(one), language) for one in others)] for label, values in rows)]
+    yield headings
+    for label, values in lots:
+        yield [label, *(_cell(values.get(one), language) for one in others)]
 
 
 def pledge_rows(pledges: Iterable[tuple[str, int, str, str, Decimal, str, bool]], language: str) -> list[list[Cell]]:

@@ -129,7 +129,7 @@ def put_up(
     Raises Contradiction, with the number of the lot at fault.
     """
     created = []
-    for lot, ends_at in plan:
+    for lot, ends_at in tx.unhurried(plan):
         if lot.terms is not None and categories is not None:
             refuse_unknown(lot.terms.category, categories)
         created.append(publication.created(sale, lot, ends_at, now, new_seed()))

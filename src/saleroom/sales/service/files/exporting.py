@@ -25,14 +25,15 @@ def catalogue(tx: Transaction, token: str | None, gid: str, language: str) -> li
     """Return all lots of a sale in the order of calling. Raises Unauthenticated, MissingRight or UnknownSale."""
     found = lots.offered(tx, sale_to_read(tx, token, gid).id)
     codes = {number: code for code, number in importing.consignor_numbers(tx).items()}
-    return catalogue_rows([(one.lot.label, values_of(one, codes)) for one in found], language)
+    values = [(one.lot.label, values_of(one, codes)) for one in tx.unhurried(found)]
+    return list(tx.unhurried(catalogue_rows(values, language)))
 
 
 def results(tx: Transaction, token: str | None, gid: str, language: str) -> list[list[Cell]]:
     """Return how all lots of a sale ended, or stand, in the order of calling. Raises as `catalogue`."""
     found = lots.offered(tx, sale_to_read(tx, token, gid).id)
     raised = pledges.tallies(tx, [one.lot.id for one in found if one.lot.need is not None])
-    return result_rows([_result(one, raised.get(one.lot.id)) for one in found], language)
+    return result_rows([_result(one, raised.get(one.lot.id)) for one in tx.unhurried(found)], language)
 
 
 def given(tx: Transaction, token: str | None, gid: str, language: str) -> list[list[Cell]]:

@@ -51,7 +51,7 @@ def labels_of(tx: Transaction, sale: Sale, spans: Spans, origin: str, *, changed
     found = [one for one in found if one.need is None]
     before = prints.of_lots(tx, [one.id for one in found])
     labels = []
-    for one in lots.with_auctions(tx, found):
+    for one in tx.unhurried(lots.with_auctions(tx, found)):
         terms, last = one.auction or one.lot.terms, before.get(one.lot.id)
         assert terms is not None, "a lot has an auction or its terms"
         address = f"{origin}/lots/{one.lot.gid}"

@@ -166,7 +166,7 @@ def _catalogue(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
             own = lots.photos_of(tx, drafts.keys())
             first |= {drafts[number]: some[0].photo for number, some in own.items() if some}
     said, shown, files = words(order.language), [], {}
-    for number, one in enumerate(found):
+    for number, one in enumerate(tx.unhurried(found)):
         entry, terms, photo = one.lot.entry, _terms(one), first.get(one.lot.gid)
         lines, picture = terms.description.splitlines(), None
         if photo is not None:
@@ -191,7 +191,7 @@ def _catalogue(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
 
 def _labels(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, head: Letterhead) -> Shown:
     said, shown = words(order.language), []
-    for one in labels_of(tx, sale, order.lots, head.origin, changed=order.changed):
+    for one in tx.unhurried(labels_of(tx, sale, order.lots, head.origin, changed=order.changed)):
         code = {"address": one.address, "alt": said["lot_code"].format(label=one.number)}
         shown.append({"number": one.number, "name": on_label(one.name), "code": code})
     form = structs.asdict(LABEL_FORMS[layout_of(order)])
@@ -200,7 +200,7 @@ def _labels(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, hea
 
 def _cards(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, head: Letterhead) -> Shown:
     said, shown = words(order.language), []
-    for one in participants.with_paddles(tx, sale.id):
+    for one in tx.unhurried(participants.with_paddles(tx, sale.id)):
         paddle = one.paddle or 0
         if not one.may_bid or (order.paddles and not any(paddle in some for some in order.paddles)):
             continue
@@ -218,7 +218,7 @@ def _run_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
     codes = consignors.codes(tx, [number for number in numbers if number is not None])
     leaders = _paddles(tx, sale, found)
     said, shown = words(order.language), []
-    for one in found:
+    for one in tx.unhurried(found):
         entry, terms, auction = one.lot.entry, _terms(one), one.auction
         absentee = ""
         if auction is not None and auction.leader is not None and auction.maximum is not None and not auction.over:
@@ -242,7 +242,7 @@ def _run_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, 
 
 def _clerk_sheet(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, head: Letterhead) -> Shown:
     gone = words(order.language)["withdrawn"]
-    found = [(one.lot, _terms(one)) for one in _all(tx, sale, order.lots)]
+    found = [(one.lot, _terms(one)) for one in tx.unhurried(_all(tx, sale, order.lots))]
     return {
         "lots": [
             {"number": lot.label, "name": terms.name, "withdrawn": gone if lot.is_withdrawn else ""}
@@ -257,7 +257,7 @@ def _results(tx: Transaction, sale: Sale, order: PaperOrder, writer: _Writer, he
     asked = [one.lot.id for one in found if one.lot.need is not None]
     raised, given = pledges.tallies(tx, asked), needs.of_lots(tx, sale, asked if order.buyers else [])
     said, shown, prices = words(order.language), [], []
-    for one in found:
+    for one in tx.unhurried(found):
         auction, buyer, givers = one.auction, "", ""
         price = said[_state(one)]
         if auction is not None and auction.outcome is Outcome.SOLD:

@@ -47,8 +47,7 @@ class Printer:
         head = Letterhead(house=self._house, currency=self._currency, origin=origin)
         async with (self._staff if order.needed is not None else self._public).turn():
             paper = await self._database.read(papers.read, token, gid, order, head)
-            data = msgspec.json.encode([paper.data, paper.photos], order="sorted")
-            key = hashlib.sha256(data).digest() if order.needed is None else b""
+            key = await asyncio.to_thread(_key, paper) if order.needed is None else b""
             kept = self._kept.get(key)
             if kept is not None:
                 return kept
@@ -98,6 +97,10 @@ class _LastPapers:
         self._found[key] = made
         while len(self._found) > KEPT_MAX or sum(map(len, self._found.values())) > KEPT_BYTES_MAX:
             self._found.popitem(last=False)
+
+
+def _key(paper: Paper) -> bytes:
+    return hashlib.sha256(msgspec.json.encode([paper.data, paper.photos], order="sorted")).digest()
 
 
 def _write(folder: Path, photos: dict[str, bytes]) -> None:

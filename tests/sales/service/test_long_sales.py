@@ -1,0 +1,49 @@
+"""Sales of many lots: what is read of all of them lets others have their turn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from saleroom.accounts.domain.rights import Role
+from saleroom.accounts.storage import accounts
+from saleroom.sales.domain.paper import PaperKind
+from saleroom.sales.service.files import exporting
+from saleroom.sales.service.paper import papers
+from saleroom.sales.service.paper.papers import Letterhead, PaperOrder
+from saleroom.storage.database import IN_A_ROW, Database, Transaction
+from tests.loop_turns import loop_turns
+from tests.sales.service.evenings import evening
+
+LOTS = 10 * IN_A_ROW
+HEAD = Letterhead(house="Saleroom", currency="EUR", origin="https://bids.example")
+Read = Callable[[Transaction, str, str], Any]
+
+
+def paper(kind: PaperKind) -> Read:
+    """Return the use case that reads some paper."""
+    return lambda tx, token, gid: papers.read(tx, token, gid, PaperOrder(kind=kind), HEAD)
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("module", "name", "read"),
+    [
+        (papers, "_starting", paper(PaperKind.CATALOGUE)),
+        (papers, "_levels", paper(PaperKind.RUN_SHEET)),
+        (papers, "_state", paper(PaperKind.RESULTS)),
+        (exporting, "values_of", lambda tx, token, gid: exporting.catalogue(tx, token, gid, "en")),
+        (exporting, "_result", lambda tx, token, gid: exporting.results(tx, token, gid, "en")),
+    ],
+)
+async def test_others_have_their_turn_while_all_lots_are_read(
+    database: Database, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, read: Read
+) -> None:
+    """On PostgreSQL all lots of a sale are calculated in the thread of the event loop: few of them between two of its turns."""
+    on = await evening(database, LOTS)
+    await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
+    async with loop_turns() as turns:
+        monkeypatch.setattr(module, name, turns.noting(getattr(module, name)))
+        await database.read(read, on.clerk.token, on.sale.gid)
+    assert LOTS <= turns.met.total()
+    assert IN_A_ROW >= max(turns.met.values())
