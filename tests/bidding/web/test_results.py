@@ -83,6 +83,17 @@ def test_no_text_is_a_formula(serve_house: ServeHouse) -> None:
     assert {"'-evil"} == {row["seller"] for row in rows}
 
 
+def test_no_part_of_a_name_is_a_formula(serve_house: ServeHouse) -> None:
+    """A spreadsheet that divides cells at semicolons, as in Germany, finds no formula in a name either."""
+    house = serve_house()
+    ada = house.user("ada")
+    close(ada, ada.auction(name="Clock;=1+1;x"))
+    assert ["Clock;=1+1;x"] == [row["name"] for row in table(house.stranger.get("/results.csv"))]
+    text = house.stranger.get("/results.csv").content.decode("utf-8-sig")
+    cells = [cell for row in csv.reader(io.StringIO(text, newline=""), delimiter=";") for cell in row]
+    assert [] == [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
 def test_a_long_table_is_whole(serve_house: ServeHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of many pages has each lot once; one without lots has its header alone."""
     house = serve_house()

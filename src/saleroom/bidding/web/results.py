@@ -7,6 +7,7 @@ import io
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 from babel import Locale
 from starlette.requests import Request
@@ -57,14 +58,15 @@ class ResultFiles:
     async def _lines(
         self, first: list[Auction], pages: AsyncIterator[list[Auction]], columns: Sequence[str], origin: str
     ) -> AsyncIterator[bytes]:
-        yield _written([columns], _BYTE_ORDER_MARK)
+        yield _written([columns], csv.QUOTE_MINIMAL, _BYTE_ORDER_MARK)
         yield self._rows(first, columns, origin)
         async for page in pages:
             yield self._rows(page, columns, origin)
 
     def _rows(self, page: list[Auction], columns: Sequence[str], origin: str) -> bytes:
         rows = (result(one, origin, self._site.languages.currency) for one in page)
-        return _written([[row[column] for column in columns] for row in rows])
+        # Some spreadsheets divide cells at semicolons: without its marks a name would go on in a cell of its own.
+        return _written([[row[column] for column in columns] for row in rows], csv.QUOTE_ALL)
 
 
 def result(a: Auction, origin: str, currency: str) -> dict[str, str]:
@@ -95,8 +97,8 @@ def _instant(at: datetime | None) -> str:
     return "" if at is None else instant(at)
 
 
-def _written(rows: Sequence[Sequence[str]], before: str = "") -> bytes:
+def _written(rows: Sequence[Sequence[str]], quoting: Literal[0, 1], before: str = "") -> bytes:
     out = io.StringIO(before)
     out.seek(0, io.SEEK_END)
-    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    csv.writer(out, quoting=quoting, lineterminator="\r\n").writerows(rows)
     return out.getvalue().encode()
