@@ -27,13 +27,13 @@ class LoopTurns:
         """Return a list that notes the turn in which each of its items is read."""
         turns = self
 
-        class Watched(list[T]):
+        class ListOfTurns(list[T]):
             def __iter__(self) -> Iterator[T]:
                 for one in super().__iter__():
                     turns.meet()
                     yield one
 
-        return Watched(items)
+        return ListOfTurns(items)
 
     def noting(self, function: Callable[P, R]) -> Callable[P, R]:
         """Return a function that notes the turn of each of its calls."""

@@ -15,14 +15,13 @@ from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
-from msgspec import Raw, Struct
-
-from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work, one_by_one, whole
+from saleroom.confined.confinement import Confinement, Crash, TooCostly, Work
 from saleroom.kernel.errors import Fault, Invalid
 from saleroom.sales.domain.cells import Cell
 from saleroom.sales.domain.columns import HEADING_ROWS_MAX, REPEATED, Headings, find_headings
 from saleroom.sales.domain.importing import ROWS_MAX, too_many
 from saleroom.sales.service.files.archives import PIECE_BYTES, opened
+from saleroom.sales.service.files.sent_sheets import SentSheet, packed, received
 
 CATALOGUE = "catalogue"
 """The field of a form with the catalogue."""
@@ -50,51 +49,23 @@ _DELIMITERS = (";", ",", "\t")
 _ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
-SentCell = str | int | tuple[Decimal] | None
-"""A cell on its way from the process that reads it: a Decimal is alone in a tuple, as MessagePack would make it a text."""
-
-
-class SentSheet(Struct, frozen=True):
-    """A sheet on its way from the process that reads it."""
-
-    rows: list[list[SentCell]]
-    headings: Headings
-
-
-class ReceivedSheet(Struct, frozen=True):
-    """The same as the house gets it, before the rows are read."""
-
-    rows: list[Raw]
-    headings: Headings
-
-
-_SHEET, _ROWS = whole(ReceivedSheet), one_by_one(list[SentCell])
-
-
 async def read_confined(confinement: Confinement, data: bytes) -> tuple[list[list[Cell]], Headings]:
     """Return what `read` returns, from a process with limits. Raises as `read`, or Busy if the house closes."""
     if len(data) > BYTES_MAX:
         raise _refused(_TOO_LARGE)
     try:
-        return await confinement.do(WORK, data, _received)
+        return await confinement.do(WORK, data, received)
     except TooCostly:
         raise _refused(_TOO_COSTLY) from None
     except Crash:
         raise _refused(_NOT_A_SHEET) from None
 
 
-def _received(made: bytes) -> tuple[list[list[Cell]], Headings]:
-    sent = _SHEET(made)
-    rows = _ROWS(sent.rows)
-    return [[cell[0] if isinstance(cell, tuple) else cell for cell in row] for row in rows], sent.headings
-
-
 def read_to_send(data: bytes) -> SentSheet:
     """Return what `read` returns, ready for MessagePack. The process that reads calls it."""
     from openpyxl import load_workbook  # noqa: F401  # a failing import is no fault of the file
 
-    rows, headings = read(data)
-    return SentSheet([[(cell,) if isinstance(cell, Decimal) else cell for cell in row] for row in rows], headings)
+    return packed(*read(data))
 
 
 def read(data: bytes) -> tuple[list[list[Cell]], Headings]:
