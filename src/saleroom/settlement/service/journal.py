@@ -48,7 +48,7 @@ def bring_up_to_date(tx: Transaction, sale: Sale, by_id: int, places: int) -> Sa
     posted, offered = journal.standing(tx, sale.id), lots.offered(tx, sale.id)
     billing = Billing(tx, sale, offered, posted, places)
     changed, too_large = False, list[str]()
-    for one in offered:
+    for one in tx.unhurried(offered):
         result, was = billing.result(one), posted.get(one.lot.id)
         if result == (None if was is None else was.settled.result):
             continue

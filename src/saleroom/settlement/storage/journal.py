@@ -194,13 +194,13 @@ def standing(tx: Transaction, sale_id: int) -> dict[int, Standing]:
     )
     stands, given_up = dict[int, tuple[int, BilledResult]](), dict[int, list[tuple[int, Bill]]]()
     who = mergers.of_sale(tx, sale_id)
-    for row in tx.execute(found.order_by(journal_entries.c.id)):
+    for row in tx.unhurried(tx.execute(found.order_by(journal_entries.c.id))):
         settled = _with_buyer(decode_settled(row.settled), who)
         if row.kind == EntryKind.CREDIT.value:
             given_up.setdefault(row.lot_id, []).append((row.id, settled.bill))
         else:
             stands[row.lot_id] = row.id, settled
-    return {lot: _standing(*one, given_up.get(lot, [])) for lot, one in stands.items()}
+    return {lot: _standing(*one, given_up.get(lot, [])) for lot, one in tx.unhurried(stands.items())}
 
 
 def of_lots(tx: Transaction, lot_ids: Collection[int]) -> dict[int, BilledResult]:

@@ -1,0 +1,25 @@
+"""Sales of many lots at the desk: what is read of all of them lets others have their turn."""
+
+from random import Random
+
+import pytest
+
+from saleroom.settlement.service import desk
+from saleroom.settlement.storage import journal
+from saleroom.storage.database import IN_A_ROW, Database
+from tests.loop_turns import loop_turns
+from tests.settlement.sold_sales import sold
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_others_have_their_turn_while_the_journal_is_read(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL all entries of a sale are read in the thread of the event loop: few of them between two of its turns."""
+    sale = await sold(database, Random(3), 3 * IN_A_ROW, "EUR")
+    await database.write(desk.shown, sale.token, sale.gid, "3", "EUR")
+    async with loop_turns() as turns:
+        monkeypatch.setattr(journal, "decode_settled", turns.noting(journal.decode_settled))
+        await database.write(desk.shown, sale.token, sale.gid, "3", "EUR")
+    assert 2 * IN_A_ROW <= turns.met.total()
+    assert IN_A_ROW >= max(turns.met.values())
