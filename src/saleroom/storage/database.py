@@ -34,8 +34,11 @@ V = TypeVar("V")
 Clock = Callable[[], datetime]
 
 PASSING_TRIES = 5
-IN_A_ROW = 20
-"""Of how many items a use case calculates something before others have their turn, if there may be thousands."""
+AT_ONCE = 250
+"""How many cheap items, some 20 us each, a use case works on before others have their turn.
+
+With fewer of them its locks would wait for many turns of others.
+"""
 
 
 class Note(Generic[V]):
@@ -105,14 +108,14 @@ class Transaction:
         """Run a statement in the driver's own parameter style; see `storage/bulk.py`."""
         return self.connection.exec_driver_sql(statement, values)
 
-    def unhurried(self, items: Iterable[V]) -> Iterator[V]:
-        """Yield items, and let the event loop serve others after every few; for what is calculated about thousands of them.
+    def unhurried(self, items: Iterable[V], at_once: int | None = None) -> Iterator[V]:
+        """Yield items, and let the event loop serve others after so many; for what is calculated about thousands of them.
 
         On PostgreSQL a use case runs in the thread of the loop. On SQLite it runs in another, which gives way by itself.
         """
         for turn, item in enumerate(items, 1):
             yield item
-            if turn % IN_A_ROW == 0 and self.dialect == "postgresql":
+            if turn % (at_once or AT_ONCE) == 0 and self.dialect == "postgresql":
                 await_only(asyncio.sleep(0))
 
     def is_on(self, switch: Switch) -> bool:

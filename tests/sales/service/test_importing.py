@@ -9,16 +9,22 @@ from saleroom.sales.domain.columns import Headings, find_headings
 from saleroom.sales.domain.photo_files import PhotoName, SentPhoto
 from saleroom.sales.service.files import importing
 from saleroom.sales.service.files.importing import CatalogueUpload, HouseRules
-from saleroom.storage.database import IN_A_ROW, Database
+from saleroom.storage import database as storage
+from saleroom.storage.database import Database
 from tests.loop_turns import loop_turns
 from tests.sales.service.evenings import evening
 
-LOTS = range(10, 10 + 10 * IN_A_ROW)
+AT_ONCE = 20
+LOTS = range(10, 10 + 10 * AT_ONCE)
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_others_have_their_turn_while_an_import_is_calculated(database: Database) -> None:
+async def test_others_have_their_turn_while_an_import_is_calculated(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On PostgreSQL rows, and photos, are read in the thread of the event loop: few of them between two of its turns."""
+    monkeypatch.setattr(storage, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(importing, "ROWS_AT_ONCE", AT_ONCE)
     on = await evening(database)
     await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
     table: list[list[Cell]] = [["Lot", "Title", "Starting price"]]
@@ -34,4 +40,4 @@ async def test_others_have_their_turn_while_an_import_is_calculated(database: Da
             turns.met.clear()
             await database.read(importing.look, on.clerk.token, on.sale.gid, sent, HouseRules(("€",)))
             assert len(LOTS) <= turns.met.total()
-            assert IN_A_ROW >= max(turns.met.values())
+            assert AT_ONCE >= max(turns.met.values())
