@@ -231,10 +231,13 @@ def measure(house: LoopWatch, client: httpx.Client, row: Row) -> tuple[float, fl
     return found[0], min(found[1:]), status
 
 
-def main(least: float) -> None:
-    """Print every request that held the loop for at least so many milliseconds, the longest first."""
+def main(least: float, url: str | None = None) -> None:
+    """Print every request that held the loop for at least so many milliseconds, the longest first.
+
+    `url` is that of an empty database of PostgreSQL, where use cases run in the thread of the loop; otherwise it is SQLite.
+    """
     with tempfile.TemporaryDirectory() as folder, capture_logs():
-        url = f"sqlite:///{Path(folder) / 'house.db'}"
+        url = url or f"sqlite:///{Path(folder) / 'house.db'}"
 
         async def made() -> None:
             database = Database(url)
@@ -256,4 +259,4 @@ def main(least: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0, *sys.argv[2:3])
