@@ -47,14 +47,26 @@ def test_private_addresses(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "x.internal", "2130706433", "0x7f.1", "127.1"]
+    "name",
+    [
+        "localhost",
+        "LOCALHOST.",
+        "a.localhost",
+        "printer.local",
+        "x.internal",
+        "2130706433",
+        "0x7f.1",
+        "127.1",
+        "127.0x1",
+        "127.0.0.0X1.",
+    ],
 )
 def test_private_names(name: str) -> None:
     """Names of this machine and of private networks, and other spellings of addresses."""
     assert is_private_name(name)
 
 
-@pytest.mark.parametrize("name", ["example.org", "10.example", "local.example"])
+@pytest.mark.parametrize("name", ["example.org", "10.example", "local.example", "0x7f.example", "1.0xg"])
 def test_names_of_the_internet(name: str) -> None:
     """What other names resolve to counts when they are connected to."""
     assert not is_private_name(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from ipaddress import IPv4Address, IPv6Address
 
 PRIVATE = "must be a public address: this house posts to none of its own machine or of a private network"
@@ -18,6 +19,8 @@ _RESERVED = tuple(
 The first three are reserved by IANA (RFC 6890, 7526 and 9637). Clouds answer a machine of theirs, and nobody else: Oracle Cloud
 Classic with its secrets at 192.0.0.192, and Azure at 168.63.129.16.
 """
+_NUMBER = re.compile("[0-9]+|0x[0-9a-f]*")
+"""The last part of an address of IPv4 in any spelling; no name of the internet ends so (WHATWG URL, host parsing)."""
 _PRIVATE_ENDS = ("localhost", ".localhost", ".local", ".internal", ".home.arpa", ".lan")
 
 
@@ -56,5 +59,5 @@ def is_private_name(host: str) -> bool:
     try:
         ipaddress.ip_address(name.strip("[]").partition("%")[0])
     except ValueError:
-        return name.replace(".", "").isdigit() or name.startswith("0x")  # other spellings of an address of IPv4
+        return _NUMBER.fullmatch(name.rpartition(".")[2]) is not None  # other spellings of an address of IPv4
     return not is_public(name.strip("[]"))
