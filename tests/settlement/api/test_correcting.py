@@ -8,7 +8,7 @@ import pytest
 
 from tests.bidding.api.answers import faults, refusal
 from tests.fixtures_house import House
-from tests.settlement.api.test_desk import Settling
+from tests.settlement.api.test_desk import TERMS, Settling
 
 WHY = "The number was misread."
 
@@ -189,3 +189,73 @@ def test_a_charge_that_is_given_up_leaves_a_document_that_fits(settling: Settlin
     settling.sale.act("bid", amount="120", paddle=paddle)
     settling.sale.act("sell")
     assert ["1"] == [one["label"] for one in settling.desk(paddle)["lotsToCredit"]]
+
+
+def surcharged(settling: Settling) -> None:
+    """Have each way of bidding cost another surcharge."""
+    terms = {**TERMS, "surcharges": {"online": "3", "floor": "1", "absentee": "2", "phone": "5"}}
+    settling.manager.json("PUT", f"/rate-cards/{settling.card}", json=terms)
+
+
+def surcharges(settling: Settling, buyer: object) -> list[tuple[str, str]]:
+    """Return the surcharge of each lot of a buyer."""
+    lots = settling.desk(buyer)["settledLots"]
+    lines = [(lot["label"], line) for lot in lots for line in lot["bill"]["buyerLines"]]
+    return [(label, line["lineAmount"]) for label, line in lines if line["item"] == "surcharge"]
+
+
+def test_a_lot_that_was_won_from_outside_the_hall_is_corrected(settling: Settling) -> None:
+    """By a bid of the book and by one online: either goes to a paddle at its price, with the surcharge of the hall."""
+    surcharged(settling)
+    staff, online = settling.sale.staff, settling.sale.bidder()
+    staff.json("POST", f"/sales/{settling.gid}/participants", json={"personName": "Ida", "paddle": 12})
+    staff.json("POST", f"/sales/{settling.gid}/book", json={"paddle": 12, "label": "1", "maximum": "100"})
+    settling.sale.act("call")
+    settling.sale.act("sell")
+    settling.sale.act("call")
+    assert 201 == online.bid(settling.sale.lots[1], amount="10").status_code
+    settling.sale.act("sell")
+    paddle = online.json("GET", f"/sales/{settling.gid}/registration")["paddle"]
+    assert [("1", "0.200")] == surcharges(settling, 12)
+    assert [("2", "0.300")] == surcharges(settling, paddle)
+    right, third = settling.bidder(), settling.bidder()
+    for label in ("1", "2"):
+        assert correct(settling, label, paddle=right).is_success
+    assert [("1", "0.100"), ("2", "0.100")] == surcharges(settling, right)
+    assert ["0.000", "0.000"] == [settling.desk(one)["owed"] for one in (12, paddle)]
+    for label in ("1", "2"):
+        assert correct(settling, label, paddle=third).is_success
+    assert [("1", "0.100"), ("2", "0.100")] == surcharges(settling, third)
+    assert [] == settling.faults()
+
+
+def test_a_lot_is_taken_back_whatever_bids_from_outside_stand(settling: Settling) -> None:
+    """Of its buyer online, who does not pay, and of somebody below the buyer in the hall: nobody buys it."""
+    online, hall = settling.sale.bidder(), settling.bidder()
+    settling.sale.act("call")
+    assert 201 == online.bid(settling.sale.lots[0], amount="10").status_code
+    settling.sale.act("sell")
+    settling.sale.act("call")
+    assert 201 == online.bid(settling.sale.lots[1], amount="10").status_code
+    settling.sale.act("bid", amount="15", paddle=hall)
+    settling.sale.act("sell")
+    settling.sale.act("end")
+    for label in ("1", "2"):
+        assert correct(settling, label).is_success
+    assert (0, 2) == tuple(settling.accounts()[name] for name in ("soldLots", "unsoldLots"))
+    shown = [settling.cashier.json("GET", f"/auctions/{gid}") for gid in settling.sale.lots[:2]]
+    assert [None, None] == [one["currentBidder"] for one in shown]
+    assert [] == settling.faults()
+
+
+def test_a_misread_paddle_of_the_telephone_keeps_its_surcharge(settling: Settling) -> None:
+    """The bid came by telephone, whosever it was, also when it is corrected a second time."""
+    surcharged(settling)
+    first, second, third = (settling.bidder() for _ in range(3))
+    settling.sale.act("call")
+    settling.sale.act("bid", amount="10", paddle=first, channel="phone")
+    settling.sale.act("sell")
+    for paddle in (second, third):
+        assert correct(settling, paddle=paddle).is_success
+        assert [("1", "0.500")] == surcharges(settling, paddle)
+    assert [] == settling.faults()

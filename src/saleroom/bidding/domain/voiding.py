@@ -15,7 +15,7 @@ from saleroom.bidding.domain.auction import Auction, refuse_if_over
 from saleroom.bidding.domain.bidding import BidRequest, decide_again, soft_close
 from saleroom.bidding.domain.block_events import ActUndone, BidderNamed, BidRetracted
 from saleroom.bidding.domain.errors import AlreadyVoided, BidsThere, UnknownBid
-from saleroom.bidding.domain.events import BidPlaced, BidVoided, Event, MaximumRaised
+from saleroom.bidding.domain.events import BidPlaced, BidVoided, Channel, Event, MaximumRaised
 from saleroom.kernel.parties import Party
 
 REASON_CHARACTERS_MAX = 500
@@ -177,6 +177,11 @@ class BidBook:
             ):
                 return each
         return None
+
+    def leading_channel(self) -> Channel | None:
+        """Return the channel of the request that leads, also where the house bid for its maximum; None without one."""
+        leading = self.leading_bid()
+        return None if leading is None else self.bid_at(leading.version).channel
 
     def standing_of(self, user_id: int) -> list[tuple[int, Decimal]]:
         """Return the requests of a user that stand, raises of the maximum among them: the bid's version, and the limit."""

@@ -48,12 +48,13 @@ class Below(StrEnum):
 class Result(Struct, frozen=True, kw_only=True):
     """How lots were sold: at a price to a bidder, or neither if they were passed.
 
-    `below` is what happens below the reserve, None to be asked. `is_sure` tells that an unusual price is right, and `against`
-    is the maximum of a bid that people have seen and decided against.
+    `channel` is how its bid came: in the hall or by telephone. `below` is what happens below the reserve, None to be asked.
+    `is_sure` tells that an unusual price is right, and `against` is the maximum of a bid that people have decided against.
     """
 
     price: Decimal | None = None
     bidder: Party | None = None
+    channel: Channel = Channel.FLOOR
     below: Below | None = None
     is_sure: bool = False
     against: Decimal | None = None
@@ -162,7 +163,7 @@ def _bid(lot: Lot, called: Auction, log: Sequence[Event], result: Result, now: d
         elif own:  # their bid in the hall takes the place of the one from outside it
             made = calling.retract(called, BidBook(log), leader, now)
     made += calling.ask(called.after_all(made), price, now)
-    request = BidRequest(price, None, channel=Channel.FLOOR)
+    request = BidRequest(price, None, channel=result.channel)
     return [*made, *place_bid(called.after_all(made), bidder, request, now)]
 
 

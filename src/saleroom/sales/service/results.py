@@ -20,7 +20,7 @@ from saleroom.accounts.service.accounts import authenticate
 from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain import moderation
 from saleroom.bidding.domain.auction import Auction
-from saleroom.bidding.domain.events import Event
+from saleroom.bidding.domain.events import Channel, Event
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.bidding.service.admission import Bidders
 from saleroom.bidding.service.recording import advance
@@ -55,6 +55,7 @@ class ResultLine(Struct, frozen=True, kw_only=True):
     name: str | None = None
     price: Decimal | None = None
     paddle: int | None = None
+    channel: Channel = Channel.FLOOR
     below: Below | None = None
     is_sure: bool = False
     against: Decimal | None = None
@@ -168,7 +169,8 @@ def hand_over(
 ) -> Sale:
     """Give a sold lot of a locked sale to another paddle at its price, or pass it without one; return the sale after that.
 
-    A lot that was not sold goes to a paddle at a price `offered`, whatever was bid below it.
+    A lot that was not sold goes to a paddle at a price `offered`. Either way a bid that stands against it is retracted: that of
+    the first buyer, or of somebody below them. A bid by telephone stays one, as its paddle was misread.
 
     The sale may have closed. The caller has refused those without the right, and notes the act. Raises UnknownLot,
     UnknownPaddle, LotOnBlock, as `block.refuse_to_correct`, `domain.results.take_back` and `decide` do, and the reasons why
@@ -179,11 +181,13 @@ def hand_over(
     found = _lots(tx, sale, [label])
     [auction] = lots.lock_auctions(tx, found).values()
     price = None if paddle is None else auction.current_bid
-    against = None
+    channel = Channel.FLOOR
     if offered is not None:
-        price, against = offered, auction.maximum
+        price = offered
+    elif BidBook(event_log.read(tx, auction.id)).leading_channel() is Channel.PHONE:
+        channel = Channel.PHONE
     line = ResultLine(
-        labels=[label], price=price, paddle=paddle, is_sure=True, against=against, seen=[auction.tag], reason=reason
+        labels=[label], price=price, paddle=paddle, channel=channel, is_sure=True, seen=[auction.tag], reason=reason
     )
     return _decided(tx, by, sale, found, line, is_allowed=True)[0]
 
@@ -206,7 +210,10 @@ def refuse_to_sell_after(tx: Transaction, sale: Sale, label: str, paddle: int, p
 def _decided(
     tx: Transaction, staff: Holder, sale: Sale, found: Sequence[Lot], line: ResultLine, *, is_allowed: bool = False
 ) -> tuple[Sale, Mapping[str, str]]:
-    """Record the result of each lot; return the sale after them, and what the replaced results were, for the audit log."""
+    """Record the result of each lot; return the sale after them, and what the replaced results were, for the audit log.
+
+    `is_allowed` tells that the caller has decided for those who may: results are replaced, and bids against them retracted.
+    """
     locked = lots.lock_auctions(tx, found)
     result = _result(tx, next(iter(locked.values()), None), line)
     seen = dict(zip((lot.gid for lot in found), line.seen, strict=False))
@@ -228,7 +235,8 @@ def _decided(
     for lot in due:
         auction = locked[lot.gid]
         with _named(lot), of_a_paddle():
-            one = msgspec.structs.replace(result, bidder=admission.known_as(auction))
+            against = auction.maximum if is_allowed else result.against
+            one = msgspec.structs.replace(result, bidder=admission.known_as(auction), against=against)
             log = event_log.read(tx, auction.id)
             # A lot that the line makes is called in the instant in which it is made: by that it is known later.
             now = tx.now() if line.name is None else log[0].at
@@ -330,7 +338,14 @@ def _lots(tx: Transaction, sale: Sale, labels: Sequence[str]) -> list[Lot]:
 def _result(tx: Transaction, auction: Auction | None, line: ResultLine) -> Result:
     """Return what a line says of its lots, of which `auction` is one."""
     bidder = None if line.paddle is None or auction is None else with_paddle(tx, auction, line.paddle)
-    return Result(price=line.price, bidder=bidder, below=line.below, is_sure=line.is_sure, against=line.against)
+    return Result(
+        price=line.price,
+        bidder=bidder,
+        channel=line.channel,
+        below=line.below,
+        is_sure=line.is_sure,
+        against=line.against,
+    )
 
 
 def _noted(found: Sequence[Lot], locked: Mapping[str, Auction]) -> Mapping[str, str]:

@@ -208,6 +208,4 @@ def card_now(tx: Transaction, sale: Sale, one: OfferedLot | None) -> RateCard:
 
 def channel_of(tx: Transaction, auction: Auction) -> Channel:
     """Return the channel of the request that won, also where the house bid for its maximum: a clerk's is noted."""
-    book = BidBook(event_log.read(tx, auction.id))
-    won = book.leading_bid()
-    return (None if won is None else book.bid_at(won.version).channel) or Channel.ONLINE
+    return BidBook(event_log.read(tx, auction.id)).leading_channel() or Channel.ONLINE
