@@ -117,6 +117,16 @@ def test_who_does_not_pay_is_banned_until_they_do(shown: House, clock: FakeClock
     assert ["ban", "strike"] == [one["kind"] for one in known]
 
 
+def test_a_suspension_that_is_over_keeps_nobody_from_the_ban(shown: House, clock: FakeClock) -> None:
+    """It has ended by itself, and nobody has lifted it: the strike bans as it bans others."""
+    unpaid = Unpaid(shown, clock)
+    manager, path = unpaid.settling.manager, f"/staff/users/{unpaid.user.name}/sanctions"
+    until = (clock.now + timedelta(days=2)).isoformat()
+    manager.json("POST", path, json={"kind": "suspension", "reason": "Loud.", "until": until})
+    unpaid.until_the_strike()
+    assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(manager).json()
+
+
 def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -> None:
     """Nothing is open of the invoice then, whether its lot is corrected at the desk or its lines are taken back by hand."""
     for path in ("/sales/{sale}/lots/1/correction", "/documents/{invoice}/credit"):

@@ -97,8 +97,8 @@ def login_of(tx: Transaction, user_id: int) -> Login:
 
 
 def find(tx: Transaction, user_id: int) -> Account:
-    """Return the account of a user, who exists."""
-    return login_of(tx, user_id).account
+    """Return the account of a user, who exists, as it is now."""
+    return account_of(tx.execute(select(*ACCOUNT).where(users.c.id == user_id)).one(), tx.now())
 
 
 def lock_digest(tx: Transaction, user_id: int) -> str | None:
