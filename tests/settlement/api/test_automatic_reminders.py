@@ -170,6 +170,16 @@ def test_two_processes_send_one_reminder(shown: House, clock: FakeClock) -> None
     assert 409 == unpaid.remind(unpaid.settling.cashier).status_code
 
 
+def test_a_longer_calendar_gives_no_second_strike(shown: House, clock: FakeClock) -> None:
+    """The house sends a third reminder from now on: nothing more is done about an invoice that has its strike."""
+    unpaid = Unpaid(shown, clock)
+    unpaid.until_the_strike()
+    assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(unpaid.settling.manager).json()
+    clock.advance(days=60)
+    longer = Calendar(reminder_days=(3, 14, 21), strike_day=28, automatic=Automatic.STRIKES)
+    assert {} == shown.read(due_sales, longer)
+
+
 def test_a_process_that_ends_within_it_leaves_nothing(shown: House, clock: FakeClock) -> None:
     """Step and word are one transaction: the next look does both."""
     Unpaid(shown, clock)

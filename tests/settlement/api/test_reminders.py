@@ -127,6 +127,23 @@ def test_a_suspension_that_is_over_keeps_nobody_from_the_ban(shown: House, clock
     assert {"reminded": 0, "struck": 1, "banned": 1} == unpaid.remind(manager).json()
 
 
+def test_who_was_erased_is_reminded_and_gets_no_strike(shown: House, clock: FakeClock) -> None:
+    """A letter may still reach them; nobody logs in to the account any more. A strike of before is not given again."""
+    for reminds_first in (False, True):
+        unpaid = Unpaid(shown, clock)
+        manager = unpaid.settling.manager
+        if reminds_first:
+            unpaid.until_the_strike()
+            assert 1 == unpaid.remind(manager).json()["struck"]
+        owner = shown.staff(Role.OWNER)
+        assert owner.post(f"/staff/users/{unpaid.user.name}/erasure", json={"reason": "They asked."}).is_success
+        if not reminds_first:
+            unpaid.until_the_strike()
+        assert (409, "reminder_not_due") == refusal(unpaid.remind(manager))
+        steps = {one["document"]: one["nextStep"] for one in unpaid.listed()["overdueInvoices"]}
+        assert steps[unpaid.invoice] is None
+
+
 def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -> None:
     """Nothing is open of the invoice then, whether its lot is corrected at the desk or its lines are taken back by hand."""
     for path in ("/sales/{sale}/lots/1/correction", "/documents/{invoice}/credit"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import delete, select, update
@@ -9,6 +10,7 @@ from sqlalchemy import delete, select, update
 from saleroom.accounts.domain.accounts import Account, name_digest
 from saleroom.accounts.storage.tables import invitations, mail_addresses, password_requests, users
 from saleroom.outbox import store
+from saleroom.storage import bulk
 from saleroom.storage.database import Transaction
 
 
@@ -50,6 +52,14 @@ def is_erased(tx: Transaction, user_id: int) -> bool:
     """Return whether a person was erased."""
     erased = select(users.c.id).where(users.c.id == user_id, users.c.erased_at.is_not(None))
     return tx.execute(erased).first() is not None
+
+
+def erased_among(tx: Transaction, user_ids: Collection[int]) -> set[int]:
+    """Return those of these people who were erased."""
+    if not user_ids:
+        return set()
+    erased = select(users.c.id).where(users.c.erased_at.is_not(None), bulk.among(tx, users.c.id, user_ids))
+    return {*tx.execute(erased).scalars()}
 
 
 def was_name(tx: Transaction, username: str) -> bool:

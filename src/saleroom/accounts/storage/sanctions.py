@@ -81,6 +81,16 @@ def struck_all(tx: Transaction, user_ids: Collection[int]) -> dict[int, list[str
     return subjects
 
 
+def ever_struck(tx: Transaction, subjects: Collection[str]) -> set[str]:
+    """Return those of these subjects that strikes were given for, also such as were forgiven."""
+    if not subjects:
+        return set()
+    given = select(sanctions.c.subject).where(
+        sanctions.c.kind == Sanction.STRIKE.value, bulk.among(tx, sanctions.c.subject, subjects)
+    )
+    return {*tx.execute(given).scalars()}
+
+
 def strikes(tx: Transaction, user_ids: Collection[int]) -> dict[int, int]:
     """Return how many strikes these users have that were not forgiven; those without one are left out."""
     found = select(sanctions.c.user_id, func.count().label("found")).where(

@@ -25,10 +25,11 @@ CALENDAR = Calendar(due_days=14, reminder_days=(3, 14), strike_day=28)
 
 def test_the_steps_come_one_after_the_other() -> None:
     """Two reminders, 3 and 14 days after the day, then a strike on the 28th; then nothing."""
-    steps, done = [], list[date]()
-    while (step := next_step(DUE, done, CALENDAR)) is not None:
+    steps, done, is_struck = [], list[date](), False
+    while (step := next_step(DUE, done, CALENDAR, is_struck=is_struck)) is not None:
         steps.append(step)
         done.append(step.on)
+        is_struck = step.kind is StepKind.STRIKE
     assert [
         Step(kind=StepKind.REMINDER, level=1, on=date(2026, 11, 28)),
         Step(kind=StepKind.REMINDER, level=2, on=date(2026, 12, 9)),
@@ -38,16 +39,28 @@ def test_the_steps_come_one_after_the_other() -> None:
 
 def test_a_late_step_puts_off_the_next() -> None:
     """A first reminder a month late leaves eleven days to the second."""
-    step = next_step(DUE, [date(2026, 12, 25)], CALENDAR)
+    step = next_step(DUE, [date(2026, 12, 25)], CALENDAR, is_struck=False)
     assert step == Step(kind=StepKind.REMINDER, level=2, on=date(2027, 1, 5))
+
+
+def test_a_calendar_that_changes_gives_one_strike() -> None:
+    """With a reminder more than before there is none after the strike; with one fewer the strike still comes, in its time."""
+    done = [date(2026, 11, 28), date(2026, 12, 9), date(2026, 12, 23)]
+    longer = Calendar(reminder_days=(3, 14, 21), strike_day=28)
+    assert next_step(DUE, done, longer, is_struck=True) is None
+    shorter = Calendar(reminder_days=(7,), strike_day=28)
+    for days, on in ((done[:2], date(2026, 12, 30)), (done[:1], date(2026, 12, 23))):
+        strike = Step(kind=StepKind.STRIKE, level=len(days) + 1, on=on)
+        assert strike == next_step(DUE, days, shorter, is_struck=False)
 
 
 def test_a_calendar_may_have_no_strike_or_no_reminder() -> None:
     """What the house does not want has no step."""
     never = Calendar(reminder_days=(), strike_day=None)
-    assert next_step(DUE, [], never) is None
+    assert next_step(DUE, [], never, is_struck=False) is None
     only = Calendar(reminder_days=(), strike_day=5)
-    assert next_step(DUE, [], only) == Step(kind=StepKind.STRIKE, level=1, on=date(2026, 11, 30))
+    strike = next_step(DUE, [], only, is_struck=False)
+    assert strike == Step(kind=StepKind.STRIKE, level=1, on=date(2026, 11, 30))
 
 
 def test_an_invoice_is_overdue_from_the_day_after() -> None:
@@ -84,12 +97,12 @@ def test_there_is_always_as_much_time_between_two_steps(days: list[int], late: l
     calendar = Calendar(reminder_days=tuple(days), strike_day=None)
     done: list[date] = []
     for place in range(len(days)):
-        step = next_step(DUE, done, calendar)
+        step = next_step(DUE, done, calendar, is_struck=False)
         assert step is not None and step.on >= DUE + timedelta(days=days[place])
         if done:
             assert (step.on - done[-1]).days >= days[place] - days[place - 1]
         done.append(step.on + timedelta(days=late[place]))
-    assert next_step(DUE, done, calendar) is None
+    assert next_step(DUE, done, calendar, is_struck=False) is None
 
 
 @pytest.mark.parametrize(

@@ -88,19 +88,21 @@ def days_overdue(due: date, today: date) -> int:
     return max((today - due).days, 0)
 
 
-def next_step(due: date, done: Sequence[date], calendar: Calendar) -> Step | None:
-    """Return the step after those that were done, by their days; None after the last one.
+def next_step(due: date, done: Sequence[date], calendar: Calendar, *, is_struck: bool) -> Step | None:
+    """Return the step after those that were done, by their days; None after the last one, the strike.
 
-    A step that was late puts off those after it, so that there is always as much time between two as the calendar says.
+    A step that was late puts off those after it, so that there is always as much time between two as the calendar says. They
+    may have been done by another calendar, with more reminders or fewer: `is_struck` says whether one of them was the strike.
     """
-    days = [*calendar.reminder_days, *([] if calendar.strike_day is None else [calendar.strike_day])]
-    level = len(done)
-    if level >= len(days):
+    reminders, level = calendar.reminder_days, len(done)
+    kind = StepKind.REMINDER if level < len(reminders) else StepKind.STRIKE
+    day = reminders[level] if kind is StepKind.REMINDER else calendar.strike_day
+    if is_struck or day is None:
         return None
-    on = due + timedelta(days=days[level])
+    on = due + timedelta(days=day)
     if done:
-        on = max(on, done[-1] + timedelta(days=days[level] - days[level - 1]))
-    kind = StepKind.REMINDER if level < len(calendar.reminder_days) else StepKind.STRIKE
+        before = reminders[min(level, len(reminders)) - 1] if reminders else 0
+        on = max(on, done[-1] + timedelta(days=day - before))
     return Step(kind=kind, level=level + 1, on=on)
 
 

@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.service import sanctions
+from saleroom.accounts.storage import erasures
 from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
-from saleroom.settlement.domain.reminders.reminding import Calendar, Step, days_overdue, due_on, next_step
+from saleroom.settlement.domain.reminders.reminding import Calendar, Step, StepKind, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of
 from saleroom.settlement.service.fitting import invoices_to_credit
 from saleroom.settlement.storage import documents, reminders
@@ -79,6 +80,9 @@ def _open(
     invoices = [one for one in issued if one.document.kind is DocumentKind.INVOICE and one.id not in left_out]
     known = progress_of(tx, [(sale_id, Account(Book.BUYERS, user_id)) for sale_id, user_id in pairs], left_out)
     done = reminders.done(tx, [one.id for one in invoices])
+    begun = [one for one in invoices if one.id in done]
+    gone = erasures.erased_among(tx, {one.owner.user_id for one in begun if one.owner.user_id is not None})
+    struck = sanction_rows.ever_struck(tx, [one.gid for one in begun])
     found = []
     for one in invoices:
         user_id = one.owner.user_id
@@ -87,7 +91,9 @@ def _open(
         due = due_on(one.document.due_on, one.document.issued_on, calendar)
         if left > ZERO:
             days = tuple(calendar.day(at) for at in done.get(one.id, []))
-            step = next_step(due, days, calendar)
+            step = next_step(due, days, calendar, is_struck=one.gid in struck)
+            if step is not None and step.kind is StepKind.STRIKE and user_id in gone:
+                step = None  # they cannot bid any more, and their strikes went with them
             found.append(Overdue(issued=one, user_id=user_id, open=left, due=due, done=days, step=step))
     return found
 
