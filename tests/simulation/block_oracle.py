@@ -90,6 +90,10 @@ class LiveOracle(Oracle):
         """How many public events it has."""
         return sum(kind != "maximum.raised" for kind in self.events)
 
+    def _events_since(self, version: int) -> list[str]:
+        """The public events after the one at `version`."""
+        return [kind for kind in self.events if kind != "maximum.raised"][version:]
+
     def least(self) -> int | None:
         """The ask that was set, as long as it is above the price; otherwise as everywhere."""
         own = self.asked_for
@@ -241,6 +245,7 @@ class LiveOracle(Oracle):
             return "nothing_to_undo"
         act = acts[-1]
         bid_since = any(bid > act.version for bid in self.bids if bid not in self.voided)
+        void_since = "bid.voided" in self._events_since(act.version)
         if bid_since and act.what in ("call", "ask", "warn"):
             return "nothing_to_undo"
         self.acts = [one for one in self.acts if one is not act]
@@ -257,7 +262,8 @@ class LiveOracle(Oracle):
         self.stage, self.asked_for = act.stage, act.ask
         if act.ask == super().least():
             self.asked_for = None  # it follows the increments
-        if self.stage is not None and (bid_since or (act.ask is not None and (self.price or -1) >= act.ask)):
+        outbid = act.ask is not None and (self.price or -1) >= act.ask
+        if self.stage is not None and (bid_since or void_since or outbid):
             self._ask_again()
         return None
 

@@ -133,6 +133,26 @@ def test_a_bid_in_the_middle_is_corrected() -> None:
     retrace(night.log)
 
 
+def test_a_void_since_an_act_lets_the_ask_follow_the_increments() -> None:
+    """The act is undone, and its ask belonged to a bid that no longer stands. A ledger from before that rule verifies."""
+    night = Night()
+    night.call()
+    night.bid(BOB)
+    night.bid(CY)
+    night.do(calling.warn)
+    night.void(4)
+    assert (BOB.name, eur("100"), eur("110")) == told(night.undo())
+    night.do(calling.ask, eur("500"))
+    night.do(calling.skip)
+    night.void(3)
+    assert (None, None, eur("100")) == told(night.undo())
+    retrace(night.log)
+    older = structs.replace(night.log[-1], minimum_bid=eur("500"))
+    retrace([*night.log[:-1], older])
+    with pytest.raises(RuleViolation):
+        retrace([*night.log[:-1], structs.replace(older, minimum_bid=eur("400"))])
+
+
 def test_the_hammer_is_undone_and_taken_back() -> None:
     """Before the next call an undo opens the lot where it was; afterwards a reopening does, with a reason."""
     night = Night(reserve_price="200")

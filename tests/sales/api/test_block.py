@@ -125,7 +125,9 @@ def test_a_sale_in_another_state_is_not_called(house: House, staff: User) -> Non
     assert (409, "not_published") == refusal(staff.post(f"/sales/{gid}/block", **call))
     assert (404, "unknown_sale") == refusal(house.anyone.get(f"/sales/{gid}/block"))
     staff.json("POST", f"/sales/{gid}/publish")
-    assert (409, "sale_not_running") == refusal(staff.post(f"/sales/{gid}/block", json={"act": "end", "seen": "0"}))
+    ended = staff.post(f"/sales/{gid}/block", json={"act": "end", "seen": "0"})
+    assert (409, "sale_not_running") == refusal(ended)
+    assert "ended" in ended.json()["message"], "it says what was asked"
     assert (409, "no_lot_on_block") == refusal(staff.post(f"/sales/{gid}/block", json={"act": "sell", "seen": "0"}))
     assert (403, "missing_right") == refusal(house.user("bob").post(f"/sales/{gid}/block", **call))
     assert (401, "unauthenticated") == refusal(house.anyone.post(f"/sales/{gid}/block", **call))

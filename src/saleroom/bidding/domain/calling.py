@@ -50,7 +50,15 @@ from saleroom.bidding.domain.errors import (
     OnBlock,
     OwnAuction,
 )
-from saleroom.bidding.domain.events import AuctionClosed, AuctionCreated, BidPlaced, Channel, Event, Outcome
+from saleroom.bidding.domain.events import (
+    AuctionClosed,
+    AuctionCreated,
+    BidPlaced,
+    BidVoided,
+    Channel,
+    Event,
+    Outcome,
+)
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
@@ -170,11 +178,12 @@ def retract(auction: Auction, book: BidBook, bidder: Party, now: datetime) -> li
     return [BidRetracted(at=now, retracted=bid.version, bidder=name, amount=price, minimum_bid=price)]
 
 
-def undo(auction: Auction, log: Sequence[Event], now: datetime) -> list[Event]:
+def undo(auction: Auction, log: Sequence[Event], now: datetime, *, by_old_rule: bool = False) -> list[Event]:
     """Undo the last act on the lot since it was called, also the hammer; `log` is its whole log.
 
     The price and the leader are decided again without a bid, a name or a retraction. A call, an ask or a warning is not
-    undone once a bid has come. Raises AuctionOver for a lot that was cancelled, TakenDown, Paused or NothingToUndo.
+    undone once a bid has come. After a bid or a void that came since, the ask follows the increments; `by_old_rule` a void
+    changed nothing. Raises AuctionOver for a lot that was cancelled, TakenDown, Paused or NothingToUndo.
     """
     now = auction.not_before(now)
     if auction.status is Status.CANCELLED:
@@ -193,7 +202,9 @@ def undo(auction: Auction, log: Sequence[Event], now: datetime) -> list[Event]:
     after = book.without(auction, act.version) if redecided else auction
     stage, asked = before.stage, before.ask
     price = after.current_bid
-    if stage is not None and (overtaken or (asked is not None and price is not None and asked <= price)):
+    voided_since = not by_old_rule and any(isinstance(each, BidVoided) for each in log[act.index :])
+    outdated = overtaken or voided_since or (asked is not None and price is not None and asked <= price)
+    if stage is not None and outdated:
         stage, asked = Stage.CALLED, after.least_above(price)
     return [
         ActUndone(

@@ -102,7 +102,7 @@ class StandsStill(Conflict):
 
 
 class SaleNotRunning(Conflict):
-    """The sale does not run now, so it cannot be paused."""
+    """The sale does not run now, so it can be neither paused nor ended."""
 
     code = "sale_not_running"
 

@@ -29,7 +29,7 @@ WORDS = Words(
         "sale_over": (N_("The sale is over or cancelled."),),
         "sale_running": (N_("The sale has begun, so this is no longer possible. Single lots can be withdrawn."),),
         "sale_paused": (N_("The sale stands still. Resume it first."),),
-        "sale_not_running": (N_("The sale does not run now, so there is nothing to pause."),),
+        "sale_not_running": (N_("The sale does not run now, so it can be neither paused nor ended."),),
         "sale_not_paused": (N_("The sale does not stand still."),),
         "no_lots": (N_("The sale has no lots yet. Add at least one, then publish it."),),
         "too_many_lots": (
