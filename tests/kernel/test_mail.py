@@ -65,6 +65,7 @@ def test_an_address_is_kept_in_one_form(text: str, expected: str) -> None:
         f"{'ü' * 33}@example.org",
         f"a@{'b' * 64}.org",
         f"ab@{'b' * 63}.{'c' * 63}.{'d' * 63}.{'e' * 56}.org",
+        "=?utf-8?q?x=0D=0ABcc=3A_eve=40x.example?=@example.org",
     ],
 )
 def test_what_is_no_address_is_refused(text: str) -> None:

@@ -6,12 +6,12 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from email.message import EmailMessage
-from email.policy import SMTP
 from email.utils import formatdate
 
 from saleroom.kernel.errors import Fault, Refusal
 from saleroom.kernel.instants import instant
 from saleroom.kernel.mail import in_header, parse_mail_address
+from saleroom.kernel.mail_headers import AS_GIVEN
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.errors import UnknownWord
 from saleroom.notices.service import record
@@ -57,7 +57,7 @@ async def _send(server: SmtpServer, mail: EmailMessage, receiver: str) -> None:
 
 
 def _mail(house: str, sender: str, receiver: str) -> EmailMessage:
-    mail = EmailMessage(policy=SMTP)
+    mail = EmailMessage(policy=AS_GIVEN)
     mail["From"] = in_header(sender, printable(house))
     mail["To"] = in_header(receiver)
     mail["Subject"] = f"A test of the mails of {printable(house)}"

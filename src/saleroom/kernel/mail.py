@@ -23,13 +23,14 @@ _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z
 def parse_mail_address(text: str) -> str | Fault:
     """Return a mail address without the white space around it, with its host in lower-case ASCII (IDNA), or its fault.
 
-    Forms that RFC 5321 allows and nobody has are refused: quoted names, and numbers in place of the host.
+    Forms that RFC 5321 allows and nobody has are refused: quoted names, numbers in place of the host, and names that mail
+    programs would decode.
     """
     text = unicodedata.normalize("NFC", text.strip())
     name, at, host = text.rpartition("@")
     if not at or len(text) > ADDRESS_MAX or hidden_fault(text, lines=False) or shown_fault(text):
         return FORMAT
-    if not _LOCAL.fullmatch(name) or len(name.encode()) > LOCAL_BYTES_MAX or any(map(_is_odd, name)):
+    if "=?" in name or not _LOCAL.fullmatch(name) or len(name.encode()) > LOCAL_BYTES_MAX or any(map(_is_odd, name)):
         return FORMAT
     plain = _plain_host(host)
     if plain is None or len(name) + 1 + len(plain) > ADDRESS_MAX:

@@ -277,6 +277,19 @@ async def test_a_name_stays_text_in_a_mail(postman: Postman, clock: FakeClock) -
     assert "{{ 7*7 }}" in postman.text() and "eve@example.org" not in dict(mail.items()).values()
 
 
+async def test_a_name_is_no_encoded_word(postman: Postman, clock: FakeClock) -> None:
+    """A name that looks like an encoded word (RFC 2047) stays text: it makes no header, no body and no hidden character."""
+    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
+    name = "=?utf-8?q?x=0D=0ABcc=3A_eve=40example.org=0D=0A=0D=0APay_here?= =?utf-8?b?4oCu?="
+    gid = await sells(postman.database, ada, name=name)
+    await postman.database.write(watching.watch, ben.token, gid)
+    await postman.database.write(auctions.cancel, ada.token, gid)
+    await postman.rounds()
+    [mail] = postman.post.mails
+    assert mail["Bcc"] is None and ["ben@example.org"] == postman.post.receivers
+    assert f"Cancelled: {name}" == str(mail["Subject"]), "mail programs show the name as it is"
+
+
 async def test_questions_are_told_to_the_seller_and_answers_to_the_asker(postman: Postman, clock: FakeClock) -> None:
     """The seller learns that somebody asks, the asker that there is an answer; neither mail has a stranger's text."""
     ada, ben = [await postman.known(name) for name in ("ada", "ben")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
-from email.policy import SMTP
 from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from saleroom.kernel.mail import in_header
+from saleroom.kernel.mail_headers import AS_GIVEN
 from saleroom.kernel.terminal import printable
 from saleroom.notices.domain.choices import CHANNELS
 from saleroom.notices.service.letters import Letter
@@ -85,7 +85,7 @@ class Mails:
         self, letter: Letter, language: Language, html: str, mail_id: str, more: Mapping[str, str]
     ) -> EmailMessage:
         subject, text = plain_text(html)
-        mail = EmailMessage(policy=SMTP)
+        mail = EmailMessage(policy=AS_GIVEN)
         mail["From"] = in_header(self._letterhead.sender, _header(self._letterhead.house))
         mail["To"] = in_header(letter.address)
         mail["Subject"] = _header(subject)
