@@ -15,7 +15,7 @@ from saleroom.sales.service.files.sheet_writing import as_csv, as_workbook
 
 FORMULAS = [
     "=1+1", "+49 30 1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u00a0=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201",
-    "'=1", "'",
+    "'=1", "'", "#REF!", "#N/A", "#DIV/0!", "'#N/A",
 ]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def test_a_formula_is_guarded_in_every_kind_of_file(text: str) -> None:
     assert ("s", "'") == (sheet["A2"].data_type, sheet["A2"].value[0])
 
 
-@pytest.mark.parametrize("text", ["Clock", "1-2", "a=b", "", "12.50", "\u00e4"])
+@pytest.mark.parametrize("text", ["Clock", "1-2", "a=b", "", "12.50", "\u00e4", "#12", "#floor", "#1A"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
     """A text that nothing runs has no apostrophe before it."""
     assert text == guarded(text) == unguarded(text)

@@ -243,7 +243,9 @@ def test_hostile_and_damaged_sheets_are_refused() -> None:
 
 
 LINES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
-TEXTS = st.one_of(LINES, st.sampled_from(["=1+1", "+49", "-", "@x", "'", "''", "'=x", "12,5", 'a;b"c\nd', "1E5"]))
+TEXTS = st.one_of(
+    LINES, st.sampled_from(["=1+1", "+49", "-", "@x", "'", "''", "'=x", "12,5", 'a;b"c\nd', "1E5", "#REF!", "'#N/A"])
+)
 MONEY = st.decimals(min_value=0, max_value=10**17 - 1, places=3)
 LOTS: st.SearchStrategy[dict[Column, Any]] = st.fixed_dictionaries(
     {
