@@ -18,8 +18,8 @@ _CONTROLS = re.compile(f"[\0-\x1f{_STEERS}]")
 _CONTROLS_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{_STEERS}]")
 _NOT_IN_XML = dict.fromkeys((0xFFFE, 0xFFFF))
 _FORMULA = re.compile("\\s*[=+\\-@'\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|#[A-Z][A-Z/_0]*[A-Z!?]\\Z")
-"""How a text begins that a spreadsheet runs, also behind blanks and in full width; the apostrophe that guards them; and a text that
-a spreadsheet takes for the error of a formula, such as `#REF!`."""
+"""How a text begins that a spreadsheet runs, also behind blanks and in full width; the apostrophe that guards them; and a
+text that it takes for the error of a formula, such as `#REF!`."""
 _BREAKS = re.compile("[\u2028\u2029]")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
@@ -68,7 +68,7 @@ def look(text: str) -> str:
 
 
 def guarded(text: str) -> str:
-    """Return a text as a cell that no spreadsheet takes for a formula or its error, with an apostrophe before it if it could."""
+    """Return a text as a cell that no spreadsheet takes for a formula or its error: an apostrophe guards it if it could."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
