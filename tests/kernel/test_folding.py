@@ -96,7 +96,17 @@ def test_the_words_of_a_search() -> None:
     assert ["chair", "walnut"] == words("“Walnut”,  (CHAIR) chair? wal")
     assert ["?"] == words(" ? ")
     assert [] == words(" \u0301 ")
-    assert ["3.5", "o'neill"] == words("O'Neill 3.5.")
+    assert ["3.5", "neill", "o"] == words("O'Neill 3.5.")
+
+
+@pytest.mark.parametrize(
+    ("name", "sought"), [("L’Étoile", "l'etoile"), ("1890–1900", "1890-1900"), ("Jean-Luc", "Jean‑Luc")]
+)
+def test_apostrophes_and_dashes_are_found_however_they_are_written(name: str, sought: str) -> None:
+    """A phone writes a curved apostrophe and a word processor a long dash, in the catalogue or in the search."""
+    for one, other in ((name, sought), (sought, name)):
+        assert all(word in fold(one) for word in words(other))
+    assert ["-5", "–"] == words("-5 –")
 
 
 def test_accents_and_invisible_characters_are_dropped() -> None:

@@ -18,6 +18,8 @@ SOUGHT_MAX = 24
 
 _MARKS = ".,;:!?()[]{}\"'`‘’‚‛“”„«»‹›、。"  # noqa: RUF001  # quotation marks of many languages
 """Marks of a sentence or a quotation, which may stand around a word."""
+_WITHIN = re.compile("(?<=\\w)['`’‘ʼ‐‒–—−-](?=\\w)")  # noqa: RUF001  # apostrophes and dashes of many keyboards
+"""An apostrophe or a dash within a word. People and their phones write each of them in several ways."""
 _WHITE = re.compile(r"\s+")
 _LETTERS = {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ł": "l", "ŧ": "t", "\u0131": "i"}
 """Letters that readers take for others with an accent, though Unicode does not decompose them."""
@@ -48,9 +50,11 @@ def grams(folded: str) -> set[int]:
 def words(text: str) -> list[str]:
     """Return the folded words of a search, each once; a word that another one contains is left out.
 
-    A mark at the edge of a word is not part of it, unless the word is nothing but marks.
+    A mark at the edge of a word is not part of it, unless the word is nothing but marks. An apostrophe or a dash within it
+    divides it: the text that is searched may have another one there.
     """
-    found = {part.strip(_MARKS) or part for part in fold(text).split()}
+    parts = (part for whole in fold(text).split() for part in _WITHIN.split(whole))
+    found = {part.strip(_MARKS) or part for part in parts}
     return sorted(word for word in found if not any(word in other for other in found - {word}))
 
 
