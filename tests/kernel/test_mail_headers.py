@@ -62,3 +62,11 @@ def test_a_sender_is_read_as_it_was_given(shown: str) -> None:
 def test_a_plain_subject_stays_readable() -> None:
     """It needs no encoded words."""
     assert ["Subject: You were outbid: Longcase clock"] == written(Subject="You were outbid: Longcase clock")
+
+
+def test_a_link_and_an_id_stay_as_they_are() -> None:
+    """Mail programs do not decode them, however long they are."""
+    link = f"<https://bids.example/notices/unsubscribe?token=7.mail.{'Ab1_-' * 12}>"
+    number = f"<{'0' * 64}@{'house' * 10}.example>"
+    headers = {"List-Unsubscribe": link, "Message-ID": number}
+    assert [f"List-Unsubscribe: {link}", f"Message-ID: {number}"] == written(**headers)

@@ -1,7 +1,8 @@
-"""Headers of a mail that hold texts of people: a subject, and addresses. Each is written as it is given.
+"""Headers of a mail: a subject, and addresses. Each is written as it is given.
 
 The standard library decodes what looks like an encoded word (RFC 2047) in a header that it is given, so that a name could end
-the header and begin another one; and it loses spaces between the encoded words that it makes of a long text.
+the header and begin another one. It encodes a long address of a page, which no mail program decodes (RFC 2369), and it loses
+spaces between the encoded words that it makes of a long text.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ LINE_MAX = 76
 _AROUND = len("=?utf-8?b??=")
 
 
-class _Subject(BaseHeader):
-    """A subject, as a type of header for the library."""
+class _Verbatim(BaseHeader):
+    """A header of one address or id in `<>`, as a type of header for the library, which encodes a long one in vain."""
 
     max_count = 1
 
@@ -27,12 +28,20 @@ class _Subject(BaseHeader):
         kwds["parse_tree"], kwds["decoded"] = None, str(value)
 
     def fold(self, *, policy: Policy) -> str:
+        """Return the header as one line."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+class _Subject(_Verbatim):
+    """A subject."""
+
+    def fold(self, *, policy: Policy) -> str:
         """Return the header as lines."""
         return policy.linesep.join(_lines(f"{self.name}: ", str(self))) + policy.linesep
 
 
 class _OneAddress(BaseHeader):
-    """One address with the name beside it, as a type of header for the library."""
+    """One address with the name beside it."""
 
     max_count = 1
     addresses: tuple[Address]
@@ -43,7 +52,7 @@ class _OneAddress(BaseHeader):
         """Take the address in its parts."""
         kwds["parse_tree"], kwds["decoded"], kwds["address"] = None, str(value), value
 
-    def init(self, name: str, *, address: Address, **kwds: Any) -> None:  # type: ignore[override]  # `address` is from `parse`
+    def init(self, name: str, *, address: Address, **kwds: Any) -> None:  # type: ignore[override]  # parse adds one
         """Keep the parts."""
         super().init(name, **kwds)
         self.addresses = (address,)
@@ -64,6 +73,8 @@ def _registry() -> HeaderRegistry:
     registry.map_to_type("subject", _Subject)
     for name in ("from", "to"):
         registry.map_to_type(name, _OneAddress)
+    for name in ("list-unsubscribe", "message-id"):
+        registry.map_to_type(name, _Verbatim)
     return registry
 
 

@@ -223,6 +223,12 @@ def undo(auction: Auction, log: Sequence[Event], now: datetime, *, by_old_rule: 
     ]
 
 
+def undo_as(recorded: Event, auction: Auction, log: Sequence[Event], now: datetime) -> list[Event]:
+    """Decide an undone act of a log again. In old logs the ask of before stands again even if a bid was voided since."""
+    earlier = undo(auction, log, now, by_old_rule=True)
+    return earlier if earlier == [recorded] else undo(auction, log, now)
+
+
 def reopen(auction: Auction, reason: str, now: datetime) -> list[Event]:
     """Take the hammer back after another lot was called: the lot can be called again, and its bids stand.
 

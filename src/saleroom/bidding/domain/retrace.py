@@ -243,20 +243,12 @@ def _act(auction: Auction, log: list[Event], index: int) -> list[Event]:
         case AuctionSkipped():
             made = calling.skip(auction, now)
         case ActUndone():
-            made = _undone(auction, log, index)
+            made = calling.undo_as(event, auction, log[:index], now)
         case AuctionReopened():
             made = calling.reopen(auction, event.reason, now)
         case AuctionDecided():
             made = calling.decide(auction, now, accepted=event.outcome is Outcome.SOLD)
     return made
-
-
-def _undone(auction: Auction, log: list[Event], index: int) -> list[Event]:
-    """Decide an undone act. In old logs the ask of before stands again even if a bid was voided since."""
-    now = log[index].at
-    made = calling.undo(auction, log[:index], now)
-    earlier = calling.undo(auction, log[:index], now, by_old_rule=True)
-    return earlier if earlier == log[index : index + 1] else made
 
 
 def _outage(auction: Auction, event: AuctionExtended, index: int) -> list[Event]:
