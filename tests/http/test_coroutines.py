@@ -10,7 +10,8 @@ from typing import Any
 from tests.fixtures_house import House
 from tests.patience import SECONDS_MAX
 
-LAYERS = {"Exchange._run", "Front.__call__", "Resource.__call__"}
+SHORT_WAY = {"Exchange._run", "Front._hot"}
+LONG_WAY = {"Exchange._run", "Front._long_way", "Resource.__call__"}
 
 
 def coroutines(house: House, request: str, body: str = "", **headers: str) -> set[str]:
@@ -50,12 +51,14 @@ def coroutines(house: House, request: str, body: str = "", **headers: str) -> se
     return found
 
 
-def test_a_request_passes_through_three_coroutines_and_its_handler(sqlite_house: House) -> None:
-    """What never waits is no coroutine: the security headers, the fields, a body that has arrived, the whole answer."""
+def test_a_hot_request_passes_through_two_coroutines_and_its_handler(sqlite_house: House) -> None:
+    """What never waits is no coroutine: guard, routes, fields, a body that has arrived, security headers, the whole answer."""
     ada, bob = sqlite_house.user("ada"), sqlite_house.user("bob")
     gid = ada.auction()
     token = f"Bearer {bob.token}"
     bid = {"body": '{"amount": "10"}', "Content_Type": "application/json", "X_Requested_With": "tests"}
-    assert LAYERS | {"place"} == coroutines(sqlite_house, f"POST /auctions/{gid}/bids", Authorization=token, **bid)
-    assert LAYERS | {"show"} == coroutines(sqlite_house, f"GET /auctions/{gid}")
-    assert LAYERS | {"list_auctions", "_answer"} == coroutines(sqlite_house, "GET /auctions")
+    assert SHORT_WAY | {"place"} == coroutines(sqlite_house, f"POST /auctions/{gid}/bids", Authorization=token, **bid)
+    assert SHORT_WAY | {"show"} == coroutines(sqlite_house, f"GET /auctions/{gid}")
+    assert SHORT_WAY | {"list_auctions", "_answer"} == coroutines(sqlite_house, "GET /auctions")
+    assert SHORT_WAY | {"list_bids"} == coroutines(sqlite_house, f"GET /auctions/{gid}/bids")
+    assert LONG_WAY | {"healthz"} == coroutines(sqlite_house, "GET /healthz")

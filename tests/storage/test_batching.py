@@ -33,7 +33,7 @@ async def test_waiting_questions_share_a_transaction(database: Database) -> None
     """A lone question is asked at once; those that arrive meanwhile go together, each once."""
     census = Census()
     shared = SharedRead(database, census)
-    first = asyncio.create_task(shared.ask("a"))
+    first = shared.ask("a")
     while not census.batches:
         await asyncio.sleep(0)
     assert [0] * 5 == await asyncio.gather(first, *(shared.ask(question) for question in "abab"))
@@ -44,7 +44,7 @@ async def test_no_answer_is_older_than_its_question(database: Database) -> None:
     """A reader that has just seen a commit sees it in every answer, even if the same question is already being answered."""
     shared = SharedRead(database, Census())
     for number in range(1, 21):
-        early = [asyncio.create_task(shared.ask("same")) for _ in range(3)]
+        early = [shared.ask("same") for _ in range(3)]
         await asyncio.sleep(0)
         await database.write(register, f"user{number}", "no digest")
         assert number == await shared.ask("same")
@@ -62,7 +62,7 @@ async def test_each_question_has_its_own_answer(database: Database) -> None:
 async def test_a_cancelled_question_does_not_cancel_others(database: Database) -> None:
     """If one question is cancelled, others that asked the same still get their answer."""
     shared = SharedRead(database, Census())
-    gone, stays = (asyncio.create_task(shared.ask("same")) for _ in range(2))
+    gone, stays = (shared.ask("same") for _ in range(2))
     await asyncio.sleep(0)
     gone.cancel()
     assert 0 == await stays

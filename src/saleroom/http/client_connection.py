@@ -33,7 +33,9 @@ class AnswerTransport:
 
     def write(self, piece: bytes) -> None:
         """Send, unless nothing more is sent."""
-        if not self.is_closing():
+        if (
+            self._lingering is None and not self._transport.is_closing()
+        ):  # as in is_closing, without a call for each answer
             self._transport.write(piece)
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ from saleroom.http.guard import IS_JSON
 from saleroom.http.paging import asked_of
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import arrived_body, bearer_token, header, joined_header, media_type, read_body
-from saleroom.http.responses import LIMIT_DEFAULT
+from saleroom.http.responses import LIMIT_DEFAULT, JsonResponse, as_lines
 from saleroom.kernel.errors import Barred, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
@@ -50,6 +50,7 @@ _KEPT = {
     Access.TOKEN_OPTIONAL: ((b"cache-control", b"no-cache"), (b"vary", b"Authorization")),
 }
 """What caches hear of an answer if its handler says nothing."""
+_KEPT_LINES = {access: as_lines(kept) for access, kept in _KEPT.items()}
 
 
 class Call(Struct, Generic[S], frozen=True):
@@ -93,7 +94,7 @@ class Call(Struct, Generic[S], frozen=True):
         return self.query.get("cursor")
 
 
-Handler = Callable[[Call[S]], Awaitable[Response]]
+Handler = Callable[[Call[S]], Coroutine[Any, Any, Response]]
 Explain = Callable[[Call[S], Any], Awaitable[Refusal]]
 """Adds facts to a refusal before it is answered."""
 
@@ -146,7 +147,8 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     an If-None-Match. `answer` is the JSON of the good answer, `headers` its headers, and `unavailable` the JSON while the
     database cannot be reached. `stream` answers with events as they happen, `lines` with NDJSON, `file` with bytes of that
     media type. `bare`: a refusal for its fields shows its message alone. `proven`: a request carries its own proof, such as a
-    signature, so that the forgery filter asks for no header.
+    signature, so that the forgery filter asks for no header. `hot`: thousands ask at once, so their requests go the short way
+    (`http/front.py`).
     """
 
     method: str
@@ -172,6 +174,7 @@ class Endpoint(Struct, Generic[S], frozen=True, kw_only=True):
     conditional: bool = False
     bare: bool = False
     proven: bool = False
+    hot: bool = False
     stream: bool = False
     lines: bool = False
     file: str = ""
@@ -216,28 +219,51 @@ class Resource(Generic[S]):
         try:
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
-            addressed = _addressed(endpoint, scope)
-            body = self._arrived(endpoint, scope)
-            if body is None:
-                body = self._of_form(endpoint, scope, await read_body(Request(scope, receive), self._body_bytes_max))
-            call = self._read(endpoint, scope, receive, addressed, body)
-            return _not_for_others(endpoint.access, await endpoint.handler(call))
+            call = self.call_of(endpoint, scope, receive)
+            if call is None:
+                body = await read_body(Request(scope, receive), self._body_bytes_max)
+                call = self.call_of(endpoint, scope, receive, body)
+            assert call is not None, "the body is there"
+            return not_for_others(endpoint.access, await endpoint.handler(call))
         except Refusal as refused:
-            explain = self._explanations.get(type(refused))
-            if call is not None and explain is not None:
-                refused = await explain(call, refused)
-            return answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
+            return await self.refused(endpoint, call, refused)
 
-    def _read(
-        self, endpoint: Endpoint[S], scope: Scope, receive: Receive, addressed: tuple[str, str, str], body: bytes
-    ) -> Call[S]:
-        """Return the call. Raises Invalid with the faults of all parts of the request."""
-        identifier, part, token = addressed
+    async def refused(self, endpoint: Endpoint[S] | None, call: Call[S] | None, refused: Refusal) -> Response:
+        """Return the answer to a refusal, with the facts that its explanation adds.
+
+        The endpoint is None for a method that this path has not, the call if none was read.
+        """
+        explain = self._explanations.get(type(refused))
+        if call is not None and explain is not None:
+            refused = await explain(call, refused)
+        return answer(refused, bare=endpoint is not None and endpoint.bare and isinstance(refused, Invalid))
+
+    def hot(self) -> Iterator[Endpoint[S]]:
+        """Yield the rows that are `hot`."""
+        return (row for row in self._by_method.values() if row.hot)
+
+    def call_of(
+        self, endpoint: Endpoint[S], scope: Scope, receive: Receive, body: bytes | None = None
+    ) -> Call[S] | None:
+        """Return a request as its handler gets it; None if its body is still to come.
+
+        Raises the refusal of an identifier, Unauthenticated, NotJson or BodyTooLarge, the first of them; otherwise Invalid with
+        the faults of all parts of the request.
+        """
+        identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
+        part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
+        token = bearer_token(scope)
+        if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
+            raise Unauthenticated
+        if endpoint.form is not None:
+            body = self._of_form(endpoint, scope, body)
+            if body is None:
+                return None
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
         query: dict[str, Any] = {}
         asked: Mapping[str, Any] = {}
-        if endpoint.form is not None:
+        if endpoint.form is not None and body is not None:
             try:
                 values = endpoint.form.read(body)
             except Invalid as invalid:
@@ -259,7 +285,7 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         named = f"{identifier} {part}" if part else identifier
         once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
-        return Call(self._services, scope, receive, token, identifier, values, query, once, tags, part, asked)
+        return Call(self._services, scope, receive, token or "", identifier, values, query, once, tags, part, asked)
 
     def _places(self, endpoint: Endpoint[S], query: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """Return the parameters, with the places that cursors stand for, and those that choose a list or its order.
@@ -276,21 +302,13 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         return read, asked
 
-    def _arrived(self, endpoint: Endpoint[S], scope: Scope) -> bytes | None:
-        """Return the body of a form; none for an endpoint without one, None if it is still to come.
-
-        Raises NotJson or BodyTooLarge.
-        """
-        if endpoint.form is None:
-            return b""
+    def _of_form(self, endpoint: Endpoint[S], scope: Scope, body: bytes | None) -> bytes | None:
+        """Return the body of a form; None if it is still to come. Raises NotJson or BodyTooLarge."""
         if not endpoint.body_optional and media_type(scope) not in JSON_TYPES:
             raise NotJson
-        body = arrived_body(scope, self._body_bytes_max)
-        return None if body is None else self._of_form(endpoint, scope, body)
-
-    @staticmethod
-    def _of_form(endpoint: Endpoint[S], scope: Scope, body: bytes) -> bytes:
-        if endpoint.body_optional:
+        if body is None:
+            body = arrived_body(scope, self._body_bytes_max)
+        if endpoint.body_optional and body is not None:
             if not body:
                 return b"{}"
             if media_type(scope) not in JSON_TYPES:
@@ -298,17 +316,19 @@ class Resource(Generic[S]):
         return body
 
 
-def _not_for_others(access: Access, response: Response) -> Response:
+def not_for_others(access: Access, response: Response) -> Response:
     """Return an answer that no cache gives to anybody else, as `_KEPT` says, unless its handler has told caches more.
 
     No cache keeps an answer that needs a token. A cache asks again before it uses one that a token may have changed.
     """
     if access is Access.OPEN:
         return response
-    for name, _ in response.raw_headers:
-        if name == b"cache-control":
-            return response
-    response.raw_headers.extend(_KEPT[access])
+    if type(response) is JsonResponse and response.lines:
+        if not response.says_caching:
+            response.lines += _KEPT_LINES[access]
+        return response
+    if not any(name == b"cache-control" for name, _ in response.raw_headers):
+        response.raw_headers.extend(_KEPT[access])
     return response
 
 
@@ -335,19 +355,6 @@ class Rows(Struct, Generic[S], frozen=True):
             )
             for path, rows in paths.items()
         ]
-
-
-def _addressed(endpoint: Endpoint[Any], scope: Scope) -> tuple[str, str, str]:
-    """Return the identifiers in the path and the token, each empty without one.
-
-    Raises the refusal of an identifier, or Unauthenticated.
-    """
-    identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
-    part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
-    token = bearer_token(scope)
-    if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
-        raise Unauthenticated
-    return identifier, part, token or ""
 
 
 def _identifier(named: PathIdentifier, scope: Scope) -> str:

@@ -221,7 +221,8 @@ class Http(asyncio.BufferedProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a request. Raises Refusal if the one before must be answered first."""
-        if self._owes():
+        before = self._exchange
+        if before is not None and not before.answered:
             raise malformed(_NOT_HTTP)
         self._in_head, self._arrived = True, False
         self._url, self._headers = b"", []
@@ -276,10 +277,6 @@ class Http(asyncio.BufferedProtocol):
         head_bytes, self._in_head, self._unread = self._unread, False, 0
         if self._patience is not None:
             self._expect_no_more()
-        self._answer(path, query, headers, head_bytes)
-
-    def _answer(self, path: bytes, query: bytes, headers: dict[bytes, bytes], head_bytes: int) -> None:
-        """Have the application answer a request."""
         is_old = self._version == "1.0"
         expects = not is_old and self._left != 0 and headers.get(b"expect", b"").lower() == b"100-continue"
         text = path.decode("ascii")
@@ -317,12 +314,10 @@ class Http(asyncio.BufferedProtocol):
         self._flow.something_waits = False
         if self._flow.read_paused:
             self._flow.resume_reading()
-        if self._transport.is_closing():
-            return
-        if self._waiting:
+        if self._waiting and not self._transport.is_closing():
             self._read(self._waiting)
         self._last_answer = self._loop.time()
-        if self._idle is None:
+        if self._idle is None and not self._transport.is_closing():
             self._watch_idleness(min(REST_SECONDS, self._config.timeout_keep_alive))
 
     def _watch_idleness(self, seconds: float) -> None:

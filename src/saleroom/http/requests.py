@@ -29,11 +29,16 @@ HTTPS = "saleroom.https"
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return the first header of this `name`, which is in lower case."""
-    headers: dict[bytes, bytes] | None = scope.get(HEADERS)
-    if headers is None:
-        headers = scope[HEADERS] = dict(reversed(scope["headers"]))
-    value = headers.get(name)
+    value = (scope.get(HEADERS) or headers_of(scope)).get(name)
     return None if value is None else value.decode("latin-1")
+
+
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """Return the headers by name, in lower case, the first one of each name."""
+    found: dict[bytes, bytes] | None = scope.get(HEADERS)
+    if found is None:
+        found = scope[HEADERS] = dict(reversed(scope["headers"]))
+    return found
 
 
 def joined_header(scope: Scope, name: bytes) -> str | None:
@@ -58,8 +63,8 @@ def bearer_token(scope: Scope) -> str | None:
 
     None if the header is missing; an empty string if nothing follows the first space or there is no space.
     """
-    value = header(scope, b"authorization")
-    return None if value is None else value.partition(" ")[2]
+    value = (scope.get(HEADERS) or headers_of(scope)).get(b"authorization")
+    return None if value is None else value.decode("latin-1").partition(" ")[2]
 
 
 def cookie(scope: Scope, name: str) -> str | None:

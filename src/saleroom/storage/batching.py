@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import structlog
 from msgspec import Struct
@@ -124,12 +124,12 @@ class SharedRead(Generic[K, V]):
         self._waiting: dict[K, list[_Caller[V]]] = {}
         self._batches = Batches("reads", self._take, self._read)
 
-    async def ask(self, question: K) -> V:
-        """Return the answer. Raises the refusal of the question, or DatabaseUnavailable."""
+    def ask(self, question: K) -> asyncio.Future[V]:
+        """Return the answer to come, or its exception: the refusal of the question, or DatabaseUnavailable."""
         future: asyncio.Future[V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(question, []).append(_Caller(future, ASKER.get()))
         self._batches.start()
-        return await future
+        return future
 
     def _take(self) -> list[OpenQuestion[K, V]]:
         """Return the next questions whose answer anyone still waits for."""
@@ -190,9 +190,11 @@ class SharedReads:
     def __init__(self, database: Database) -> None:
         self._reads: SharedRead[Question, Any] = SharedRead(database, _answer_each)
 
-    async def ask(self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return what `use_case` returns; its arguments must be hashable. Raises as `SharedRead.ask` does, and ValueError."""
-        return cast("R", await self._reads.ask((use_case, args, tuple(kwargs.items()))))
+    def ask(
+        self, use_case: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> asyncio.Future[R]:
+        """Return what `use_case` is to return, as `SharedRead.ask` does; its arguments must be hashable."""
+        return self._reads.ask((use_case, args, tuple(kwargs.items())))
 
 
 @ranked(Rank.HOUSE)

@@ -79,7 +79,7 @@ async def test_waiting_bids_share_transactions(
 
     monkeypatch.setattr(desk, "place_bids", counted)
     counter = Desk(database)
-    first = asyncio.create_task(counter.place(sale.bid(1, "1")))
+    first = counter.place(sale.bid(1, "1"))
     while not batches:
         await asyncio.sleep(0)
     answers = await asyncio.gather(first, *(counter.place(sale.bid(1 + n % 3, str(10 * n))) for n in range(1, 21)))
@@ -205,17 +205,17 @@ async def test_forged_bids_keep_no_honest_one_out(
     holder = asyncio.create_task(other.write(holding))
     await pause.reached.wait()
     counter = Desk(database)
-    held_up = asyncio.create_task(counter.place(sale.bid(2, "1")))
+    held_up = counter.place(sale.bid(2, "1"))
     await settled()  # the desk has taken it
     request = BidRequest(Decimal("1.000"), None)
     forged = [
-        asyncio.create_task(counter.place(BidCommand(f"forged {number}", f"gid{number}", request)))
+        counter.place(BidCommand(f"forged {number}", f"gid{number}", request))
         for number in range(2 * desk.WAITING_MAX)
     ]
     on_nothing = [
-        asyncio.create_task(counter.place(BidCommand(sale.tokens[3], f"gid{number}", request))) for number in range(99)
+        counter.place(BidCommand(sale.tokens[3], f"gid{number}", request)) for number in range(99)
     ]
-    honest = asyncio.create_task(counter.place(sale.bid(1, "5")))
+    honest = counter.place(sale.bid(1, "5"))
     await until(lambda: sum(task.done() for task in forged) >= len(forged) - desk.LOOK_FROM, "the forged are refused")
     assert [False, False] == [held_up.done(), honest.done()]
     pause.end()
@@ -234,8 +234,8 @@ async def test_one_bidders_flood_keeps_nobody_out(
     lots = [DeskSale(await database.write(sold_by, sale.tokens[0]), sale.tokens) for _ in range(40)]
     counter = Desk(database)
     gate = await database._writing.take(Rank.HOUSE, None) if database.kind == "sqlite" else None
-    flood = [asyncio.create_task(counter.place(lot.bid(1, "5"))) for lot in lots]
-    calm = asyncio.create_task(counter.place(lots[0].bid(2, "50")))
+    flood = [counter.place(lot.bid(1, "5")) for lot in lots]
+    calm = counter.place(lots[0].bid(2, "50"))
     if gate is not None:
         await until(lambda: any(task.done() for task in flood), "one of the flood is refused")
         database._writing.leave(gate)
@@ -253,9 +253,9 @@ async def test_bids_pass_the_door_in_order(database: Database, sale: DeskSale, m
         return await look(*asked)
 
     monkeypatch.setattr(database, "read", slow)
-    early = [asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in range(4)]
+    early = [counter.place(sale.bid(1 + number % 3, str(10 + 10 * number))) for number in range(4)]
     await asyncio.gather(*early[:2])
-    late = [asyncio.create_task(counter.place(sale.bid(1 + number % 3, str(10 + 10 * number)))) for number in (4, 5)]
+    late = [counter.place(sale.bid(1 + number % 3, str(10 + 10 * number))) for number in (4, 5)]
     await asyncio.sleep(0.1)
     assert not any(task.done() for task in (*early[2:], *late))
     looked_at.set()

@@ -123,7 +123,7 @@ async def show(call: Call[BiddingServices]) -> Response:
     shown = await call.services.auction_views.ask((call.identifier, call.viewer))
     if shown.hidden:
         raise TakenDown
-    headers = {"ETag": shown.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
+    headers = {"ETag": shown.tag}
     known = header(call.scope, b"if-none-match")
     if known is not None and any(tag.strip().removeprefix("W/") in (shown.tag, "*") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
@@ -223,6 +223,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         query=LIST,
         answer=AuctionPage,
         about="The list stays as it was when its first page was read, so that pages neither skip nor repeat an auction.",
+        hot=True,
     ),
     Endpoint(
         method="POST",
@@ -256,6 +257,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         conditional=True,
         errors=(UnknownAuction, TakenDown),
         about="`reservePrice` is shown to its author only. `ETag` is made of `version` and `head`; `If-None-Match` gets 304.",
+        hot=True,
     ),
     Endpoint(
         method="PATCH",

@@ -163,6 +163,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         once=True,
         match=PreconditionFailed,
         about="`bid` is null if only your own maximum rose.",
+        hot=True,
     ),
     Endpoint(
         method="GET",
@@ -178,6 +179,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         errors=(UnknownAuction, TakenDown),
         about="`maximum` is shown on your own bids only, `voided` on voided bids only. `sequence` is that of the bid's "
         f"event. Pages that begin more than {SEQUENCES_BACK} bids back have none, nor those whose archived files are away.",
+        hot=True,
     ),
     Endpoint(
         method="POST",

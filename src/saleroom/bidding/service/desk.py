@@ -80,18 +80,21 @@ class Desk:
             gauge("saleroom_bids_waiting", "Bids that wait.", self._count + len(self._at_door)),
         )
 
-    async def place(self, command: BidCommand) -> bytes:
-        """Return the answer (JSON of a `BidAnswer`) once it is committed. Raises the refusal, Busy, or DatabaseUnavailable."""
+    def place(self, command: BidCommand) -> asyncio.Future[bytes]:
+        """Return the answer to come (JSON of a `BidAnswer`), which is there once it is committed.
+
+        In its place comes the refusal, Busy, or DatabaseUnavailable.
+        """
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._count < LOOK_FROM and not self._at_door:
-            self._line_up(command, answer)
+            self._pass(command, answer, None)
+        elif len(self._at_door) >= AT_DOOR_MAX:
+            self._pass(command, answer, Busy(_TOO_MANY))
         else:
-            if len(self._at_door) >= AT_DOOR_MAX:
-                raise Busy(_TOO_MANY)
             self._at_door.append((command, answer))
             if self._looking is None:
                 self._looking = begin_for_all(self._look())
-        return await answer
+        return answer
 
     def _line_up(self, command: BidCommand, answer: asyncio.Future[bytes]) -> None:
         """Put a bid at the end of its auction's line, and have it served.

@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from saleroom.accounts.domain.rights import Right
 from saleroom.bidding.api.uploads import while_connected
 from saleroom.bidding.domain.errors import PhotosUnavailable
-from saleroom.http.endpoints import Access, Call, Endpoint, Upload
+from saleroom.http.endpoints import Access, Call, Endpoint, Handler, Upload
 from saleroom.http.forms import Field, boolean, one_of
 from saleroom.http.multipart import FORM_WITH_FILES, multipart
 from saleroom.http.problems import body_of
@@ -251,7 +251,7 @@ async def exported(services: SaleServices, token: str | None, gid: str, which: s
     return Response(data, media_type=media_type, headers=headers)
 
 
-def _export(which: str) -> Callable[[Call[SaleServices]], Awaitable[Response]]:
+def _export(which: str) -> Handler[SaleServices]:
     async def handler(call: Call[SaleServices]) -> Response:
         language = call.query.get("language", LANGUAGES[0])
         return await exported(call.services, call.token, call.identifier, which, language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from saleroom.bidding.domain.errors import PhotosUnavailable
-from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.endpoints import Access, Call, Endpoint, Handler
 from saleroom.http.forms import Field, Form, boolean, checked, one_of
 from saleroom.http.responses import json_response
 from saleroom.kernel.errors import Barred, Busy, Fault, MissingRight
@@ -63,7 +63,7 @@ async def as_pdf(services: SaleServices, token: str | None, gid: str, order: Pap
     return Response(made, media_type=PDF, headers=headers)
 
 
-def _paper(kind: PaperKind) -> Callable[[Call[SaleServices]], Awaitable[Response]]:
+def _paper(kind: PaperKind) -> Handler[SaleServices]:
     async def handler(call: Call[SaleServices]) -> Response:
         order = PaperOrder(kind=kind, **call.query)
         return await as_pdf(call.services, call.viewer, call.identifier, order, call.services.origin)

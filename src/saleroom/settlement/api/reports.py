@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import date
 from functools import partial
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from msgspec import structs
 from starlette.responses import Response
 
-from saleroom.http.endpoints import Access, Call, Endpoint
+from saleroom.http.endpoints import Access, Call, Endpoint, Handler
 from saleroom.http.forms import Field, checked, one_of
 from saleroom.http.responses import json_response
 from saleroom.sales.api.fields import SALE
@@ -107,7 +106,7 @@ async def _report(services: SettlementServices, token: str, gid: str) -> ReportV
     return await services.tokens.write(reporting.of_sale, token, gid, services.places)
 
 
-def _tax_file(kind: str) -> Callable[[Call[SettlementServices]], Awaitable[Response]]:
+def _tax_file(kind: str) -> Handler[SettlementServices]:
     async def handler(call: Call[SettlementServices]) -> Response:
         days = call.query.get("first_day"), call.query.get("last_day")
         return await tax_file(call.services, call.token, *days, kind, call.query.get("language", "en"))
