@@ -23,7 +23,7 @@ from saleroom.http.guard import IS_JSON
 from saleroom.http.paging import asked_of
 from saleroom.http.problems import MethodNotAllowed, NotJson, answer
 from saleroom.http.requests import arrived_body, bearer_token, header, joined_header, media_type, read_body
-from saleroom.http.responses import LIMIT_DEFAULT, JsonResponse, as_lines
+from saleroom.http.responses import LIMIT_DEFAULT, SharedHeaders, says_caching
 from saleroom.kernel.errors import Barred, Fault, Invalid, MissingRight, Refusal, Unauthenticated
 from saleroom.kernel.identifiers import IdempotencyKey
 
@@ -46,11 +46,10 @@ S = TypeVar("S")
 
 
 _KEPT = {
-    Access.TOKEN: ((b"cache-control", b"no-store"),),
-    Access.TOKEN_OPTIONAL: ((b"cache-control", b"no-cache"), (b"vary", b"Authorization")),
+    Access.TOKEN: SharedHeaders((b"cache-control", b"no-store")),
+    Access.TOKEN_OPTIONAL: SharedHeaders((b"cache-control", b"no-cache"), (b"vary", b"Authorization")),
 }
 """What caches hear of an answer if its handler says nothing."""
-_KEPT_LINES = {access: as_lines(kept) for access, kept in _KEPT.items()}
 
 
 class Call(Struct, Generic[S], frozen=True):
@@ -321,14 +320,8 @@ def not_for_others(access: Access, response: Response) -> Response:
 
     No cache keeps an answer that needs a token. A cache asks again before it uses one that a token may have changed.
     """
-    if access is Access.OPEN:
-        return response
-    if type(response) is JsonResponse and response.lines:
-        if not response.says_caching:
-            response.lines += _KEPT_LINES[access]
-        return response
-    if not any(name == b"cache-control" for name, _ in response.raw_headers):
-        response.raw_headers.extend(_KEPT[access])
+    if access is not Access.OPEN and not says_caching(response):
+        _KEPT[access].add_to(response)
     return response
 
 

@@ -18,7 +18,7 @@ from saleroom.http.multipart import FORM_WITH_FILES, boundary
 from saleroom.http.outcomes import Outcomes
 from saleroom.http.problems import BodyTimeout, ForgeryRefusal, HeadersTooLarge
 from saleroom.http.requests import HEAD_BYTES, HTTPS, SAFE_METHODS, header, media_type, read_body
-from saleroom.http.responses import JsonResponse, as_lines
+from saleroom.http.responses import SharedHeaders
 from saleroom.http.secret import HouseSecret
 from saleroom.kernel.errors import Invalid
 
@@ -61,17 +61,13 @@ class SecurityHeaders:
         stay = (
             ((b"strict-transport-security", HSTS + (b"; includeSubDomains" if subdomains else b"")),) if https else ()
         )
-        self._json = JSON_HEADERS + stay
-        self._json_lines = as_lines(self._json)
+        self._json = SharedHeaders(*JSON_HEADERS, *stay)
         self._others = SECURITY_HEADERS + stay
 
     def __call__(self, scope: Scope, response: Response) -> None:
         """Add to the answer."""
         if IS_JSON in scope:
-            if type(response) is JsonResponse and response.lines:
-                response.lines += self._json_lines
-            else:
-                response.raw_headers += self._json
+            self._json.add_to(response)
         elif FORMS_TO in scope:
             response.raw_headers += [(name, _leading_to(value, scope[FORMS_TO])) for name, value in self._others]
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -48,7 +48,7 @@ class JsonResponse(Response):
     lines: bytes
     """The headers, joined; empty once they are a list."""
     says_caching: bool
-    """Whether a header says what caches may do."""
+    """Whether one of the lines says what caches may do."""
 
     def __init__(
         self, body: Struct | dict[str, Any] | bytes, status: int = 200, headers: Mapping[str, str] = _NO_HEADERS
@@ -79,12 +79,30 @@ class JsonResponse(Response):
 
     @raw_headers.setter
     def raw_headers(self, changed: list[tuple[bytes, bytes]]) -> None:
+        """Take the place of all headers."""
         self._raw, self.lines = changed, b""
 
 
-def as_lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return headers as they follow the lines of others."""
-    return b"".join(b"\r\n%b: %b" % header for header in headers)
+class SharedHeaders:
+    """Headers that many answers have."""
+
+    def __init__(self, *headers: tuple[bytes, bytes]) -> None:
+        self._headers = headers
+        self._lines = b"".join(b"\r\n%b: %b" % header for header in headers)
+
+    def add_to(self, response: Response) -> None:
+        """Add them to an answer."""
+        if type(response) is JsonResponse and response.lines:
+            response.lines += self._lines
+        else:
+            response.raw_headers += self._headers
+
+
+def says_caching(response: Response) -> bool:
+    """Return whether an answer says what caches may do."""
+    if type(response) is JsonResponse and response.lines:
+        return response.says_caching
+    return any(name == b"cache-control" for name, _ in response.raw_headers)
 
 
 json_response = JsonResponse

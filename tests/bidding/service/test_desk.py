@@ -209,12 +209,9 @@ async def test_forged_bids_keep_no_honest_one_out(
     await settled()  # the desk has taken it
     request = BidRequest(Decimal("1.000"), None)
     forged = [
-        counter.place(BidCommand(f"forged {number}", f"gid{number}", request))
-        for number in range(2 * desk.WAITING_MAX)
+        counter.place(BidCommand(f"forged {number}", f"gid{number}", request)) for number in range(2 * desk.WAITING_MAX)
     ]
-    on_nothing = [
-        counter.place(BidCommand(sale.tokens[3], f"gid{number}", request)) for number in range(99)
-    ]
+    on_nothing = [counter.place(BidCommand(sale.tokens[3], f"gid{number}", request)) for number in range(99)]
     honest = counter.place(sale.bid(1, "5"))
     await until(lambda: sum(task.done() for task in forged) >= len(forged) - desk.LOOK_FROM, "the forged are refused")
     assert [False, False] == [held_up.done(), honest.done()]
