@@ -33,9 +33,8 @@ class AnswerTransport:
 
     def write(self, piece: bytes) -> None:
         """Send, unless nothing more is sent."""
-        if (
-            self._lingering is None and not self._transport.is_closing()
-        ):  # as in is_closing, without a call for each answer
+        # As `is_closing` says, which is not called, as this is done for each answer.
+        if self._lingering is None and not self._transport.is_closing():
             self._transport.write(piece)
 
     def close(self) -> None:
