@@ -47,7 +47,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "writing the answer": (
         *("saleroom.http.answers", "saleroom.http.responses", "saleroom.http.problems"),
         *("saleroom.http.guard:SecurityHeaders", "saleroom.http.client_connection"),
-        *("saleroom.http.protocol:Http._answered", "saleroom.http.exchange:Exchange._whole"),
+        *("saleroom.http.protocol:Http._answered", "saleroom.http.exchange:Exchange._send_whole"),
         *("saleroom.http.exchange:Exchange._begin", "saleroom.http.exchange:Exchange._framed"),
     ),
     "telling others: closer, streams, relay": (

@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 
 from saleroom.admin import archive, ledger_check
 from saleroom.kernel.errors import Refusal
+from tests.admin.killed_at import KILL
 from tests.admin.test_archive import archived_gids, folder, old, reads, run, shown
 from tests.faults.places import small_disk
 from tests.process import saleroom
@@ -67,28 +68,22 @@ def test_a_disk_that_is_full(
         assert 4 == len(archived_gids(house))
 
 
-KILLED = """
-import os, signal, sys
+KILLED = (
+    """
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from saleroom.admin import archive
 from saleroom.settings import load
 
 url, folder, place, call = sys.argv[1:]
+owner = archive
 archive.AGE_MIN, archive.CHUNK, archive.PAUSE_SECONDS = timedelta(days=-100_000), 1, 0
-real, calls = getattr(archive, place), 0
-
-
-def killed(*args, **options):
-    global calls
-    calls += 1
-    if calls == int(call):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*args, **options)
-
-
-setattr(archive, place, killed)
+"""
+    + KILL
+    + """
 settings = load({"database": url, "archive_folder": folder, "mqtt": "off"}, {})
 archive.archive_lots(settings, datetime(2100, 1, 1, tzinfo=UTC), dry_run=False, say=print, keep_newest=0)
 """
+)
 """A program that archives, and is killed as it calls the function `place` for the n-th time."""

@@ -25,6 +25,7 @@ from saleroom.storage.database import Database, Transaction
 from saleroom.storage.objects import Objects
 from saleroom.storage.tables import leases
 from tests.admin.furnished import furnish
+from tests.admin.killed_at import KILL
 from tests.fixtures_database import unique
 from tests.object_store import ObjectStore
 from tests.process import saleroom
@@ -107,8 +108,9 @@ def test_there_and_back(house: Settings, object_store: ObjectStore, bucket: str)
     assert {} == files_of(object_store, bucket)
 
 
-KILLED = """
-import os, signal, sys
+KILLED = (
+    """
+import sys
 from saleroom.admin import photo_moves
 from saleroom.cli import main
 from saleroom.storage.objects import Objects
@@ -116,20 +118,12 @@ from saleroom.storage.objects import Objects
 place, call, *command = sys.argv[1:]
 photo_moves.LINGER_SECONDS, photo_moves.AT_ONCE = 0, 1
 owner = photo_moves if hasattr(photo_moves, place) else Objects
-real, calls = getattr(owner, place), 0
-
-
-def killed(*args, **options):
-    global calls
-    calls += 1
-    if calls == int(call):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*args, **options)
-
-
-setattr(owner, place, killed)
+"""
+    + KILL
+    + """
 sys.exit(main(command))
 """
+)
 """A program that moves, and is killed as it calls the function `place` for the n-th time."""
 
 

@@ -19,6 +19,7 @@ from saleroom.cli import main
 from saleroom.kernel.errors import Refusal
 from saleroom.log.store import owed_count
 from saleroom.storage.database import Database, Transaction
+from tests.admin.killed_at import KILL
 from tests.admin.test_archive import FAR, archived_gids, folder, old, reads, run, settings, shown
 from tests.process import saleroom
 
@@ -99,29 +100,23 @@ def test_killed_while_events_come_back(old: str, folder: Path, tmp_path: Path, c
     assert table == rows(old)
 
 
-KILLED = """
-import os, signal, sys
+KILLED = (
+    """
+import sys
 from pathlib import Path
 from saleroom.admin import unarchive
 from saleroom.settings import load
 
 url, folder, call = sys.argv[1:]
 unarchive.CHUNK, unarchive.PAUSE_SECONDS = 1, 0
-real, calls = unarchive._put_back, 0
-
-
-def killed(*args, **options):
-    global calls
-    calls += 1
-    if calls == int(call):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*args, **options)
-
-
-unarchive._put_back = killed
+owner, place = unarchive, "_put_back"
+"""
+    + KILL
+    + """
 settings = load({"database": url, "archive_folder": folder, "mqtt": "off"}, {})
 unarchive.unarchive_lots(settings, None, dry_run=False, say=print)
 """
+)
 """A program that brings lots back, and is killed as it is about to do so with the n-th event."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.fixtures_house import House
 from tests.patience import SECONDS_MAX
 
-SHORT_WAY = {"Exchange._run", "Front._hot"}
+SHORT_WAY = {"Exchange._run", "Front._answer_hot"}
 LONG_WAY = {"Exchange._run", "Front._long_way", "Resource.__call__"}
 
 

@@ -33,8 +33,7 @@ class AnswerTransport:
 
     def write(self, piece: bytes) -> None:
         """Send, unless nothing more is sent."""
-        # As `is_closing` says, which is not called, as this is done for each answer.
-        if self._lingering is None and not self._transport.is_closing():
+        if not self.is_closing():
             self._transport.write(piece)
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from saleroom.http.cursors import Cursors, CursorText
+from saleroom.http.entity_tags import matching
 from saleroom.http.forms import Field, Form, read_fields
 from saleroom.http.guard import IS_JSON
 from saleroom.http.paging import asked_of
@@ -93,7 +94,7 @@ class Call(Struct, Generic[S], frozen=True):
         return self.query.get("cursor")
 
 
-Handler = Callable[[Call[S]], Coroutine[Any, Any, Response]]
+Handler = Callable[[Call[S]], Awaitable[Response]]
 Explain = Callable[[Call[S], Any], Awaitable[Refusal]]
 """Adds facts to a refusal before it is answered."""
 
@@ -218,11 +219,11 @@ class Resource(Generic[S]):
         try:
             if endpoint is None:
                 raise MethodNotAllowed(self._allow)
-            call = self.call_of(endpoint, scope, receive)
-            if call is None:
-                body = await read_body(Request(scope, receive), self._body_bytes_max)
-                call = self.call_of(endpoint, scope, receive, body)
-            assert call is not None, "the body is there"
+            addressed = _addressed(endpoint, scope)
+            body = self._arrived(endpoint, scope)
+            if body is None:
+                body = self._of_form(endpoint, scope, await read_body(Request(scope, receive), self._body_bytes_max))
+            call = self._read(endpoint, scope, receive, addressed, body)
             return not_for_others(endpoint.access, await endpoint.handler(call))
         except Refusal as refused:
             return await self.refused(endpoint, call, refused)
@@ -230,7 +231,7 @@ class Resource(Generic[S]):
     async def refused(self, endpoint: Endpoint[S] | None, call: Call[S] | None, refused: Refusal) -> Response:
         """Return the answer to a refusal, with the facts that its explanation adds.
 
-        The endpoint is None for a method that this path has not, the call if none was read.
+        There is no endpoint if this path does not have the method, and no call if the request could not be read.
         """
         explain = self._explanations.get(type(refused))
         if call is not None and explain is not None:
@@ -241,28 +242,22 @@ class Resource(Generic[S]):
         """Yield the rows that are `hot`."""
         return (row for row in self._by_method.values() if row.hot)
 
-    def call_of(
-        self, endpoint: Endpoint[S], scope: Scope, receive: Receive, body: bytes | None = None
-    ) -> Call[S] | None:
-        """Return a request as its handler gets it; None if its body is still to come.
+    def call_of(self, endpoint: Endpoint[S], scope: Scope, receive: Receive) -> Call[S] | None:
+        """Return a request as its handler gets it; None if its body is still to come. Raises its refusal."""
+        addressed = _addressed(endpoint, scope)
+        body = self._arrived(endpoint, scope)
+        return self._read(endpoint, scope, receive, addressed, body) if body is not None else None
 
-        Raises the refusal of an identifier, Unauthenticated, NotJson or BodyTooLarge, the first of them; otherwise Invalid with
-        the faults of all parts of the request.
-        """
-        identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
-        part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
-        token = bearer_token(scope)
-        if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
-            raise Unauthenticated
-        if endpoint.form is not None:
-            body = self._of_form(endpoint, scope, body)
-            if body is None:
-                return None
+    def _read(
+        self, endpoint: Endpoint[S], scope: Scope, receive: Receive, addressed: tuple[str, str, str], body: bytes
+    ) -> Call[S]:
+        """Return the call. Raises Invalid with the faults of all parts of the request."""
+        identifier, part, token = addressed
         faults: dict[str, list[Fault]] = {}
         values: dict[str, Any] = {}
         query: dict[str, Any] = {}
         asked: Mapping[str, Any] = {}
-        if endpoint.form is not None and body is not None:
+        if endpoint.form is not None:
             try:
                 values = endpoint.form.read(body)
             except Invalid as invalid:
@@ -284,7 +279,7 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         named = f"{identifier} {part}" if part else identifier
         once = None if key is None else IdempotencyKey(key, digest(endpoint.method, endpoint.path, named, values))
-        return Call(self._services, scope, receive, token or "", identifier, values, query, once, tags, part, asked)
+        return Call(self._services, scope, receive, token, identifier, values, query, once, tags, part, asked)
 
     def _places(self, endpoint: Endpoint[S], query: dict[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """Return the parameters, with the places that cursors stand for, and those that choose a list or its order.
@@ -301,13 +296,21 @@ class Resource(Generic[S]):
             raise Invalid(faults)
         return read, asked
 
-    def _of_form(self, endpoint: Endpoint[S], scope: Scope, body: bytes | None) -> bytes | None:
-        """Return the body of a form; None if it is still to come. Raises NotJson or BodyTooLarge."""
+    def _arrived(self, endpoint: Endpoint[S], scope: Scope) -> bytes | None:
+        """Return the body of a form; none for an endpoint without one, None if it is still to come.
+
+        Raises NotJson or BodyTooLarge.
+        """
+        if endpoint.form is None:
+            return b""
         if not endpoint.body_optional and media_type(scope) not in JSON_TYPES:
             raise NotJson
-        if body is None:
-            body = arrived_body(scope, self._body_bytes_max)
-        if endpoint.body_optional and body is not None:
+        body = arrived_body(scope, self._body_bytes_max)
+        return None if body is None else self._of_form(endpoint, scope, body)
+
+    @staticmethod
+    def _of_form(endpoint: Endpoint[S], scope: Scope, body: bytes) -> bytes:
+        if endpoint.body_optional:
             if not body:
                 return b"{}"
             if media_type(scope) not in JSON_TYPES:
@@ -350,6 +353,19 @@ class Rows(Struct, Generic[S], frozen=True):
         ]
 
 
+def _addressed(endpoint: Endpoint[Any], scope: Scope) -> tuple[str, str, str]:
+    """Return the identifiers in the path and the token, each empty without one.
+
+    Raises the refusal of an identifier, or Unauthenticated.
+    """
+    identifier = "" if endpoint.identifier is None else _identifier(endpoint.identifier, scope)
+    part = "" if endpoint.part is None else _identifier(endpoint.part, scope)
+    token = bearer_token(scope)
+    if not token and endpoint.access is not Access.OPEN and (token is not None or endpoint.access is Access.TOKEN):
+        raise Unauthenticated
+    return identifier, part, token or ""
+
+
 def _identifier(named: PathIdentifier, scope: Scope) -> str:
     """Return a parameter of the path as the house keeps it. Raises its refusal."""
     found = named.parse(scope["path_params"][named.name])
@@ -375,24 +391,10 @@ def _query(endpoint: Endpoint[Any], scope: Scope) -> dict[str, Any]:
     return read_fields(endpoint.query, sent, strict=True)
 
 
-def matching(sent: str) -> frozenset[str] | Fault | None:
-    """Return the strong entity tags in If-Match (RFC 9110, 13.1.1), in their quotes; None for `*`; or a Fault.
-
-    A weak tag never matches, so it is left out.
-    """
-    if sent.strip(" \t") == "*":
-        return None
-    if _TAGS.fullmatch(sent) is None:
-        return Fault("entity_tag", "must be *, or the ETag of the auction in its double quotes")
-    return frozenset(tag for tag in re.findall(_TAG, sent) if not tag.startswith("W/"))
-
-
 def digest(method: str, path: str, identifier: str, values: dict[str, Any]) -> bytes:
     """Return a digest of endpoint, identifier and values. Equal requests share it, however their JSON is written."""
     return hashlib.sha256(_encode_sorted([method, path, identifier, values])).digest()
 
 
-_TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAGS = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode

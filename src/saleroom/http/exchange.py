@@ -22,7 +22,6 @@ APPLICATION = "saleroom.application"
 Headers = Sequence[tuple[bytes, bytes]]
 Finish = Callable[[Scope, Response], object]
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
-_END_OF_HEAD = (b"", b"")
 _WITHOUT_BODY = frozenset({204, 304})
 
 
@@ -34,9 +33,9 @@ class Application:
     """Raises ClientDisconnect or HangUp if nobody waits for the answer any more."""
     report: Callable[[Scope, Exception], object]
     """Reports an error in the middle of an answer, whose client sees only that its connection ends."""
-    finish: Finish = lambda _, __: None  # a default
+    finish: Finish = lambda _, __: None
     """Adds to each answer of `respond`, before any of it is sent."""
-    prepare: Callable[[Scope], object] | None = None
+    prepare: Callable[[Scope], object] = lambda _: None
     """Changes the scope of each request, before anything else looks at it."""
 
 
@@ -94,8 +93,6 @@ class Exchange:
         self._default_headers = default_headers
         self._on_answered = on_answered
         self._awaits_continue = awaits_continue
-        self._takes_lines = not awaits_continue and scope["method"] != "HEAD"
-        """Whether an answer of JSON needs no header beside its own while the connection stays."""
 
     # The protocol's side.
 
@@ -107,9 +104,7 @@ class Exchange:
             self.has_arrived = True
             if self._arrival is None:  # nobody has read of it yet
                 self.scope[BODY] = bytes(self.body)
-        self._news = True
-        if self._arrival is not None:
-            self._arrival.set()
+        self._wake()
 
     def disconnect(self) -> None:
         """Note that nothing more arrives, and that nothing more is sent."""
@@ -137,16 +132,13 @@ class Exchange:
 
     async def _run(self, application: Application, running: set[asyncio.Task[None]]) -> None:
         try:
-            if application.prepare is not None:
-                application.prepare(self.scope)
+            application.prepare(self.scope)
             response = await application.respond(self.scope, self.receive)
             application.finish(self.scope, response)
             if type(response).__call__ is Response.__call__ and response.background is None:
                 if self._flow.write_paused:
                     await self._writable()
-                if not self.disconnected:
-                    self._transport.write(self._whole(response))
-                    self._end()
+                self._send_whole(response)
             else:
                 await response(self.scope, self.receive, self.send)
         except (ClientDisconnect, HangUp):
@@ -191,16 +183,19 @@ class Exchange:
         if not more:
             self._end()
 
-    def _whole(self, response: Response) -> bytes:
-        """Return a whole answer. Raises RuntimeError as `_begin` and `_framed` do."""
-        if type(response) is JsonResponse and response.lines and self._takes_lines and self.keep_alive:
+    def _send_whole(self, response: Response) -> None:
+        if self.disconnected:
+            return
+        is_plain = self.keep_alive and not self._awaits_continue and self.scope["method"] != "HEAD"
+        if is_plain and type(response) is JsonResponse and response.lines:
             self.begun = True
             shared = [name + b": " + value for name, value in self._default_headers]
-            return b"\r\n".join(
-                [_STATUS_LINES[response.status_code], *shared, response.lines, b"", bytes(response.body)]
-            )
-        head = self._begin(response.status_code, response.raw_headers)
-        return head + self._framed(bytes(response.body), more=False)
+            head = b"\r\n".join([_STATUS_LINES[response.status_code], *shared, response.lines, b"", b""])
+            self._transport.write(head + bytes(response.body))
+        else:
+            head = self._begin(response.status_code, response.raw_headers)
+            self._transport.write(head + self._framed(bytes(response.body), more=False))
+        self._end()
 
     async def _writable(self) -> None:
         if self._flow.write_paused and not self.disconnected:
@@ -211,25 +206,24 @@ class Exchange:
         self.begun = True
         if self._awaits_continue and not self.has_arrived:
             self.keep_alive = False  # the client may leave out the body that it has announced
-        headers = [*self._default_headers, *headers]
-        found = dict(headers)
-        if b"connection" in found:
-            self.keep_alive = self.keep_alive and found[b"connection"] != b"close"
-            headers = [(name, value) for name, value in headers if name != b"connection"]
-        if b"content-length" in found:
-            self._left = int(found[b"content-length"])
-        lines = [_STATUS_LINES[status], *[name + b": " + value for name, value in headers]]
+        lines = [_STATUS_LINES[status]]
+        for name, value in (*self._default_headers, *headers):
+            if name == b"connection":
+                self.keep_alive = self.keep_alive and value != b"close"
+                continue
+            if name == b"content-length":
+                self._left = int(value)
+            lines.append(name + b": " + value)
         if not self.keep_alive:
             lines.append(b"connection: close")
-        if status in _WITHOUT_BODY or self.scope["method"] == "HEAD":
+        if self.scope["method"] == "HEAD" or status in _WITHOUT_BODY:
             self._left = 0
         # HTTP/1.0 has no chunks: there the end of the connection is that of the answer.
         self._is_chunked = self._left is None and self.scope["http_version"] != "1.0"
         if self._is_chunked:
             lines.append(b"transfer-encoding: chunked")
-        lines += _END_OF_HEAD
-        head = b"\r\n".join(lines)
-        if not head.count(b"\n") == head.count(b"\r") == len(lines) - 1:
+        head = b"\r\n".join((*lines, b"", b""))
+        if not head.count(b"\n") == head.count(b"\r") == len(lines) + 1:
             raise RuntimeError("a header of the answer has a line break")
         return head
 
@@ -248,8 +242,7 @@ class Exchange:
 
     def _end(self) -> None:
         self.answered = True
-        if self._arrival is not None:
-            self._wake()
+        self._wake()
         if not self.keep_alive:
             self._transport.close()
         self._on_answered()

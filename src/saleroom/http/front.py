@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, cast
 
 import structlog
@@ -71,7 +71,7 @@ def build(
     if deployment.cors_origins:
         cors = Cors(deployment.cors_origins)
         respond, finish = cors.before(respond), _both(cors.finish, finish)
-    prepare = TrustedProxies(deployment.trusted_proxies) if deployment.trusted_proxies else None
+    prepare = TrustedProxies(deployment.trusted_proxies)
     return Application(respond if around is None else around(respond), front.refused, finish, prepare)
 
 
@@ -114,9 +114,9 @@ class Front:
         if call is None:
             return None
         scope[ROUTE], scope[IS_JSON] = row.path, True
-        return self._hot(resource, row, call)
+        return self._answer_hot(resource, row, call)
 
-    async def _hot(self, resource: Resource[Any], row: Endpoint[Any], call: Call[Any]) -> Response:
+    async def _answer_hot(self, resource: Resource[Any], row: Endpoint[Any], call: Call[Any]) -> Response:
         ASKER.set(RequestAsker(call.scope, self._whose))
         try:
             try:
@@ -185,34 +185,34 @@ class Routes:
             if path.split("/")[2:3] == ["{gid}"] and path.count("{") == 1
         }
         self._routes = [*pages, *resources]
-        self._hot_fixed, self._hot_by_gid = _hot(self._fixed), _hot(self._by_gid)
+        self._hot = {
+            (row.method, path): (resource, row)
+            for path, resource in found.items()
+            if isinstance(resource, Resource)
+            for row in resource.hot()
+        }
 
     def hot(self, method: str, path: str) -> tuple[Resource[Any], Endpoint[Any], str] | None:
         """Return the row of a hot request, its resource, and the gid in its path; None for any other request."""
-        if (found := self._hot_fixed.get((method, path))) is not None:
+        if (found := self._hot.get((method, path))) is not None:
             return *found, ""
-        parts = path.split("/", 3)
-        if len(parts) < 3:
-            return None
-        gid, parts[2] = parts[2], "{gid}"
-        found = self._hot_by_gid.get((method, "/".join(parts)))
-        return None if found is None else (*found, gid)
+        pattern, gid = _with_gid(path)
+        found = self._hot.get((method, pattern))
+        return (*found, gid) if found is not None else None
 
     def __call__(self, scope: Scope, receive: Receive) -> Awaitable[Response]:
         """Pass the request on. Raises NotFound."""
         path: str = scope["path"]
         if path.endswith("\n"):  # which the patterns overlook
             raise NotFound
-        parts = path.split("/", 3)
         if (respond := self._fixed.get(path)) is not None:
             scope[ROUTE] = path
             return respond(scope, receive)
-        if len(parts) > 2 and (gid := parts[2]):
-            parts[2] = "{gid}"
-            if (respond := self._by_gid.get(pattern := "/".join(parts))) is not None:
-                scope["path_params"] = {"gid": gid}
-                scope[ROUTE] = pattern
-                return respond(scope, receive)
+        pattern, gid = _with_gid(path)
+        if (respond := self._by_gid.get(pattern)) is not None:
+            scope["path_params"] = {"gid": gid}
+            scope[ROUTE] = pattern
+            return respond(scope, receive)
         for route in self._routes:
             match, found = route.matches(scope)
             if match is Match.FULL:
@@ -222,14 +222,13 @@ class Routes:
         raise NotFound
 
 
-def _hot(found: Mapping[str, Respond]) -> dict[tuple[str, str], tuple[Resource[Any], Endpoint[Any]]]:
-    """Return the hot rows of resources by method and path, each with its resource."""
-    return {
-        (row.method, path): (resource, row)
-        for path, resource in found.items()
-        if isinstance(resource, Resource)
-        for row in resource.hot()
-    }
+def _with_gid(path: str) -> tuple[str, str]:
+    """Return a path with `{gid}` in place of its second part, and that part; two empty texts for a path without one."""
+    parts = path.split("/", 3)
+    if len(parts) < 3 or not parts[2]:
+        return "", ""
+    gid, parts[2] = parts[2], "{gid}"
+    return "/".join(parts), gid
 
 
 def _both(first: Finish, second: Finish) -> Finish:

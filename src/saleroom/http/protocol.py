@@ -221,8 +221,7 @@ class Http(asyncio.BufferedProtocol):
 
     def on_message_begin(self) -> None:
         """Begin a request. Raises Refusal if the one before must be answered first."""
-        before = self._exchange
-        if before is not None and not before.answered:
+        if self._owes():
             raise malformed(_NOT_HTTP)
         self._in_head, self._arrived = True, False
         self._url, self._headers = b"", []

@@ -29,7 +29,7 @@ HTTPS = "saleroom.https"
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return the first header of this `name`, which is in lower case."""
-    value = (scope.get(HEADERS) or headers_of(scope)).get(name)
+    value = headers_of(scope).get(name)
     return None if value is None else value.decode("latin-1")
 
 
@@ -63,8 +63,8 @@ def bearer_token(scope: Scope) -> str | None:
 
     None if the header is missing; an empty string if nothing follows the first space or there is no space.
     """
-    value = (scope.get(HEADERS) or headers_of(scope)).get(b"authorization")
-    return None if value is None else value.decode("latin-1").partition(" ")[2]
+    value = header(scope, b"authorization")
+    return None if value is None else value.partition(" ")[2]
 
 
 def cookie(scope: Scope, name: str) -> str | None:

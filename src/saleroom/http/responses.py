@@ -59,14 +59,11 @@ class JsonResponse(Response):
         self.says_caching = False
         self.lines = b"content-length: %d\r\ncontent-type: application/json" % len(self.body)
         for name, value in headers.items():
-            self.add(name.lower().encode("latin-1"), value.encode("latin-1"))
-
-    def add(self, name: bytes, value: bytes) -> None:
-        """Add a header, whose name is in small letters. Raises ValueError for a line break."""
-        if b"\n" in value or b"\r" in value:
-            raise ValueError("a header of the answer has a line break")
-        self.says_caching = self.says_caching or name == b"cache-control"
-        self.lines += b"\r\n%b: %b" % (name, value)
+            if "\n" in value or "\r" in value:
+                raise ValueError("a header of the answer has a line break")
+            line = f"\r\n{name.lower()}: {value}".encode("latin-1")
+            self.says_caching = self.says_caching or line.startswith(b"\r\ncache-control:")
+            self.lines += line
 
     @property
     def raw_headers(self) -> list[tuple[bytes, bytes]]:

@@ -1,6 +1,7 @@
 """Words to people: from what happens to a lot to the mail that says so, over a real mail server, on both databases."""
 
 from datetime import timedelta
+from email.message import EmailMessage
 
 import pytest
 from sqlalchemy import update
@@ -261,15 +262,20 @@ async def test_a_seller_hears_nothing_of_their_own_cancellation(postman: Postman
     assert ["ada@example.org", "Cancelled: Longcase clock"] == [postman.post.receivers[-1], postman.post.subjects[-1]]
 
 
-async def test_a_name_stays_text_in_a_mail(postman: Postman, clock: FakeClock) -> None:
-    """No name makes a header, a tag or a word of the template, even one that no form would have let in."""
-    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
-    name = "<img src=x>\r\nBcc: eve@example.org\u202e %(price)s {{ 7*7 }}"
+async def mail_about(name: str, postman: Postman) -> EmailMessage:
+    """The mail to ben@example.org about a cancelled lot of this name, the only one that the house sends."""
+    ada, ben = [await postman.known(person) for person in ("ada", "ben")]
     gid = await sells(postman.database, ada, name=name)
     await postman.database.write(watching.watch, ben.token, gid)
     await postman.database.write(auctions.cancel, ada.token, gid)
     await postman.rounds()
     [mail] = postman.post.mails
+    return mail
+
+
+async def test_a_name_stays_text_in_a_mail(postman: Postman, clock: FakeClock) -> None:
+    """No name makes a header, a tag or a word of the template, even one that no form would have let in."""
+    mail = await mail_about("<img src=x>\r\nBcc: eve@example.org\u202e %(price)s {{ 7*7 }}", postman)
     subject = str(mail["Subject"])
     assert mail["Bcc"] is None and ["ben@example.org"] == postman.post.receivers
     assert subject.startswith("Cancelled: ") and "%(price)s {{ 7*7 }}" in subject and "\u202e" not in subject
@@ -279,13 +285,8 @@ async def test_a_name_stays_text_in_a_mail(postman: Postman, clock: FakeClock) -
 
 async def test_a_name_is_no_encoded_word(postman: Postman, clock: FakeClock) -> None:
     """A name that looks like an encoded word (RFC 2047) stays text: it makes no header, no body and no hidden character."""
-    ada, ben = [await postman.known(name) for name in ("ada", "ben")]
     name = "=?utf-8?q?x=0D=0ABcc=3A_eve=40example.org=0D=0A=0D=0APay_here?= =?utf-8?b?4oCu?="
-    gid = await sells(postman.database, ada, name=name)
-    await postman.database.write(watching.watch, ben.token, gid)
-    await postman.database.write(auctions.cancel, ada.token, gid)
-    await postman.rounds()
-    [mail] = postman.post.mails
+    mail = await mail_about(name, postman)
     assert mail["Bcc"] is None and ["ben@example.org"] == postman.post.receivers
     assert f"Cancelled: {name}" == str(mail["Subject"]), "mail programs show the name as it is"
 

@@ -181,7 +181,7 @@ class BidBook:
     def leading_channel(self) -> Channel | None:
         """Return the channel of the request that leads, also where the house bid for its maximum; None without one."""
         leading = self.leading_bid()
-        return None if leading is None else self.bid_at(leading.version).channel
+        return self.bid_at(leading.version).channel if leading else None
 
     def standing_of(self, user_id: int) -> list[tuple[int, Decimal]]:
         """Return the requests of a user that stand, raises of the maximum among them: the bid's version, and the limit."""
