@@ -85,8 +85,10 @@ def test_what_was_typed_outlives_an_answer_that_did_not_come(enter: Enter, sqlit
     for back in (first, second):
         page.goto(desk(settling, first))
         cash.fill("7.50")
-        page.keyboard.press("Enter")
-        page.wait_for_url("chrome-error://**")  # it is loaded: before, going back may ask a page that is on its way out
+        with page.expect_event("framenavigated", lambda frame: frame.url.startswith("chrome-error:")):
+            page.keyboard.press("Enter")
+        # The browser's own page has begun to load. Before it has ended, going back may be overtaken by it.
+        page.wait_for_load_state("load")
         if back == first:
             page.go_back()
             expect(told).to_contain_text("look first whether it was done")
