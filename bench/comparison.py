@@ -45,12 +45,12 @@ class Way(StrEnum):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A row of the comparison: bids on so many auctions, or with `reads` requests for them."""
+    """A row of the comparison: bids on so many auctions, or requests for `path` unless it is empty."""
 
     kind: str
     auctions: int
     way: Way
-    reads: bool = False
+    path: str = ""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -62,7 +62,7 @@ class Row(Struct, frozen=True, kw_only=True):
             )
         if self.way is Way.TURNS:
             return (
-                Measure("", f"µs of the house's processor time for each {'answer' if self.reads else 'accepted bid'}"),
+                Measure("", f"µs of the house's processor time for each {'answer' if self.path else 'accepted bid'}"),
             )
         database = (Measure("database_cpu_us", "µs of PostgreSQL's processor time for each accepted bid"),)
         return (
@@ -80,9 +80,13 @@ ROWS = {
     for name, kind in _KINDS
     for size, auctions in _SIZES
 } | {
-    f"{name}-show-{size}{Way.TURNS}": Row(kind=kind, auctions=auctions, way=Way.TURNS, reads=True)
+    f"{name}-{what}{Way.TURNS}": Row(kind=kind, auctions=auctions, way=Way.TURNS, path=path)
     for name, kind in _KINDS
-    for size, auctions in _SIZES
+    for what, auctions, path in (
+        ("show-hot", 1, "/auctions/{gid}"),
+        ("show-spread", AUCTIONS, "/auctions/{gid}"),
+        ("list", AUCTIONS, "/auctions"),
+    )
 }
 
 
@@ -118,7 +122,7 @@ def run(commit: str, rows: Sequence[str], rounds: int, seconds: float, console: 
                         for side, revision in (("this", here), ("other", other), ("again", other))
                     }
                     try:
-                        found = turns.take(stage, kind, sides, auctions=ROWS[name].auctions, reads=ROWS[name].reads)
+                        found = turns.take(stage, kind, sides, auctions=ROWS[name].auctions, path=ROWS[name].path)
                     except (BenchError, SQLAlchemyError) as error:
                         results.not_measured[name] = str(error)
                         results.failed += 1

@@ -76,7 +76,7 @@ class HttpDevice(_Connection):
     def __init__(self, host: str, *gids: str) -> None:
         super().__init__()
         self._gids = itertools.cycle(gids)
-        self._show = f"HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        self._read = f"HTTP/1.1\r\nHost: {host}\r\n\r\n"
         self._fields = f"HTTP/1.1\r\nHost: {host}\r\nX-Requested-With: bench\r\nContent-Type: application/json\r\n"
 
     async def bid(self, bid: Bid) -> int:
@@ -86,9 +86,9 @@ class HttpDevice(_Connection):
         key = f"Idempotency-Key: {bid.id}\r\n" if bid.id else ""
         return await self._ask(f"{line}{key}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
-    async def show(self) -> int:
-        """Ask for the next auction, and return the status of the answer."""
-        return await self._ask(f"GET /auctions/{next(self._gids)} {self._show}".encode())
+    async def read(self, path: str) -> int:
+        """Ask for `path`, whose `{gid}` is the next auction's, and return the status of the answer."""
+        return await self._ask(f"GET {path.format(gid=next(self._gids))} {self._read}".encode())
 
     def data_received(self, data: bytes) -> None:
         """Read an answer."""

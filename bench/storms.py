@@ -33,9 +33,9 @@ class Storms:
     The lots come in an order that is random and the same each time: neighbours share pages of the database.
     """
 
-    def __init__(self, stage: Stage, house: House, auctions: int, first: int, *, reads: bool = False) -> None:
-        """Each device bids on its own share of the first `auctions`, more than `first` thousandths; or it `reads` them."""
-        self._house, self._reads = house, reads
+    def __init__(self, stage: Stage, house: House, auctions: int, first: int, *, path: str = "") -> None:
+        """Each device bids on its own share of the first `auctions`, more than `first` thousandths; or it reads `path`."""
+        self._house, self._path = house, path
         self._gids = stage.gids(auctions).read_text().split()
         random.Random(auctions).shuffle(self._gids)
         rising = devices.rising(stage.tokens.read_text().split(), first, "")
@@ -72,10 +72,10 @@ class Storms:
         finally:
             os.kill(self._house.pid, signal.SIGCONT)
         statuses = Counter(await asyncio.gather(*asked))
-        if unexpected := set(statuses) - ({200} if self._reads else {201, 409}):
+        if unexpected := set(statuses) - ({200} if self._path else {201, 409}):
             raise BenchError(f"requests are answered {sorted(unexpected)}")
         self.answers += statuses
         return statuses
 
     async def _ask(self, device: HttpDevice) -> int:
-        return await (device.show() if self._reads else device.bid(next(self._bids)))
+        return await (device.read(self._path) if self._path else device.bid(next(self._bids)))

@@ -36,8 +36,8 @@ class Side(Struct, frozen=True):
     template: str
 
 
-def take(stage: Stage, kind: str, sides: Mapping[str, Side], *, auctions: int, reads: bool) -> dict[str, list[Reading]]:
-    """Return the microseconds of each side's house for an accepted bid, or with `reads` for an answer, turn by turn.
+def take(stage: Stage, kind: str, sides: Mapping[str, Side], *, auctions: int, path: str) -> dict[str, list[Reading]]:
+    """Return the microseconds of each side's house for an accepted bid, or for an answer at `path` if there is one.
 
     PostgreSQL's own time is not in it. Raises BenchError if a house answers otherwise.
     """
@@ -52,8 +52,8 @@ def take(stage: Stage, kind: str, sides: Mapping[str, Side], *, auctions: int, r
                 folder = stage.folder / name
                 folder.mkdir(exist_ok=True)
                 house = houses.enter_context(House(folder, urls[name], saleroom=side.saleroom))
-                storms[name], pids[name] = Storms(stage, house, auctions, first, reads=reads), house.pid
-            found = uvloop.run(_by_turns(storms, pids, reads=reads, auctions=auctions))
+                storms[name], pids[name] = Storms(stage, house, auctions, first, path=path), house.pid
+            found = uvloop.run(_by_turns(storms, pids, path=path, auctions=auctions))
         for name, url in urls.items():
             accepted = data.on(url, lambda connection, name=name: recorded(connection, before[name]))  # type: ignore[misc]  # it cannot see the default
             faults = data.on(url, violations.find)
@@ -68,21 +68,21 @@ def told(readings: Sequence[Reading]) -> str:
 
 
 async def _by_turns(
-    storms: Mapping[str, Storms], pids: Mapping[str, int], *, reads: bool, auctions: int
+    storms: Mapping[str, Storms], pids: Mapping[str, int], *, path: str, auctions: int
 ) -> dict[str, list[Reading]]:
     found: dict[str, list[Reading]] = {name: [] for name in storms}
     async with AsyncExitStack() as stack:
         for one in storms.values():
             await stack.enter_async_context(one)
             # A lot that is read for the first time is not in memory, which would show in the first turns only.
-            for _ in range(max(WARM_UPS, auctions // CONNECTIONS + 1 if reads else 0)):
+            for _ in range(max(WARM_UPS, auctions // CONNECTIONS + 1 if path else 0)):
                 await one.storm()
         for _ in range(TURNS):
             for name in random.sample(list(storms), len(storms)):
                 begun = cpu_seconds(pids[name])
                 answers = await storms[name].storm()
                 spent = cpu_seconds(pids[name]) - begun
-                count = answers[200 if reads else 201]
+                count = answers[200 if path else 201]
                 if not count:
                     raise BenchError("no bid was accepted")
                 found[name].append(Reading(value=1e6 * spent / count))
