@@ -262,7 +262,7 @@ class Resource(Generic[S]):
                 values = endpoint.form.read(body)
             except Invalid as invalid:
                 faults |= invalid.faults
-        if endpoint.query or scope["query_string"]:
+        if scope["query_string"]:  # none of its parameters is required
             try:
                 query, asked = self._places(endpoint, _query(endpoint, scope))
             except Invalid as invalid:
@@ -376,8 +376,6 @@ def _identifier(named: PathIdentifier, scope: Scope) -> str:
 
 def _query(endpoint: Endpoint[Any], scope: Scope) -> dict[str, Any]:
     """Return the parameters of the query. Raises Invalid, also for a parameter that is repeated or unknown."""
-    if not scope["query_string"]:  # as most lists are asked for
-        return read_fields(endpoint.query, {}, strict=True)
     try:
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 100
 _NO_HEADERS: Mapping[str, str] = {}
@@ -106,12 +106,12 @@ json_response = JsonResponse
 """Makes an answer; every module that gives answers calls it by this name."""
 
 
-def page_response(request: Request, body: Struct | dict[str, Any] | bytes, cursor: str | None) -> Response:
+def page_response(scope: Scope, body: Struct | dict[str, Any] | bytes, cursor: str | None) -> Response:
     """Return a page of a list, with `Link: rel="next"` if there is a next page; bytes are JSON already."""
     headers = {"Cache-Control": "no-cache", "Vary": "Authorization"}
     if cursor is not None:
-        query = [("cursor", cursor)]
-        if request.scope["query_string"]:
-            query[:0] = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
-        headers["Link"] = f'<{request.scope["path"]}?{urlencode(query)}>; rel="next"'
+        asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        others = urlencode([(name, value) for name, value in asked if name != "cursor"])
+        query = f"{others}&cursor={cursor}" if others else f"cursor={cursor}"  # which is safe in an address
+        headers["Link"] = f'<{scope["path"]}?{query}>; rel="next"'
     return json_response(body, headers=headers)

@@ -81,12 +81,43 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
         tx.driver_sql(_update_values(table, names, size), values)
 
 
-class BulkLookup(Generic[R]):
-    """Reads rows by any number of keys with one statement, which is built and compiled once.
+class _Rows(Generic[R]):
+    """Reads rows with a statement that is built and compiled once for each database.
 
     The rows come as one row of JSON, in no order. Amounts are as JSON has them, and instants have a zone: see
     `schema.read_instant`.
     """
+
+    def __init__(self, row: type[R], by_dialect: Mapping[str, Select[Any]]) -> None:
+        """`row` is a type of arrays with a member for each column of the statements, in their order; none of them is binary."""
+        self._by_dialect = by_dialect
+        self._statements: dict[str, _DriverStatement] = {}
+        """By dialect, once they were needed: commands should not start later for them."""
+        self._decode = msgspec.json.Decoder(list[row]).decode  # type: ignore[valid-type]  # a variable, as it may be any row
+
+    def _rows(self, tx: Transaction, parameters: Mapping[str, Any]) -> list[R]:
+        if tx.dialect not in self._statements:
+            chosen = _one_row(self._by_dialect[tx.dialect], tx.dialect)
+            self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
+        statement = self._statements[tx.dialect]
+        found = tx.driver_sql(statement.text, statement.values(parameters)).scalar_one()
+        return [] if found is None else self._decode(found)
+
+
+class PreparedSelect(_Rows[R]):
+    """Reads rows with a statement whose parameters have no values yet."""
+
+    def __init__(self, row: type[R], chosen: Select[Any] | Mapping[str, Select[Any]]) -> None:
+        """`chosen` may be another statement for each dialect."""
+        super().__init__(row, chosen if isinstance(chosen, Mapping) else dict.fromkeys(_DIALECTS, chosen))
+
+    def __call__(self, tx: Transaction, **parameters: Any) -> list[R]:
+        """Return the rows."""
+        return self._rows(tx, parameters)
+
+
+class BulkLookup(_Rows[R]):
+    """Reads rows by any number of keys with one statement."""
 
     def __init__(
         self,
@@ -95,26 +126,15 @@ class BulkLookup(Generic[R]):
         by: ColumnElement[Any],
         finish: Callable[[Select[Any]], Select[Any]] = lambda s: s,
     ) -> None:
-        """`row` is a type of arrays with a member for each column of `chosen`, in their order; none of them is binary.
-
-        `by` is the column of the keys, and `finish` completes the statement.
-        """
+        """`by` is the column of the keys, and `finish` completes the statement."""
         array, listed = bindparam("keys", type_=ARRAY(by.type)), bindparam("keys", type_=Text)
         by_array, by_list = finish(chosen.where(by == any_(array))), finish(chosen.where(by.in_(_values(listed))))
-        self._chosen = {"postgresql": by_array, "sqlite": by_list}
-        self._statements: dict[str, _DriverStatement] = {}
-        """By dialect, once they were needed: commands should not start later for them."""
-        self._decode = msgspec.json.Decoder(list[row]).decode  # type: ignore[valid-type]  # a variable, as it may be any row
+        super().__init__(row, {"postgresql": by_array, "sqlite": by_list})
 
     def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[R]:
         """Return the rows; `parameters` are those of `finish`."""
         sent = list(keys) if tx.dialect == "postgresql" else _encode(list(keys)).decode()
-        if tx.dialect not in self._statements:
-            chosen = _one_row(self._chosen[tx.dialect], tx.dialect)
-            self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
-        statement = self._statements[tx.dialect]
-        found = tx.driver_sql(statement.text, statement.values({"keys": sent, **parameters})).scalar_one()
-        return [] if found is None else self._decode(found)
+        return self._rows(tx, {"keys": sent, **parameters})
 
 
 class _DriverStatement:
@@ -172,7 +192,7 @@ def _one_row(statement: Select[Any], dialect: str) -> Select[Any]:
     columns = statement.subquery().c
     if dialect == "postgresql":
         return select(cast(func.json_agg(func.json_build_array(*map(_in_years_of_python, columns))), Text))
-    return select(cast(func.json_group_array(func.json_array(*map(_with_zone, columns))), Text))
+    return select(cast(func.json_group_array(func.json_array(*map(_as_json, columns))), Text))
 
 
 def _in_years_of_python(column: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -186,9 +206,16 @@ def _in_years_of_python(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return case((column >= _LATE, func.to_json(func.to_char(in_utc, _IN_UTC))), else_=func.to_json(column))
 
 
-def _with_zone(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a column of SQLite with the zone of its instants, UTC: Python takes longer to put it in place of none."""
-    return type_coerce(column, Text) + literal_column("'Z'") if isinstance(column.type, Instant) else column
+def _as_json(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column of SQLite as JSON has it.
+
+    Its instants get their zone, UTC: Python takes longer to put it in place of none.
+    """
+    if isinstance(column.type, Instant):
+        return type_coerce(column, Text) + literal_column("'Z'")
+    if isinstance(column.type, Boolean):
+        return func.json(case((column, literal_column("'true'")), (~column, literal_column("'false'"))))
+    return column
 
 
 def _columns(tx: Transaction, table: Table, rows: Rows) -> list[list[Any]]:

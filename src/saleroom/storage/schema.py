@@ -20,7 +20,8 @@ from sqlalchemy.types import TypeEngine, UserDefinedType
 from saleroom.kernel.instants import instant
 
 PRECISION, SCALE = 20, 3
-
+NUMBER_MAX = 2**63 - 1
+"""The highest number that a BIGINT holds."""
 
 _SQLITE_WIDTH = PRECISION + 1
 _NO_OFFSET = "an instant needs its offset from UTC"

@@ -50,7 +50,7 @@ async def list_entries(call: Call[AccountServices]) -> Response:
     which = EntryFilter(call.query.get("user"), call.query.get("act"))
     found = await call.services.database.read(audit_log.entries, call.token, which, call.limit, call.place)
     cursor = call.services.cursors.next_page(ENTRIES.within(call.asked), found.next)
-    return page_response(call.request, AuditView([view(one) for one in found.rows], cursor), cursor)
+    return page_response(call.scope, AuditView([view(one) for one in found.rows], cursor), cursor)
 
 
 async def export(call: Call[AccountServices]) -> Response:

@@ -115,7 +115,7 @@ async def list_people(call: Call[AccountServices]) -> Response:
     )
     found = await call.services.database.read(people.listed, call.token, which, call.limit, call.place)
     cursor = call.services.cursors.next_page(USERS.within(call.asked), found.next)
-    return page_response(call.request, PeopleView([person_view(one) for one in found.rows], cursor), cursor)
+    return page_response(call.scope, PeopleView([person_view(one) for one in found.rows], cursor), cursor)
 
 
 async def show(call: Call[AccountServices]) -> Response:

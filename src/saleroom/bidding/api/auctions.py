@@ -187,7 +187,7 @@ async def _answer(call: Call[BiddingServices], read: Awaitable[JsonPage]) -> Res
         page = await read
     except ValueError as error:
         raise Invalid({"cursor": [BAD_CURSOR]}) from error
-    return page_response(call.request, page.json, page.cursor)
+    return page_response(call.scope, page.json, page.cursor)
 
 
 class _Gid(msgspec.Struct):

@@ -112,7 +112,7 @@ async def list_bids(call: Call[BiddingServices]) -> Response:
     page = await call.services.shared_reads.ask(
         bid_page, call.services.cursors, call.identifier, call.viewer, call.limit, call.place
     )
-    return page_response(call.request, page.json, page.cursor)
+    return page_response(call.scope, page.json, page.cursor)
 
 
 def bid_page(
@@ -128,7 +128,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/bids."""
     page = await call.services.database.read(reading.my_bids, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(BID_ON, page.next)
-    return page_response(call.request, MyBidPage(page.rows, cursor), cursor)
+    return page_response(call.scope, MyBidPage(page.rows, cursor), cursor)
 
 
 _REFUSALS = (MailRequired, UnknownAuction, TakenDown, Paused, OwnAuction, AuctionOver, AuctionNotStarted, TermsChanged)

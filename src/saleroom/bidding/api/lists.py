@@ -6,9 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from saleroom.bidding.storage.listing import NUMBER_MAX, ListPlace
+from saleroom.bidding.storage.listing import ListPlace
 from saleroom.bidding.storage.mine import RankPlace
 from saleroom.http.cursors import CursorKind
+from saleroom.storage.schema import NUMBER_MAX
 
 
 class JsonPage(Struct, frozen=True):

@@ -31,7 +31,7 @@ async def list_own(call: Call[BiddingServices]) -> Response:
     """GET /me/watching."""
     page = await call.services.database.read(watching.watched, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(WATCHED, page.next)
-    return page_response(call.request, AuctionPage(page.rows, cursor), cursor)
+    return page_response(call.scope, AuctionPage(page.rows, cursor), cursor)
 
 
 ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (

@@ -7,8 +7,20 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from msgspec import Struct
-from sqlalchemy import CompoundSelect, Select, and_, func, select, union, update
+from msgspec import Struct, structs
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    CompoundSelect,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    func,
+    select,
+    union,
+    update,
+)
 
 from saleroom.accounts.storage.tables import users
 from saleroom.bidding.domain.auction import Auction
@@ -17,15 +29,16 @@ from saleroom.bidding.storage import bidder_names
 from saleroom.bidding.storage.tables import auctions, bids
 from saleroom.bidding.storage.tables import bidder_names as names
 from saleroom.storage import bulk
-from saleroom.storage.bulk import among
+from saleroom.storage.bulk import PreparedSelect, among
 from saleroom.storage.database import SharedPart, Transaction
+from saleroom.storage.schema import NUMBER_MAX, read_instant
 
 STANDS = bids.c.voided.is_(None)
 SALES_OF: SharedPart[Callable[[int], Select[tuple[int]]]] = SharedPart()
 """Selects the numbers of the live sales in which a user takes part."""
 
 
-class Bid(Struct, frozen=True):
+class Bid(Struct, frozen=True, array_like=True):
     """A recorded bid; `number` counts those of its auction from 1, `maximum` is for the bidder's own eyes.
 
     `voided` is the reason for which it was voided, None if it stands.
@@ -67,18 +80,43 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None, sal
 
     `sale_id` is the sale that the auction belongs to, which may give its bidders other names.
     """
-    statement = select(bids, users.c.username.label("name")).join_from(bids, users, users.c.id == bids.c.bidder_id)
-    if sale_id is not None:
-        own = and_(names.c.user_id == users.c.id, names.c.sale_id == sale_id)
-        name = func.coalesce(names.c.name, users.c.username).label("name")
-        statement = select(bids, name).join_from(bids, users, users.c.id == bids.c.bidder_id).outerjoin(names, own)
-    statement = statement.where(bids.c.auction_id == auction_id).order_by(bids.c.number.desc()).limit(limit)
-    if before is not None:
-        statement = statement.where(bids.c.number < before)
+    found = (_NEWEST if sale_id is None else _NEWEST_OF_SALE)(
+        tx, auction_id=auction_id, sale_id=sale_id, before=NUMBER_MAX if before is None else before, most=limit
+    )
+    found.sort(key=lambda bid: bid.number, reverse=True)
     return [
-        Bid(r.number, r.bidder_id, r.name, r.amount, r.maximum, r.automatic, r.placed_at, r.received_at, r.voided)
-        for r in tx.execute(statement)
+        structs.replace(
+            bid,
+            placed_at=read_instant(bid.placed_at),
+            received_at=None if bid.received_at is None else read_instant(bid.received_at),
+        )
+        for bid in found
     ]
+
+
+def _newest(name: ColumnElement[str]) -> Select[Any]:
+    """Select the members of a `Bid`, whose bidder is known by `name`, without what gives the name."""
+    columns = {"bidder": name.label("bidder")}
+    chosen = (columns[member] if member in columns else bids.c[member] for member in Bid.__struct_fields__)
+    return (
+        select(*chosen)
+        .join_from(bids, users, users.c.id == bids.c.bidder_id)
+        .where(
+            bids.c.auction_id == bindparam("auction_id", type_=BigInteger),
+            bids.c.number < bindparam("before", type_=BigInteger),
+        )
+        .order_by(bids.c.number.desc())
+        .limit(bindparam("most", type_=Integer))
+    )
+
+
+_NEWEST = PreparedSelect(Bid, _newest(users.c.username))
+_NEWEST_OF_SALE = PreparedSelect(
+    Bid,
+    _newest(func.coalesce(names.c.name, users.c.username)).outerjoin(
+        names, and_(names.c.user_id == users.c.id, names.c.sale_id == bindparam("sale_id", type_=BigInteger))
+    ),
+)
 
 
 def auctions_of_bidder(tx: Transaction, bidder_id: int, limit: int, before: int | None) -> list[int]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Row, bindparam, func, select, update
+from sqlalchemy import BigInteger, Integer, Row, bindparam, func, select, update
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.errors import UnknownAuction
@@ -21,6 +21,7 @@ from saleroom.bidding.storage.auction_columns import ending_rank
 from saleroom.bidding.storage.tables import ENDS, auctions, bids, events
 from saleroom.log.store import Log, LoggedEvent
 from saleroom.storage import bulk
+from saleroom.storage.bulk import PreparedSelect
 from saleroom.storage.database import Transaction
 
 PAGE = 500
@@ -122,14 +123,26 @@ def bid_versions(tx: Transaction, auction_id: int, number: int, limit: int) -> d
 
     Raises ArchiveMissing.
     """
-    of_auction = (events.c.auction_id == auction_id, events.c.type == BidPlaced.TYPE)
-    # Counted back from the last bid, which another transaction may have added since `number` was read.
-    last = select(func.max(bids.c.number)).where(bids.c.auction_id == auction_id).scalar_subquery()
-    newest = select(events.c.version).where(*of_auction).order_by(events.c.position.desc())
-    found = tx.execute(newest.offset(last - number).limit(limit)).scalars().all()
+    rows = _NEWEST_BIDS(tx, auction_id=auction_id, number=number, most=limit)
+    found = [version for version, _ in sorted(rows, key=lambda row: row[1], reverse=True)]
     if len(found) < min(limit, number):
         found = archive.bid_versions(tx, auction_id, max(1, number - limit + 1), number)[::-1]
     return {number - place: version for place, version in enumerate(found)}
+
+
+_AUCTION = bindparam("auction_id", type_=BigInteger)
+_NEWEST_BIDS = PreparedSelect(
+    tuple[int, int],
+    select(events.c.version, events.c.position)
+    .where(events.c.auction_id == _AUCTION, events.c.type == BidPlaced.TYPE)
+    .order_by(events.c.position.desc())
+    .offset(
+        # Counted back from the last bid, which another transaction may have added since `number` was read.
+        select(func.max(bids.c.number)).where(bids.c.auction_id == _AUCTION).scalar_subquery()
+        - bindparam("number", type_=BigInteger)
+    )
+    .limit(bindparam("most", type_=Integer)),
+)
 
 
 def _whole(

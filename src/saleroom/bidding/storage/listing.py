@@ -8,19 +8,23 @@ log at that moment (docs/decisions/0042).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Integer,
     Select,
     String,
+    Subquery,
     Text,
+    bindparam,
     cast,
     column,
     func,
@@ -39,16 +43,14 @@ from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.tables import HIDDEN, auctions, events
 from saleroom.kernel.folding import words
 from saleroom.kernel.page import Page, page_of
-from saleroom.storage.bulk import among
+from saleroom.storage.bulk import PreparedSelect, among
 from saleroom.storage.database import Transaction
-from saleroom.storage.schema import Snapshot
+from saleroom.storage.schema import NUMBER_MAX, Snapshot
 
 _HORIZON = {"sqlite": re.compile(r"[0-9]{1,18}"), "postgresql": re.compile(r"[0-9]{1,18}:[0-9]{1,18}:[0-9,]{0,4000}")}
 _WHOLE = re.compile(r"[0-9]{1,19}")
 _AMOUNT = re.compile(r"[0-9]{1,17}\.[0-9]{3}")
 _XID_BITS = (1 << 32) - 1
-NUMBER_MAX = 2**63 - 1
-"""The highest number that a BIGINT holds."""
 
 
 class Sort(StrEnum):
@@ -94,19 +96,53 @@ def page(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlac
 
     Raises ValueError if `after` is not a place in such a list on this database.
     """
-    looked_for = words(which.text or "")
-    horizon, parts = _parts(tx, sort, after, _conditions(tx, which, looked_for))
-    # All candidates of a search are sorted first, so that only as many texts are read as a page needs.
-    ordered = [_ordered(part, sort, None if looked_for else limit + 1) for part in parts]
-    listed = ordered[0].subquery()
-    if len(ordered) > 1:
-        listed = _ordered(
-            union_all(*(select(part.subquery()) for part in ordered)).subquery().select(), sort
-        ).subquery()
-    statement = select(listed, horizon.label("list_horizon")).limit(limit + 1)
-    rows = tx.execute(statement.where(search_index.has(tx, listed.c.id, looked_for)) if looked_for else statement).all()
+    is_asked_by_many = after is None and not which.is_costly
+    rows = _first_rows(tx, which, sort, limit + 1) if is_asked_by_many else _rows(tx, which, sort, limit + 1, after)
     found = page_of(rows, limit, lambda row: ListPlace(str(row.list_key), row.id, str(row.list_horizon)))
     return found.with_rows(at_marks(tx, [row[: len(CHAIN_MARK)] for row in found.rows]))
+
+
+def _rows(tx: Transaction, which: Filter, sort: Sort, most: int, after: ListPlace | None) -> Sequence[Any]:
+    looked_for = words(which.text or "")
+    conditions = _conditions(which)
+    if looked_for:
+        conditions.append(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
+    horizon, parts = _parts(tx, sort, after, conditions)
+    # All candidates of a search are sorted first, so that only as many texts are read as a page needs.
+    listed = _together(parts, sort, None if looked_for else most)
+    statement = select(listed, horizon.label("list_horizon")).limit(most)
+    return tx.execute(statement.where(search_index.has(tx, listed.c.id, looked_for)) if looked_for else statement).all()
+
+
+class _ListRow(NamedTuple):
+    """The mark of an auction, its place in a list, and the moment of the list."""
+
+    id: int
+    position: int
+    head: str
+    hidden: str
+    renamed: int
+    list_key: Decimal
+    list_horizon: str
+
+
+def _first_rows(tx: Transaction, which: Filter, sort: Sort, most: int) -> list[_ListRow]:
+    """Return the rows of the first page of a list without a search, which many ask for at once."""
+    same_for_all = structs.replace(which, category=None if which.category is None else "")
+    rows = _first_page(same_for_all, sort)(tx, category=which.category, most=most)
+    return sorted(rows, key=lambda row: (row.list_key, row.id), reverse=sort is Sort.NEWEST)
+
+
+@lru_cache(256)
+def _first_page(which: Filter, sort: Sort) -> PreparedSelect[_ListRow]:
+    """Return the statement of a first page: it has the parameters `category` and `most`."""
+    most = bindparam("most", type_=Integer)
+    statements = {}
+    for dialect in ("postgresql", "sqlite"):
+        key, horizon = _now(dialect, sort)
+        present = select(*CHAIN_MARK, key.label("list_key")).where(*_conditions(which))
+        statements[dialect] = select(_together([present], sort, most), horizon.label("list_horizon"))
+    return PreparedSelect(_ListRow, statements)
 
 
 def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
@@ -120,7 +156,7 @@ def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, t
     place = tuple_(literal(rank, BigInteger()), literal(auction.id, BigInteger()))
     found = []
     for stands, order in ((tuple_(*key) < place, [c.desc() for c in key]), (tuple_(*key) > place, key)):
-        statement = select(auctions.c.gid, auctions.c.name).where(*_conditions(tx, which, []), stands)
+        statement = select(auctions.c.gid, auctions.c.name).where(*_conditions(which), stands)
         row = tx.execute(statement.order_by(*order).limit(1)).first()
         found.append(None if row is None else (row.gid, row.name))
     return found[0], found[1]
@@ -129,8 +165,9 @@ def beside(tx: Transaction, auction: Auction) -> tuple[tuple[str, str] | None, t
 def count(tx: Transaction, which: Filter, limit: int) -> int:
     """Return how many auctions there are, counted no further than to `limit`."""
     looked_for = words(which.text or "")
-    found = select(auctions.c.id).where(*_conditions(tx, which, looked_for))
+    found = select(auctions.c.id).where(*_conditions(which))
     if looked_for:
+        found = found.where(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
         # With an OFFSET it stays whole, so that only the texts of candidates are read.
         found = select(found.offset(0).subquery())
         found = found.where(search_index.has(tx, found.selected_columns["id"], looked_for))
@@ -141,7 +178,7 @@ def _parts(
     tx: Transaction, sort: Sort, after: ListPlace | None, conditions: list[ColumnElement[bool]]
 ) -> tuple[ColumnElement[str], list[Select[Any]]]:
     """Return the horizon, and queries that have each auction after the place once, with its `list_key`."""
-    key, horizon = _now(tx, sort)
+    key, horizon = _now(tx.dialect, sort)
     present = select(*CHAIN_MARK, key.label("list_key")).where(*conditions)
     if after is None:
         return horizon, [present]
@@ -160,15 +197,23 @@ def _parts(
     return horizon, [present.where(~changed, tuple_(key, auctions.c.id) > last), select(moved).where(stood)]
 
 
-def _ordered(part: Select[Any], sort: Sort, limit: int | None = None) -> Select[Any]:
+def _together(parts: Sequence[Select[Any]], sort: Sort, most: ColumnElement[int] | int | None) -> Subquery:
+    """Return the rows of all parts in the order of the list, up to `most` of them unless it is None."""
+    ordered = [_ordered(part, sort, most) for part in parts]
+    if len(ordered) == 1:
+        return ordered[0].subquery()
+    return _ordered(union_all(*(select(part.subquery()) for part in ordered)).subquery().select(), sort).subquery()
+
+
+def _ordered(part: Select[Any], sort: Sort, limit: ColumnElement[int] | int | None = None) -> Select[Any]:
     """Return a sorted query that no outer query reorders: both databases keep a subquery with an OFFSET as it is."""
     columns = (part.selected_columns["list_key"], part.selected_columns["id"])
     return part.order_by(*(c.desc() if sort is Sort.NEWEST else c for c in columns)).limit(limit).offset(0)
 
 
-def _now(tx: Transaction, sort: Sort) -> tuple[ColumnElement[Any], ColumnElement[str]]:
+def _now(dialect: str, sort: Sort) -> tuple[ColumnElement[Any], ColumnElement[str]]:
     """Return the key as it is, and the moment of this statement."""
-    if tx.dialect == "postgresql":
+    if dialect == "postgresql":
         horizon: ColumnElement[str] = cast(func.pg_current_snapshot(), String)
     else:
         horizon = cast(select(func.coalesce(func.max(events.c.id), 0)).scalar_subquery(), String)
@@ -241,7 +286,7 @@ def _read_key(sort: Sort, key: str) -> int | Decimal:
     return Decimal(key) if sort is Sort.PRICE else int(key)
 
 
-def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[ColumnElement[bool]]:
+def _conditions(which: Filter) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, except for the text itself."""
     conditions: list[ColumnElement[bool]] = [] if which.hidden else [~HIDDEN]
     if which.status is not None:
@@ -255,13 +300,11 @@ def _conditions(tx: Transaction, which: Filter, looked_for: list[str]) -> list[C
             auctions.c.author_id == select(users.c.id).where(users.c.username == which.author).scalar_subquery()
         )
     if which.category is not None:
-        conditions.append(auctions.c.category == which.category)
+        conditions.append(auctions.c.category == bindparam("category", which.category))
         if which.status is not None:
             # The index by category holds all states. The rank keeps a list of running auctions from those that are over.
             over = which.status in (Status.CLOSED, Status.CANCELLED)
             conditions.append(auctions.c.ending_rank > NO_END_RANK if over else auctions.c.ending_rank <= NO_END_RANK)
-    if looked_for:
-        conditions.append(auctions.c.id.in_(search_index.may_have(tx, looked_for)))
     return conditions
 
 

@@ -12,10 +12,10 @@ from sqlalchemy import BigInteger, ColumnElement, and_, case, func, literal, sel
 from saleroom.bidding.domain.auction import Auction, Status
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
 from saleroom.bidding.storage.bids import STANDS, lots_of_bidder, outbid_in_hall
-from saleroom.bidding.storage.listing import NUMBER_MAX
 from saleroom.bidding.storage.tables import auctions, bidder_names, bids
 from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
+from saleroom.storage.schema import NUMBER_MAX
 
 _WHOLE = Meta(ge=0, le=NUMBER_MAX)
 

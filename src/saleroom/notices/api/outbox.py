@@ -64,7 +64,7 @@ async def listed(call: Call[NoticeServices]) -> Response:
         {state.value: count for state, count in found.counts.items()},
         cursor,
     )
-    return page_response(call.request, page, cursor)
+    return page_response(call.scope, page, cursor)
 
 
 async def send_again(call: Call[NoticeServices]) -> Response:

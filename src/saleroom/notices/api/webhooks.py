@@ -179,7 +179,7 @@ async def deliveries(call: Call[NoticeServices]) -> Response:
     found = await call.services.database.read(webhooks.deliveries, call.token, number, limit, before)
     cursor = call.services.cursors.next_page(DELIVERIES, found.following)
     return page_response(
-        call.request, DeliveriesPage([_delivery(one, call.services.sign) for one in found.words], cursor), cursor
+        call.scope, DeliveriesPage([_delivery(one, call.services.sign) for one in found.words], cursor), cursor
     )
 
 

@@ -64,7 +64,7 @@ async def listed(call: Call[SaleServices]) -> Response:
     """GET /sales/{gid}/book."""
     found = await call.services.database.read(book.listed, call.token, call.identifier, call.limit, call.place)
     cursor = call.services.cursors.next_page(BOOK, found.lines.next)
-    answer = page_response(call.request, BookLinePage([line_view(one) for one in found.lines.rows], cursor), cursor)
+    answer = page_response(call.scope, BookLinePage([line_view(one) for one in found.lines.rows], cursor), cursor)
     answer.headers["Cache-Control"] = PRIVATE["Cache-Control"]
     return answer
 

@@ -66,7 +66,7 @@ async def list_lots(call: Call[SaleServices]) -> Response:
     """GET /sales/{gid}/lots."""
     page = await call.services.database.read(reading.lots_of, call.viewer, call.identifier, call.limit, call.place)
     cursor = call.services.cursors.next_page(LOTS, page.next)
-    return page_response(call.request, {"lots": page.rows, "next": cursor}, cursor)
+    return page_response(call.scope, {"lots": page.rows, "next": cursor}, cursor)
 
 
 async def add(call: Call[SaleServices]) -> Response:

@@ -187,7 +187,7 @@ async def list_participants(call: Call[SaleServices]) -> Response:
     read, search = call.services.database.read, call.query.get("q", "")
     found = await read(participants.listed, call.token, call.identifier, search, call.limit, call.place)
     cursor = call.services.cursors.next_page(PARTICIPANTS.within(call.asked), found.people.next)
-    answer = page_response(call.request, ParticipantPage([_view(one) for one in found.people.rows], cursor), cursor)
+    answer = page_response(call.scope, ParticipantPage([_view(one) for one in found.people.rows], cursor), cursor)
     answer.headers["Cache-Control"] = PRIVATE["Cache-Control"]
     return answer
 

@@ -47,7 +47,7 @@ async def list_sales(call: Call[SaleServices]) -> Response:
     """GET /sales."""
     page = await call.services.database.read(reading.listed, call.viewer, call.limit, call.place)
     cursor = call.services.cursors.next_page(SALES, page.next)
-    return page_response(call.request, {"sales": page.rows, "next": cursor}, cursor)
+    return page_response(call.scope, {"sales": page.rows, "next": cursor}, cursor)
 
 
 async def make(call: Call[SaleServices]) -> Response:

@@ -122,7 +122,7 @@ async def list_payments(call: Call[SettlementServices]) -> Response:
         call.token,
     )
     cursor = call.services.cursors.next_page(_PAYMENTS.within(call.asked), page.next)
-    return page_response(call.request, BankPaymentPage(page.rows, cursor), cursor)
+    return page_response(call.scope, BankPaymentPage(page.rows, cursor), cursor)
 
 
 async def decide(call: Call[SettlementServices]) -> Response:

@@ -234,14 +234,14 @@ async def list_documents(call: Call[SettlementServices]) -> Response:
     """GET /sales/{gid}/documents."""
     page = await call.services.database.read(showing.listed, call.token, call.identifier, call.limit, call.place)
     cursor = call.services.cursors.next_page(DOCUMENTS, page.next)
-    return page_response(call.request, DocumentPage(page.rows, cursor), cursor)
+    return page_response(call.scope, DocumentPage(page.rows, cursor), cursor)
 
 
 async def list_mine(call: Call[SettlementServices]) -> Response:
     """GET /me/documents."""
     page = await call.services.database.read(showing.mine, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(OWN_DOCUMENTS, page.next)
-    return page_response(call.request, DocumentRowPage(page.rows, cursor), cursor)
+    return page_response(call.scope, DocumentRowPage(page.rows, cursor), cursor)
 
 
 async def show(call: Call[SettlementServices]) -> Response:

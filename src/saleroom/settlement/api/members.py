@@ -52,7 +52,7 @@ async def listed(call: Call[SettlementServices]) -> Response:
     """GET /members."""
     page = await call.services.database.read(members.listed, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(MEMBERS, page.next)
-    return page_response(call.request, MembersView(members=page.rows, next=cursor), cursor)
+    return page_response(call.scope, MembersView(members=page.rows, next=cursor), cursor)
 
 
 async def of_user(call: Call[SettlementServices]) -> Response:

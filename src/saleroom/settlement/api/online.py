@@ -59,7 +59,7 @@ async def list_all(call: Call[SettlementServices]) -> Response:
     """GET /online-payments."""
     page = await call.services.database.read(online_showing.listed, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(PAYMENTS, page.next)
-    return page_response(call.request, OnlinePaymentPage(online_payments=page.rows, next=cursor), cursor)
+    return page_response(call.scope, OnlinePaymentPage(online_payments=page.rows, next=cursor), cursor)
 
 
 async def hear(call: Call[SettlementServices]) -> Response:

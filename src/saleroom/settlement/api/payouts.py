@@ -158,7 +158,7 @@ async def show_due(call: Call[SettlementServices]) -> Response:
     due = await call.services.database.read(payouts.due, call.token, call.limit, call.place)
     cursor = call.services.cursors.next_page(DUE, due.payouts.next)
     view = DuePayoutsView(due_payouts=due.payouts.rows, due_total=due.total, next=cursor)
-    return page_response(call.request, view, cursor)
+    return page_response(call.scope, view, cursor)
 
 
 async def make(call: Call[SettlementServices]) -> Response:
@@ -178,7 +178,7 @@ async def list_files(call: Call[SettlementServices]) -> Response:
     limit = min(call.query.get("limit", PAGE), PAGE)
     page = await call.services.database.read(payouts.listed, call.token, limit, call.place)
     cursor = call.services.cursors.next_page(FILES, page.next)
-    return page_response(call.request, PaymentFilePage(page.rows, cursor), cursor)
+    return page_response(call.scope, PaymentFilePage(page.rows, cursor), cursor)
 
 
 async def show_file(call: Call[SettlementServices]) -> Response:
