@@ -32,6 +32,7 @@ from uvicorn import _subprocess
 from uvicorn.supervisors.multiprocess import SIGNALS
 
 from saleroom.runtime import cycles
+from tests.faults import mortal
 from tests.shared_start import share_with_forks
 
 MODULES = (
@@ -236,6 +237,7 @@ def _run(arguments: list[str], folder: str, environment: dict[str, str], files: 
     if SPAWNS not in os.environ:
         _subprocess.__dict__["spawn"] = SimpleNamespace(Process=_Worker)
         subprocess.__dict__["Popen"] = _Popen
+    mortal.set_constants()
     sys.argv = arguments
     sys.path[0] = str(Path(arguments[0]).parent)
     tempfile.tempdir = None  # as the environment says

@@ -1,6 +1,7 @@
 """`saleroom` as people run it: a separate process in its own folder, reached over TCP."""
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -21,6 +22,18 @@ from tests.patience import SECONDS_MAX, pause_after
 
 PASSWORD = "correct horse"
 PROGRAM = Path(sys.executable).with_name("saleroom")
+BACK_SOON = json.dumps(
+    {
+        "saleroom.feed.streams:RETRY_SECONDS_MIN": 0.1,
+        "saleroom.feed.streams:SPREAD_SECONDS_MIN": 0.2,
+        "saleroom.mqtt.relay:LEASE_SECONDS": 1,
+        "saleroom.mqtt.relay:RENEW_SECONDS": 0.2,
+        "saleroom.mqtt.relay:STANDBY_SECONDS": 0.1,
+        "saleroom.mqtt.relay:BACKOFF_SECONDS_MAX": 0.5,
+        "saleroom.tools.watch.channel:RETRY_SECONDS": 0.1,
+    }
+)
+"""As `test_constants`: what a house or its followers wait for before they come back is over in a second, not in ten."""
 _SERVES = re.compile(r"saleroom (?:edge )?serves on (http://\S+:[0-9]+)")
 _MQTT = re.compile(r"^  mqtt +mqtts?://[^ ]*:([0-9]+)", re.MULTILINE)
 

@@ -23,7 +23,7 @@ ARMED = "SALEROOM_TEST_ARMED"
 DAWDLES = "SALEROOM_TEST_DAWDLES"
 """Seconds that now and then pass before a bid's commit, so that of two processes the later one commits first."""
 CONSTANTS = "SALEROOM_TEST_CONSTANTS"
-"""JSON: `module:NAME` -> the value to set instead."""
+"""JSON: `module:NAME` -> the value to set instead, in each program that a test starts (`tests/forking.py`)."""
 
 DAWDLERS = 0.1
 """The share of transactions with bids that wait so long."""
@@ -181,7 +181,8 @@ def _at_the_wire() -> None:
     paho.Client.loop_write = mortal_loop_write  # type: ignore[method-assign]  # that is the point
 
 
-def _with_constants() -> None:
+def set_constants() -> None:
+    """Give the constants that `CONSTANTS` names their values."""
     for name, value in json.loads(os.environ.get(CONSTANTS, "{}")).items():
         module, _, constant = name.partition(":")
         loaded = importlib.import_module(module)
@@ -195,7 +196,7 @@ if __name__ in ("__main__", "__mp_main__"):  # the latter in the processes that 
     _at_transactions()
     _at_money()
     _at_the_wire()
-    _with_constants()
+    set_constants()
 
 if __name__ == "__main__":
     from saleroom.cli import main

@@ -1,25 +1,34 @@
 """Fixtures of the watch: watchers, lines that can be cut, and both brokers."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.fixtures_process import Start
 from tests.line import Line
 from tests.mqtt.equipment import Mosquitto, free_port
+from tests.process import BACK_SOON
 from tests.tools.watch.watching import Watcher
 
 
 @pytest.fixture
+def start(start: Start) -> Start:
+    """Start houses that are soon back after they were killed, as are those who watch them."""
+    return partial(start, test_constants=BACK_SOON)
+
+
+@pytest.fixture
 def watch(tmp_path: Path) -> Iterator[Callable[..., Watcher]]:
-    """Start watchers: `watch(url, ...)`."""
+    """Begin watches: `watch(url, ...)`."""
     watchers: list[Watcher] = []
 
-    def start(*arguments: str) -> Watcher:
-        watchers.append(Watcher(tmp_path, *arguments))
+    def begin(*arguments: str, **settings: str) -> Watcher:
+        watchers.append(Watcher(tmp_path, *arguments, **settings))
         return watchers[-1]
 
-    yield start
+    yield begin
     for watcher in watchers:
         watcher.process.kill()
         watcher.process.wait()

@@ -159,7 +159,8 @@ def test_a_close_during_an_outage_ends_the_watch(
     floor = WatchedHouse(visit(start(**settings)), tmp_path)
     gid = floor.sell()
     way = line(f"mqtt://127.0.0.1:{mqtt_port}")
-    watcher = watch(way.url, gid)
+    soon = {"saleroom.tools.watch.sequence:GRACE_SECONDS": 0.2, "saleroom.tools.watch.channel:RETRY_SECONDS": 0.1}
+    watcher = watch(way.url, gid, test_constants=json.dumps(soon))
     watcher.until_live()
     floor.bid(gid, 1)
     watcher.until_shown(1)
@@ -235,7 +236,8 @@ def test_a_failure_is_one_line(start: Start, watch: Callable[..., Watcher]) -> N
         (broker, "--password-file", "nosuch"): "cannot read the password in nosuch",
         (): "Missing argument",
     }
-    watchers = {arguments: watch(*arguments) for arguments in failures | wrong_usage}
+    soon = json.dumps({"saleroom.tools.watch.mqtt:FIRST_SECONDS_MAX": 0.5})
+    watchers = {arguments: watch(*arguments, test_constants=soon) for arguments in failures | wrong_usage}
     for arguments, message in (failures | wrong_usage).items():
         watcher = watchers[arguments]
         code = 1 if arguments in failures else 2

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.forking import Program
 from tests.patience import SECONDS_MAX
-from tests.process import PROGRAM, Client, environment
+from tests.process import BACK_SOON, PROGRAM, Client, environment
 
 _numbers = count()
 
@@ -19,11 +19,12 @@ _numbers = count()
 class Watcher:
     """A running `saleroom watch`, with its standard output and standard error in files."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        own = environment(**{"test_constants": BACK_SOON} | settings)
         number = next(_numbers)
         self._out, self._err = folder / f"out-{number}", folder / f"err-{number}"
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = Program([str(PROGRAM), "watch", *arguments], folder, environment(), out, err)
+            self.process = Program([str(PROGRAM), "watch", *arguments], folder, own, out, err)
 
     @property
     def lines(self) -> list[str]:
