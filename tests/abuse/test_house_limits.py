@@ -28,7 +28,7 @@ LIMITS = {
 def processes(database_kind: str, database_url: str, tmp_path: Path) -> Iterator[list[ServeProcess]]:
     """Two processes on one database: workers of one house on PostgreSQL, two houses on SQLite."""
     several = ("--workers", "2") if database_kind == "postgresql" else ()
-    houses = [ServeProcess(tmp_path, *several, database=database_url, test_spawns="yes", **LIMITS)]
+    houses = [ServeProcess(tmp_path, *several, database=database_url, **LIMITS)]
     if database_kind == "sqlite":
         houses.append(ServeProcess(tmp_path, database=database_url, **LIMITS))
     yield houses
@@ -85,7 +85,7 @@ def test_connections_count_in_all_processes(processes: list[ServeProcess]) -> No
     assert EACH_MAX == len(hall)
     rest = kept(ELSEWHERE, EACH_MAX)
     assert ALL_MAX - EACH_MAX == len(rest)
-    workers = [one for one in psutil.Process(house.process.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+    workers = psutil.Process(house.process.pid).children()
     assert all(0 < _taken(one, port) < ALL_MAX for one in workers)
     for one in rest:
         one.close()
