@@ -48,6 +48,7 @@ def unsold(house: House) -> Unsold:
     return Unsold(house)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_goes_into_the_next_sale_without_fees_again(unsold: Unsold) -> None:
     """It is the same thing there, linked, and sent twice it is one; its consignor has borne the fees of entry already."""
     manager, key = unsold.settling.manager, {"Idempotency-Key": "into-the-next-sale"}
@@ -115,6 +116,7 @@ def test_the_next_sale_charges_what_the_first_has_not(unsold: Unsold) -> None:
     assert [] == unsold.settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_withdrawn_lot_of_the_next_sale_frees_the_first(unsold: Unsold) -> None:
     """Then the lot is for sale nowhere, and can be offered or put into a sale again."""
     assert unsold.put().is_success
@@ -160,6 +162,7 @@ def test_a_lot_that_is_gone_is_not_sold_in_its_sale(house: House, place: str) ->
     assert (409, "lot_sold") == refusal(manager.post(f"{lot}/return")), "it runs again"
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_goes_back_to_its_consignor(unsold: Unsold) -> None:
     """It is not offered any more, until that is undone."""
     assert (409, "not_returned") == refusal(unsold.act("return/undo"))
@@ -173,6 +176,7 @@ def test_a_lot_goes_back_to_its_consignor(unsold: Unsold) -> None:
     assert (409, "lot_offered") == refusal(unsold.put())
 
 
+@pytest.mark.databases("sqlite")
 def test_what_cannot_go_is_refused(unsold: Unsold) -> None:
     """A sold lot, the same sale, one that is over or unknown, and cashiers."""
     assert (409, "lot_sold") == refusal(unsold.put("2"))

@@ -66,6 +66,7 @@ def until(house: House, expected: tuple[int, int]) -> None:
     assert expected == steps(house)
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("shown", ["strikes"], indirect=True)
 def test_the_house_does_each_step_by_itself(shown: House, clock: FakeClock) -> None:
@@ -91,6 +92,7 @@ def test_the_house_does_each_step_by_itself(shown: House, clock: FakeClock) -> N
     until(shown, (3, 3))
 
 
+@pytest.mark.databases("sqlite")
 def test_the_look_ends_the_ban_for_an_invoice_that_does_not_fit(shown: House, clock: FakeClock) -> None:
     """Its lot is undone and passed, and nobody does anything at the desk; a ban for what is open stays."""
     unpaid = Unpaid(shown, clock)
@@ -115,6 +117,7 @@ def test_the_look_ends_the_ban_for_an_invoice_that_does_not_fit(shown: House, cl
     assert lifted.by is None
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("shown", ["reminders"], indirect=True)
 def test_a_reminder_reaches_those_who_switched_such_mails_off_before(shown: House, clock: FakeClock) -> None:
@@ -127,6 +130,7 @@ def test_a_reminder_reaches_those_who_switched_such_mails_off_before(shown: Hous
     assert "1. Erinnerung: Rechnung INV-" in mailed(shown, "1. Erinnerung")
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("shown", ["reminders"], indirect=True)
 def test_strikes_are_left_for_a_person(shown: House, clock: FakeClock) -> None:
@@ -170,6 +174,7 @@ def test_two_processes_send_one_reminder(shown: House, clock: FakeClock) -> None
     assert 409 == unpaid.remind(unpaid.settling.cashier).status_code
 
 
+@pytest.mark.databases("sqlite")
 def test_a_longer_calendar_gives_no_second_strike(shown: House, clock: FakeClock) -> None:
     """The house sends a third reminder from now on: nothing more is done about an invoice that has its strike."""
     unpaid = Unpaid(shown, clock)

@@ -32,6 +32,7 @@ def documents(settling: Settling) -> list[tuple[str, str, str | None]]:
     return [(one["documentKind"], one["total"], one["stillOpen"]) for one in found if one["documentKind"] != "receipt"]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_goes_to_the_right_paddle_after_its_payment(settling: Settling) -> None:
     """The first buyer is paid back, the right one owes the same, the consignor gets the same; sent twice is once."""
     first, second = settling.bidder(), settling.bidder()
@@ -84,6 +85,7 @@ def test_a_lot_is_taken_back_and_refunded(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_is_corrected_after_the_sale_has_ended(settling: Settling) -> None:
     """The mistake is found when the buyer pays, days later: the lot goes to the right paddle, or comes back."""
     first, second = settling.bidder(), settling.bidder()
@@ -104,6 +106,7 @@ def test_a_lot_is_corrected_after_the_sale_has_ended(settling: Settling) -> None
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_before_the_payment_nothing_is_paid_back(settling: Settling) -> None:
     """The balance follows the lot; a way to pay back is no fault when nothing is owed."""
     first, second = settling.bidder(), settling.bidder()
@@ -113,6 +116,7 @@ def test_before_the_payment_nothing_is_paid_back(settling: Settling) -> None:
     assert "14.880" == settling.desk(second)["owed"]
 
 
+@pytest.mark.databases("sqlite")
 def test_what_cannot_be_corrected_is_refused(settling: Settling) -> None:
     """An unknown lot or paddle, an open lot, the same buyer, no reason, a member: each is told so, and nothing changes."""
     paddle = settling.bidder()
@@ -148,6 +152,7 @@ def issued(settling: Settling, **order: Any) -> Any:
     return settling.cashier.post(f"/sales/{settling.gid}/documents", json=order)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_document_that_no_longer_fits_is_named_until_it_is_credited(settling: Settling) -> None:
     """A result that is undone leaves the documents of its lot: the desk of both buyers names them, and no other is issued."""
     first, second = settling.bidder(), settling.bidder()
@@ -176,6 +181,7 @@ def test_a_document_that_no_longer_fits_is_named_until_it_is_credited(settling: 
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_charge_that_is_given_up_leaves_a_document_that_fits(settling: Settling) -> None:
     """The desk names an invoice at another price, and none whose credit note says what is owed now."""
     paddle = settling.bidder()
@@ -204,6 +210,7 @@ def surcharges(settling: Settling, buyer: object) -> list[tuple[str, str]]:
     return [(label, line["lineAmount"]) for label, line in lines if line["item"] == "surcharge"]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_that_was_won_from_outside_the_hall_is_corrected(settling: Settling) -> None:
     """By a bid of the book and by one online: either goes to a paddle at its price, with the surcharge of the hall."""
     surcharged(settling)
@@ -248,6 +255,7 @@ def test_a_lot_is_taken_back_whatever_bids_from_outside_stand(settling: Settling
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_misread_paddle_of_the_telephone_keeps_its_surcharge(settling: Settling) -> None:
     """The bid came by telephone, whosever it was, also when it is corrected a second time."""
     surcharged(settling)

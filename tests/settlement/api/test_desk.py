@@ -94,6 +94,7 @@ def settling(house: House) -> Settling:
     return Settling(house)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_buyer_pays_in_two_ways_and_gets_change(settling: Settling) -> None:
     """10 euros cost 14.88 with premium and tax; a part by card and a note of 20 leave 5.12 and the change of 14.88 in all."""
     paddle = settling.bidder()
@@ -120,6 +121,7 @@ def test_a_buyer_pays_in_two_ways_and_gets_change(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_faults_of_payments_say_which_one(settling: Settling) -> None:
     """Each fault of each payment has the number of the payment and the name of the member."""
     sent = {"payments": [{"method": "card", "amount": "1"}, {"method": "gold"}, {"method": "cash", "amount": "-1"}]}
@@ -131,6 +133,7 @@ def test_faults_of_payments_say_which_one(settling: Settling) -> None:
     ] == [(fault["code"], " ".join(fault["message"].split()[:2])) for fault in answer.json()["message"]["payments"]]
 
 
+@pytest.mark.databases("sqlite")
 def test_an_invoice_is_issued_with_the_payment(settling: Settling) -> None:
     """In one transaction and once by its key; what is on an invoice already is not on another; a refusal issues none."""
     paddle = settling.bidder()
@@ -157,6 +160,7 @@ def test_an_invoice_is_issued_with_the_payment(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_part_is_paid_and_the_consignor_gets_theirs(settling: Settling) -> None:
     """A part payment leaves the rest owed; the consignor is paid in parts, never more than the house owes them."""
     paddle = settling.bidder()
@@ -188,6 +192,7 @@ def test_a_part_is_paid_and_the_consignor_gets_theirs(settling: Settling) -> Non
     ]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_reopened_lot_is_taken_back_and_put_right(settling: Settling) -> None:
     """A lot that is reopened after its payment and sold to somebody else: one is paid back, the other one owes it."""
     first, second = settling.bidder(), settling.bidder()
@@ -224,6 +229,7 @@ def test_cashiers_at_one_paddle_come_one_after_the_other(house: House) -> None:
     assert 1 == len(settling.desk(paddle)["money"])
 
 
+@pytest.mark.databases("sqlite")
 def test_what_is_no_payment_is_refused(settling: Settling) -> None:
     """Unknown people and sales are 404; amounts, methods and lists that are none are named; nothing is posted."""
     paddle = settling.bidder()

@@ -43,6 +43,7 @@ def left(settling: Settling, gid: str) -> str:
     return str(settling.cashier.json("GET", f"/documents/{gid}")["stillOpen"])
 
 
+@pytest.mark.databases("sqlite")
 def test_a_premium_that_is_credited_is_no_longer_owed(settling: Settling) -> None:
     """148.75 without the premium of 29.75 is 119 at the desk, on the invoice and in the reports; sent four times it is once."""
     paddle = settling.bidder()
@@ -65,6 +66,7 @@ def test_a_premium_that_is_credited_is_no_longer_owed(settling: Settling) -> Non
     assert ("0.000", "0.000", []) == (settling.desk(paddle)["owed"], left(settling, invoice), settling.faults())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_whose_lines_are_all_credited_is_owed_again_in_full(settling: Settling) -> None:
     """The premium was given up; with the price taken back as well, the lot is on no document, and its next one has both."""
     paddle = settling.bidder()
@@ -77,6 +79,7 @@ def test_a_lot_whose_lines_are_all_credited_is_owed_again_in_full(settling: Sett
     assert ("148.750", "148.750", []) == (settling.desk(paddle)["owed"], left(settling, again), settling.faults())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_fee_of_a_consignor_is_given_up(settling: Settling) -> None:
     """86.91 without the entry fee of 1.19 is 88.10, also once the lot is another buyer's; without any buyer it is nothing."""
     first, second = settling.bidder(), settling.bidder()

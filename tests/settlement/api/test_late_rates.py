@@ -29,6 +29,7 @@ def lines(settling: Settling) -> list[tuple[str, str]]:
     return [(lot["label"], line["item"]) for lot in found["settledLots"] for line in lot["bill"]["consignorLines"]]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_card_that_is_chosen_after_an_invoice(settling: Settling) -> None:
     """The lot on the invoice costs and brings what it did, the other one follows the card; credited, the lot follows it too."""
     first, second = settling.bidder(), settling.bidder()
@@ -47,6 +48,7 @@ def test_a_card_that_is_chosen_after_an_invoice(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_card_that_is_chosen_after_a_statement(settling: Settling) -> None:
     """The lot on the statement keeps what its consignor was told, also when it goes to another paddle after that."""
     first, second = settling.bidder(), settling.bidder()
@@ -63,6 +65,7 @@ def test_a_card_that_is_chosen_after_a_statement(settling: Settling) -> None:
     assert [] == settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_tax_scheme_that_is_changed_after_an_invoice(settling: Settling) -> None:
     """The invoice and the desk still say the same tax, until the invoice is credited."""
     settling.choose()

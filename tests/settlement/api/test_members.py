@@ -51,6 +51,7 @@ def club(house: House) -> Clubhouse:
     return Clubhouse(house)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_member_pays_the_rates_of_members_from_then_on(club: Clubhouse) -> None:
     """A guest with a paddle is marked before the hammer of the second lot: the first one stays as it is, on paper too."""
     guest = Guest(club)
@@ -73,6 +74,7 @@ def test_a_member_pays_the_rates_of_members_from_then_on(club: Clubhouse) -> Non
     assert ([], []) == (club.faults(), club.marks())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_consignor_who_is_a_member_bears_their_commission(club: Clubhouse) -> None:
     """The mark of the consignor counts for what is sold for them, and that of the buyer does not."""
     club.sell(club.bidder())
@@ -87,6 +89,7 @@ def test_a_consignor_who_is_a_member_bears_their_commission(club: Clubhouse) -> 
     assert ("Erben", "2099-12-31T23:00:00.000000Z", None) == (mine["personName"], mine["memberUntil"], mine["username"])
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_of_the_wrong_paddle_has_the_rates_of_the_right_one(club: Clubhouse) -> None:
     """A member's lot goes to somebody who is none, and back: the journal takes each back and puts it right."""
     member, other = Guest(club), Guest(club, 13)
@@ -103,6 +106,7 @@ def test_a_lot_of_the_wrong_paddle_has_the_rates_of_the_right_one(club: Clubhous
     assert [] == club.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_guest_who_is_merged_into_a_member_has_their_rates(club: Clubhouse) -> None:
     """What is on no invoice follows; a lot on an invoice stays as it is, until it is credited."""
     guest, other = Guest(club), Guest(club, 13)
@@ -121,6 +125,7 @@ def test_a_guest_who_is_merged_into_a_member_has_their_rates(club: Clubhouse) ->
     assert other.paddle and [] == club.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_those_without_the_right_mark_nobody(club: Clubhouse) -> None:
     """Cashiers mark nobody, clerks no consignor and not themselves; managers mark themselves too."""
     guest, clerk = Guest(club), club.house.staff(Role.CLERK)
@@ -136,6 +141,7 @@ def test_those_without_the_right_mark_nobody(club: Clubhouse) -> None:
     assert club.mark(club.manager.name).is_success
 
 
+@pytest.mark.databases("sqlite")
 def test_what_makes_no_sense_is_refused(club: Clubhouse) -> None:
     """Ends in the past or without a membership, other words, and people and consignors that there are not."""
     guest = Guest(club)

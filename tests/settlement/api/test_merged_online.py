@@ -66,6 +66,7 @@ def merged(
     house.stop()
 
 
+@pytest.mark.databases("sqlite")
 def test_the_account_pays_the_invoice_of_the_guest(merged: MergedGuest) -> None:
     """Merged before: the account pays what the guest owes. All money of the person goes to the oldest invoice first."""
     merged.merge()

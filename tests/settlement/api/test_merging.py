@@ -133,6 +133,7 @@ def _archive(house: House, name: str) -> zipfile.ZipFile:
     return zipfile.ZipFile(house.write(write))
 
 
+@pytest.mark.databases("sqlite")
 def test_a_credit_and_a_correction_after_a_merger(settling: Settling) -> None:
     """A charge that was given up stays given up; the lot goes to another paddle, and its line is credited to the account."""
     guest, other = Guest(settling), settling.bidder()
@@ -197,6 +198,7 @@ def test_a_chain_leads_to_its_end(settling: Settling) -> None:
     assert [] == settling.house.write(lambda tx: [*merger_faults(tx)])
 
 
+@pytest.mark.databases("sqlite")
 def test_who_is_merged_into_a_kept_paddle_is_found_right(settling: Settling) -> None:
     """A paddle that was merged and stays, as both had bid, takes somebody whom another was merged into: no fault is found."""
     guest, user = Guest(settling), settling.sale.bidder()
@@ -274,6 +276,7 @@ def test_strikes_and_debts_follow(settling: Settling) -> None:
     assert [1] == [one["strikes"] for one in people if one["username"] == user.name]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_guest_who_brought_a_lot_is_netted_as_the_account(settling: Settling) -> None:
     """What the guest gets for their own lot pays what the account owes; nobody becomes one who bid on their own lot."""
     guest = Guest(settling)

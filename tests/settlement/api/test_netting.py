@@ -23,6 +23,7 @@ def book(settling: Settling, name: str) -> str:
     return str(next(one["balance"] for one in settling.accounts()["balances"] if one["ledgerAccount"] == name))
 
 
+@pytest.mark.databases("sqlite")
 def test_a_buyer_who_also_sells_is_netted(house: House) -> None:
     """The smaller sum is set off, once however many send it; both sides say so, and it pays the invoice."""
     settling = Settling(house, 2)

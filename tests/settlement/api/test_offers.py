@@ -61,6 +61,7 @@ def offering(house: House) -> Offering:
     return Offering(house)
 
 
+@pytest.mark.databases("sqlite")
 def test_an_offer_is_accepted_and_owed(offering: Offering) -> None:
     """It is as a hammer price: owed with premium and tax, on the invoice, and in the log; sent twice is once."""
     found = offering.settling.manager.json("GET", f"/sales/{offering.gid}/offers")
@@ -95,6 +96,7 @@ def test_an_offer_is_accepted_and_owed(offering: Offering) -> None:
     offering.settling.accounts()
 
 
+@pytest.mark.databases("sqlite")
 def test_an_offer_says_what_a_member_would_pay_in_all(offering: Offering) -> None:
     """The total of an offer is what is owed once it is accepted, also by other terms and for a member."""
     manager = offering.settling.manager
@@ -129,6 +131,7 @@ def test_an_offer_ends(offering: Offering) -> None:
     assert offering.offer().is_success
 
 
+@pytest.mark.databases("sqlite")
 def test_what_cannot_be_offered_is_refused(offering: Offering) -> None:
     """A sold lot, an unknown paddle, too little, too long, a cashier, and somebody else's offer: nothing changes."""
     assert (409, "lot_sold") == refusal(offering.offer("2"))
@@ -155,6 +158,7 @@ def test_an_offer_is_accepted_once(offering: Offering) -> None:
     assert [] == offering.settling.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_an_offer_to_all_is_for_the_first_who_accepts(offering: Offering) -> None:
     """All with a paddle see it and hear of it, but the consignor; one of them buys; the others read that somebody has."""
     settling = offering.settling
@@ -189,6 +193,7 @@ def test_an_offer_to_all_is_for_the_first_who_accepts(offering: Offering) -> Non
     settling.accounts()
 
 
+@pytest.mark.databases("sqlite")
 def test_an_offer_is_for_one_or_for_all(offering: Offering) -> None:
     """Neither is a slip, and so are both. The one who brought the lot is not among all."""
     assert {"paddle"} == faults(offering.offer(paddle=None)).keys()

@@ -60,6 +60,7 @@ def test_a_payment_is_posted_once_a_callback_has_the_house_ask(paying: Paying, s
     assert (409, "not_payable_online") == refusal(paying.begin())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lost_callback_is_found_by_asking(paying: Paying, stripe: Stripe) -> None:
     """No callback comes: some minutes later the house asks by itself."""
     stripe.pay(paying.sheet())
@@ -89,6 +90,7 @@ def test_a_callback_that_is_doubled_late_or_out_of_order_posts_nothing_more(payi
     assert 1 == [one["documentKind"] for one in paying.desk(paying.paddle)["documents"]].count("receipt")
 
 
+@pytest.mark.databases("sqlite")
 def test_a_forged_callback_is_refused_and_changes_nothing(paying: Paying, stripe: Stripe) -> None:
     """No signature, one by another secret, of another body, of an old one, or none at all: 400. Nobody asks the provider."""
     session = paying.sheet()
@@ -116,6 +118,7 @@ def test_a_forged_callback_is_refused_and_changes_nothing(paying: Paying, stripe
     assert (0, []) == (paying.looked(), paying.money())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_callback_about_somebody_else_changes_nothing(paying: Paying, stripe: Stripe) -> None:
     """Of another house on the same account, of the other mode, and of things that the house does not know."""
     session = paying.sheet()
@@ -134,6 +137,7 @@ def test_a_callback_about_somebody_else_changes_nothing(paying: Paying, stripe: 
     assert (0, []) == (paying.looked(), paying.money())
 
 
+@pytest.mark.databases("sqlite")
 def test_asking_again_gives_the_same_page_until_the_amount_changes(paying: Paying, stripe: Stripe) -> None:
     """Two presses at once are one page. After a part payment the old page is closed, as it would take too much."""
     with ThreadPoolExecutor(4) as pool:
@@ -150,6 +154,7 @@ def test_asking_again_gives_the_same_page_until_the_amount_changes(paying: Payin
     assert "0.000" == paying.desk(paying.paddle)["owed"]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_page_that_nobody_pays_expires(paying: Paying, stripe: Stripe) -> None:
     """After two hours it cannot be paid any more, and another press makes another one."""
     first = paying.sheet()
@@ -220,6 +225,7 @@ def test_a_refund_that_fails_is_shown_and_owed_again(paying: Paying, stripe: Str
     assert "-10.880" == paying.desk(paying.paddle)["owed"]
 
 
+@pytest.mark.databases("sqlite")
 def test_more_than_was_paid_online_does_not_go_back_there(paying: Paying, stripe: Stripe) -> None:
     """10 by card online and 4.88 in cash: of a lot that is taken back, 10 can go to the card."""
     assert paying.pay(paying.paddle, ("cash", "4.88")).is_success
@@ -301,6 +307,7 @@ def test_a_payment_that_the_provider_does_not_know_waits_for_a_person(paying: Pa
     assert "resource_missing" == paying.until("unclear")["trouble"]
 
 
+@pytest.mark.databases("sqlite")
 def test_only_the_buyer_begins_and_only_those_who_settle_see_all(paying: Paying) -> None:
     """Somebody else's invoice is unknown, and so is a receipt; the list is for those who settle."""
     stranger = paying.house.newcomer()
@@ -310,6 +317,7 @@ def test_only_the_buyer_begins_and_only_those_who_settle_see_all(paying: Paying)
     assert (404, "unknown_document") == refusal(paying.cashier.post(f"/documents/{paying.invoice}/online-payments"))
 
 
+@pytest.mark.databases("sqlite")
 def test_a_house_without_a_key_takes_no_cards(house: House) -> None:
     """There is no button to press: begin, list and callback are unknown, and the cashier cannot say that it was paid online."""
     user = house.newcomer()

@@ -30,6 +30,7 @@ def state(settling: Settling, document: Any) -> tuple[str, str]:
     return found["settled"], found["stillOpen"]
 
 
+@pytest.mark.databases("sqlite")
 def test_an_invoice_shows_what_is_paid_and_what_is_open(settling: Settling) -> None:
     """What was paid before is on it, later money is not; the oldest one is paid first; a credit note lowers what is open."""
     paddle = settling.bidder()
@@ -51,6 +52,7 @@ def test_an_invoice_shows_what_is_paid_and_what_is_open(settling: Settling) -> N
     assert ("10.000", "1.900") == state(settling, second)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_payment_issues_a_receipt(settling: Settling) -> None:
     """One for all ways of a payment, in its language, without a gap; a refund and a payout have theirs; nothing twice."""
     paddle = settling.bidder()

@@ -121,6 +121,7 @@ def test_an_accepted_payout_is_with_the_bank_and_told_once(reporting: Reporting)
     assert ["PDNG", "ACTC", "ACCP", "ACWC", "ACSP", "PART", "ACSC", "RVNM", "RJCT"] == statuses
 
 
+@pytest.mark.databases("sqlite")
 def test_one_of_two_is_rejected(reporting: Reporting) -> None:
     """The other one of the file is accepted in part with it, and booked by the statement later."""
     other = Reporting(reporting.house)
@@ -167,6 +168,7 @@ def test_what_does_not_fit_changes_nothing_and_bars_another_payout(reporting: Re
     assert AGAIN == one.money()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_rejection_of_what_is_booked_waits_for_the_statement(reporting: Reporting) -> None:
     """The money has left the bank: it is owed again once the statement says that it came back, and not before."""
     one, gone = reporting, ("0.000", ("0.000", "-86.910"))
@@ -185,6 +187,7 @@ def booked(found: Any) -> tuple[int, list[str]]:
     return found["bookedPayouts"], [each["doubt"] for each in found["doubtfulDebits"]]
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("by", ["report", "person"])
 def test_a_booking_of_what_has_failed_bars_another_payout(reporting: Reporting, by: str) -> None:
     """The statement says that it went out all the same: nobody pays again before a person has looked into it, and done so."""
@@ -210,6 +213,7 @@ def test_a_booking_of_what_has_failed_bars_another_payout(reporting: Reporting, 
     assert not one.payout()["isInDoubt"], "the same booking is looked into once"
 
 
+@pytest.mark.databases("sqlite")
 def test_a_second_booking_of_a_payout_is_in_doubt(reporting: Reporting) -> None:
     """Another debit for it, with another reference, waits for a person; files that overlap have no second one."""
     one = reporting
@@ -226,6 +230,7 @@ def test_a_second_booking_of_a_payout_is_in_doubt(reporting: Reporting) -> None:
     assert (False, ("0.000", ("0.000", "-86.910")), []) == (one.payout()["isInDoubt"], one.money(), one.wrong())
 
 
+@pytest.mark.databases("sqlite")
 def test_two_bookings_that_the_bank_does_not_tell_apart(reporting: Reporting) -> None:
     """In one file they are two, in two files they are one; what a person has marked as booked is on no statement yet."""
     one = reporting
@@ -237,6 +242,7 @@ def test_two_bookings_that_the_bank_does_not_tell_apart(reporting: Reporting) ->
         assert (0, ["booked_twice"]) == booked(one.send(same, same))
 
 
+@pytest.mark.databases("sqlite")
 def test_an_acceptance_of_what_has_failed_bars_another_payout(reporting: Reporting) -> None:
     """Unless the bank had said so before it rejected it, and the reports were only imported the other way round."""
     one = reporting
@@ -249,6 +255,7 @@ def test_an_acceptance_of_what_has_failed_bars_another_payout(reporting: Reporti
     assert (AGAIN, 201) == (one.money(), one.make().status_code)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_decision_of_a_person_settles_the_doubt(reporting: Reporting) -> None:
     """Somebody who marks the payout as failed has looked into it."""
     reporting.said("CANC")
@@ -257,6 +264,7 @@ def test_a_decision_of_a_person_settles_the_doubt(reporting: Reporting) -> None:
     reporting.made()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_transfer_that_the_file_does_not_have_is_named(reporting: Reporting) -> None:
     """The others of the report are followed all the same."""
     one = reporting
@@ -272,6 +280,7 @@ def test_a_transfer_that_the_file_does_not_have_is_named(reporting: Reporting) -
     assert AGAIN == one.money()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_report_about_another_file_is_refused(reporting: Reporting) -> None:
     """A file that this house has not made, by its name; a statement, nothing, and somebody without the right."""
     one = reporting

@@ -111,6 +111,7 @@ def paying(bank_house: House) -> Paying:
     return Paying(bank_house)
 
 
+@pytest.mark.databases("sqlite")
 def test_a_file_pays_and_the_bank_books_it(paying: Paying) -> None:
     """From the account of the consignor over the transit to the bank; the file is the same each time, and mails once."""
     assert (MASKED, "86.910") == (paying.give().json()["iban"].replace(THEIRS, MASKED), paying.owed)
@@ -133,6 +134,7 @@ def test_a_file_pays_and_the_bank_books_it(paying: Paying) -> None:
     assert [] == paying.wrong()
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("extra", ["", REVERSAL], ids=["returned", "reversed"])
 def test_what_comes_back_is_owed_again_and_paid_again(paying: Paying, extra: str) -> None:
     """The bank returns or reverses what it has booked; it is owed once, even if that is said twice. Another file pays it."""
@@ -148,6 +150,7 @@ def test_what_comes_back_is_owed_again_and_paid_again(paying: Paying, extra: str
     assert ("0.000", []) == (paying.left(), paying.wrong())
 
 
+@pytest.mark.databases("sqlite")
 def test_a_failed_payout_is_owed_again(paying: Paying) -> None:
     """It needs a reason. A debit for it all the same, or one with another amount, is shown and changes nothing."""
     paying.give()
@@ -291,6 +294,7 @@ def test_a_house_without_euros_or_an_account_is_told(serve_house: ServeHouse) ->
         assert paying.owed == paying.left()
 
 
+@pytest.mark.databases("sqlite")
 def test_a_payout_that_fails_after_its_word_is_told(paying: Paying) -> None:
     """Who heard that they are paid hears that they are not: once, also if it comes back from the bank; others hear nothing."""
     paying.give()
@@ -310,6 +314,7 @@ def test_a_payout_that_fails_after_its_word_is_told(paying: Paying) -> None:
     assert [] == paying.wrong()
 
 
+@pytest.mark.databases("sqlite")
 def test_what_is_due_comes_by_pages(bank_house: House) -> None:
     """A page has whole sales, the latest first; no sale is left out, however old; the total is that of all."""
     sales = [Paying(bank_house) for _ in range(3)]

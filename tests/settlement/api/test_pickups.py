@@ -57,6 +57,7 @@ def test_paid_lots_are_handed_out(settling: Settling) -> None:
     assert [("1", True, True), ("2", False, False)] == at_the_door(settling)
 
 
+@pytest.mark.databases("sqlite")
 def test_an_unpaid_lot_needs_a_manager(settling: Settling) -> None:
     """A cashier cannot hand it out, not even with a reason; a manager can, and the reason stands beside it."""
     settling.sell(settling.bidder())
@@ -70,6 +71,7 @@ def test_an_unpaid_lot_needs_a_manager(settling: Settling) -> None:
     assert (403, "missing_right") == refusal(hand_out(settling, "1", settling.house.newcomer()))
 
 
+@pytest.mark.databases("sqlite")
 def test_a_corrected_lot_is_not_in_the_hands_of_its_new_buyer(settling: Settling) -> None:
     """The door sees that it must be fetched."""
     first, second = settling.bidder(), settling.bidder()

@@ -70,6 +70,7 @@ def mailed(house: House, text: str) -> str:
     return found
 
 
+@pytest.mark.databases("sqlite")
 def test_reminders_go_out_by_the_calendar(shown: House, clock: FakeClock) -> None:
     """Each step once, on its day, with a mail in the language of the buyer; cashiers give no strikes."""
     unpaid = Unpaid(shown, clock)
@@ -96,6 +97,7 @@ def test_reminders_go_out_by_the_calendar(shown: House, clock: FakeClock) -> Non
     assert 2 == len(unpaid.listed()["overdueInvoices"][0]["remindedOn"])
 
 
+@pytest.mark.databases("sqlite")
 def test_who_does_not_pay_is_banned_until_they_do(shown: House, clock: FakeClock) -> None:
     """At the number of strikes of the house they cannot bid; a late payment ends that, and the strike stays to be seen."""
     unpaid = Unpaid(shown, clock)
@@ -117,6 +119,7 @@ def test_who_does_not_pay_is_banned_until_they_do(shown: House, clock: FakeClock
     assert ["ban", "strike"] == [one["kind"] for one in known]
 
 
+@pytest.mark.databases("sqlite")
 def test_a_suspension_that_is_over_keeps_nobody_from_the_ban(shown: House, clock: FakeClock) -> None:
     """It has ended by itself, and nobody has lifted it: the strike bans as it bans others."""
     unpaid = Unpaid(shown, clock)
@@ -144,6 +147,7 @@ def test_who_was_erased_is_reminded_and_gets_no_strike(shown: House, clock: Fake
         assert steps[unpaid.invoice] is None
 
 
+@pytest.mark.databases("sqlite")
 def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -> None:
     """Nothing is open of the invoice then, whether its lot is corrected at the desk or its lines are taken back by hand."""
     for path in ("/sales/{sale}/lots/1/correction", "/documents/{invoice}/credit"):
@@ -156,6 +160,7 @@ def test_a_lot_that_is_taken_back_ends_the_ban(shown: House, clock: FakeClock) -
         assert unpaid.user.bid(shown.user().auction(), amount="10").is_success
 
 
+@pytest.mark.databases("sqlite")
 def test_an_invoice_that_does_not_fit_ends_its_ban(shown: House, clock: FakeClock) -> None:
     """Its lot is undone and passed: nothing is open of it, no payment is surely for it, and the ban ends without a note."""
     unpaid = Unpaid(shown, clock)
@@ -278,6 +283,7 @@ def test_the_page_of_overdue_invoices(shown: House, clock: FakeClock) -> None:
     assert "strike" not in people.main
 
 
+@pytest.mark.databases("sqlite")
 def test_days_are_those_of_the_house(database_url: str, clock: FakeClock) -> None:
     """At noon in UTC the next day has begun in Auckland: today and the day on which an invoice is overdue are those there."""
     house = House(settings_for(database_url, outage_reopens=False, time_zone="Pacific/Auckland"), clock)

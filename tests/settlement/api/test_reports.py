@@ -39,6 +39,7 @@ def total(rows: list[Any], member: str) -> Decimal:
     return sum((Decimal(one[member] or 0) for one in rows), Decimal(0))
 
 
+@pytest.mark.databases("sqlite")
 def test_a_report_agrees_with_the_accounts(house: House) -> None:
     """The rows of lots, buyers, consignors and tax add up to the totals, and these are the balances of the journal."""
     settling, first, _ = sold_evening(house)
@@ -65,6 +66,7 @@ def test_a_report_agrees_with_the_accounts(house: House) -> None:
     )
 
 
+@pytest.mark.databases("sqlite")
 def test_a_report_follows_corrections(house: House) -> None:
     """A lot that is reopened is open again in the report, and its buyer has something to get back."""
     settling, first, _ = sold_evening(house)
@@ -77,6 +79,7 @@ def test_a_report_follows_corrections(house: House) -> None:
     assert (0, "0.000", "-50.000") == tuple(row[name] for name in ("lotsBought", "charged", "unpaid"))
 
 
+@pytest.mark.databases("sqlite")
 def test_each_sheet_says_what_the_report_says(house: House) -> None:
     """CSV and XLSX have the figures of the JSON, with the headings of the language."""
     settling, first, _ = sold_evening(house)
@@ -99,6 +102,7 @@ def test_each_sheet_says_what_the_report_says(house: House) -> None:
     assert ["sheet"] == [*faults(settling.cashier.get(f"{path}.csv?sheet=secrets"))]
 
 
+@pytest.mark.databases("sqlite")
 def test_the_tax_of_days_is_that_of_their_sales(house: House) -> None:
     """The tax report grows by what this sale owes; other days have none, and days in the wrong order are refused."""
     cashier = Settling(house, 1).cashier

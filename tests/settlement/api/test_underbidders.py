@@ -86,12 +86,14 @@ def test_every_passed_lot_is_offered_to_its_underbidder_once(passed: PassedLots)
     assert [] == passed.faults()
 
 
+@pytest.mark.databases("sqlite")
 def test_the_lower_estimate_is_the_price_if_staff_choose_it(passed: PassedLots) -> None:
     """For lots below their reserve alone, and never less than that."""
     expected = [("1", passed.ada, "18.000"), ("2", passed.bob, "12.000"), ("3", passed.ada, "11.000")]
     assert expected == planned(passed.preview("estimate"))
 
 
+@pytest.mark.databases("sqlite")
 def test_only_what_was_seen_is_offered(passed: PassedLots) -> None:
     """A lot that was offered or put away since then, or another choice of the price: all of it is refused, and nothing done."""
     seen = passed.preview()
