@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.fixtures_process import Start, Visit
 from tests.patience import SECONDS_MAX
-from tests.process import ServeProcess, wait_until
+from tests.process import BACK_SOON, ServeProcess, wait_until
 
 FOLLOW = """path => {
     window.ids = [];
@@ -34,7 +34,7 @@ def received(page: Page, count: int) -> list[list[str]]:
 
 def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Visit) -> None:
     """Cut off before its first event and again later, it gets every event once. After the last one it does not reconnect."""
-    house = start()
+    house = start(test_constants=BACK_SOON)
     client = visit(house)
     ada, *bidders = (client.enter(name) for name in ("ada", "ben", "cyd"))
     gid = client.sell(ada)
@@ -42,7 +42,7 @@ def test_a_browser_resumes_by_itself(chromium: Browser, start: Start, visit: Vis
     port = house.url.rpartition(":")[2]
     for number, price in enumerate(("100", "110")):
         house.kill()
-        house = start("--port", port)
+        house = start("--port", port, test_constants=BACK_SOON)
         client.post(f"/auctions/{gid}/bids", bidders[number % 2], {"amount": price})
         expected = [[f"{gid}/{version}", "bid.placed"] for version in range(2, number + 3)]
         assert expected == received(lot, number + 1) == received(everything, number + 1)
