@@ -1,7 +1,8 @@
 """Attacks on HTTP itself: where a request begins, how many may wait, and what a head may hold."""
 
 import time
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
 from tests.attacks.table import Attack
 from tests.attacks.target import Answer, RawConnection, Target, request
@@ -18,7 +19,8 @@ LOG_LINES_MAX, LOG_LINES_A_SECOND_MAX = 20, 2
 
 def smuggled(target: Target) -> str | None:
     """The body of a request that asks for another protocol holds a second request, which must not be answered."""
-    for protocol in ("websocket", "h2c", "TLS/1.0", "anything"):
+
+    def answered(protocol: str) -> list[int]:
         inner = request("GET", "/healthz")
         outer = request("POST", "/login", None, b'{"x": 1}' + inner, Connection="Upgrade", Upgrade=protocol)
         head, _, body = outer.partition(b"\r\n\r\n")
@@ -26,11 +28,15 @@ def smuggled(target: Target) -> str | None:
             raw.send(head + b"\r\n\r\n")
             time.sleep(LATER_SECONDS)
             raw.send(body)
-            statuses = [one.status for one in _all(raw)]
-        if 200 in statuses:
-            return f"Upgrade: {protocol}: the body was read as a request of its own, answers {statuses}"
-        if statuses != [400]:
-            return f"Upgrade: {protocol}: answers {statuses}, where one 400 for the login is due"
+            return [one.status for one in _all(raw)]
+
+    protocols = ("websocket", "h2c", "TLS/1.0", "anything")
+    with ThreadPoolExecutor(len(protocols)) as pool:
+        for protocol, statuses in zip(protocols, pool.map(answered, protocols), strict=True):
+            if 200 in statuses:
+                return f"Upgrade: {protocol}: the body was read as a request of its own, answers {statuses}"
+            if statuses != [400]:
+                return f"Upgrade: {protocol}: answers {statuses}, where one 400 for the login is due"
     return None
 
 
@@ -64,17 +70,17 @@ def behind_a_stream(target: Target) -> str | None:
     """Requests behind a stream that does not end must not be kept without a bound."""
     piece = request("GET", "/healthz") * 1000
     before = target.memory_bytes()
-    with ExitStack() as stack:
-        for _ in range(PIPELINES):
-            raw = stack.enter_context(target.raw())
-            raw.send(request("GET", "/events"))
-            raw.socket.settimeout(0.3)
-            sent = 0
-            try:
-                while sent < PIPELINED_BYTES:
-                    sent += raw.socket.send(piece)
-            except (TimeoutError, ConnectionError):
-                continue
+
+    def fill(raw: RawConnection) -> None:
+        raw.send(request("GET", "/events"))
+        raw.socket.settimeout(0.3)
+        sent = 0
+        with suppress(TimeoutError, ConnectionError):
+            while sent < PIPELINED_BYTES:
+                sent += raw.socket.send(piece)
+
+    with ExitStack() as stack, ThreadPoolExecutor(PIPELINES) as pool:
+        list(pool.map(fill, [stack.enter_context(target.raw()) for _ in range(PIPELINES)]))
         grown = target.memory_bytes() - before
     each = grown // PIPELINES
     return None if each <= HELD_BYTES_MAX else f"{each / 2**20:.1f} MB are held for each connection"
