@@ -1,7 +1,7 @@
 # Needs Python 3.11 or newer with venv, and make. Everything else comes by hash-checked packages.
 PYTHON ?= python3
 ARGS ?=
-WORKERS ?= 3
+WORKERS ?= 4
 UPGRADE ?=
 ONLY ?=
 REV ?=
