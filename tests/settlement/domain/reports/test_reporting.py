@@ -103,6 +103,15 @@ def test_the_tax_inside_a_margin_by_hand() -> None:
     } == found
 
 
+def test_tax_that_rounds_to_nothing_is_inside_the_margin() -> None:
+    """Of a price of 0.10 the premium of 0.03 has no cent of tax inside, nor have commission and surcharge: it is the margin."""
+    found = taxes([(1, settled("0.100", TaxScheme.MARGIN).bill)])
+    zero = D("0.000")
+    assert TaxSum(1, D("0.030"), zero) == found[TaxKey(Side.BUYER, TaxScheme.MARGIN, TaxPlace.INSIDE, zero)]
+    assert TaxSum(1, D("0.100"), zero) == found[TaxKey(Side.BUYER, TaxScheme.MARGIN, TaxPlace.NOWHERE, zero)]
+    assert TaxSum(1, D("0.010"), zero) == found[TaxKey(Side.CONSIGNOR, TaxScheme.MARGIN, TaxPlace.INSIDE, zero)]
+
+
 PRICES = some.one_of(some.none(), some.decimals("0.01", "1000000", places=2).map(lambda one: f"{one:.3f}"))
 LOTS = some.lists(some.tuples(PRICES, some.sampled_from(TaxScheme), some.sampled_from(Bearer)), max_size=12)
 

@@ -79,6 +79,10 @@ class Item(StrEnum):
     DONATION = "donation"
 
 
+OF_MARGIN = frozenset({Item.PREMIUM, Item.SURCHARGE, Item.COMMISSION})
+"""What the house earns by the margin scheme: the tax is inside these amounts, also where it rounds to 0."""
+
+
 class Charge(Struct, frozen=True, kw_only=True):
     """One line: an amount, and the tax that comes on top of it, each rounded once.
 
@@ -172,7 +176,7 @@ class _Charges(Struct, frozen=True):
         price = self.hammer.price
         if price is None:
             return
-        yield self._of_goods(Item.HAMMER, price, hidden=False)
+        yield self._of_goods(Item.HAMMER, price)
         yield self._premium(price)
         yield self._of_goods(Item.SURCHARGE, part(price, self.card.surcharges.get(self.hammer.channel, ZERO)))
         if self.card.resale_right is Bearer.BUYER:
@@ -192,11 +196,11 @@ class _Charges(Struct, frozen=True):
         yield self._service(Item.ENTRY, card.entry)
         yield self._service(Item.PHOTO, card.photo)
 
-    def _of_goods(self, item: Item, exact: Decimal, *, hidden: bool = True) -> Charge:
+    def _of_goods(self, item: Item, exact: Decimal) -> Charge:
         """Return a line of the price that the buyer pays for the goods."""
         amount = self.round(exact)
         if self.scheme in MARGIN:
-            return Charge(item=item, amount=amount, hidden_tax=self._hidden(amount) if hidden else ZERO)
+            return Charge(item=item, amount=amount, hidden_tax=self._hidden(amount) if item in OF_MARGIN else ZERO)
         rate = self.card.law.of_goods(self.card.goods, self.hammer.on) if self.scheme is TaxScheme.STANDARD else ZERO
         return Charge(item=item, amount=amount, rate=rate, tax=self.round(part(amount, rate)))
 

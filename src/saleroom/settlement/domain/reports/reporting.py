@@ -13,7 +13,8 @@ from msgspec import Struct
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import BilledResult
-from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
+from saleroom.settlement.domain.rates.rates import OF_MARGIN, Bill, Charge, Item
+from saleroom.settlement.domain.rates.tax import MARGIN
 
 _TENTH = Decimal("0.1")
 
@@ -152,7 +153,7 @@ def taxes(bills: Iterable[tuple[int, Bill]]) -> dict[TaxKey, TaxSum]:
     tax: dict[TaxKey, Decimal] = defaultdict(lambda: ZERO)
     for sign, bill in bills:
         for side, line in _supplied(bill):
-            key = TaxKey(side, bill.scheme, _place(line), line.rate)
+            key = TaxKey(side, bill.scheme, _place(bill.scheme, line), line.rate)
             earned = line.amount if side is Side.BUYER else -line.amount
             on_top = line.tax if side is Side.BUYER else -line.tax
             lines[key] += sign
@@ -166,8 +167,8 @@ def _supplied(bill: Bill) -> Iterator[tuple[Side, Charge]]:
         yield from ((side, line) for line in some if line.item not in NOT_SUPPLIED[side])
 
 
-def _place(line: Charge) -> TaxPlace:
-    if line.hidden_tax:
+def _place(scheme: TaxScheme, line: Charge) -> TaxPlace:
+    if scheme in MARGIN and line.item in OF_MARGIN:
         return TaxPlace.INSIDE
     return TaxPlace.ON_TOP if line.rate else TaxPlace.NOWHERE
 
