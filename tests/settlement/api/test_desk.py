@@ -187,9 +187,25 @@ def test_a_part_is_paid_and_the_consignor_gets_theirs(settling: Settling) -> Non
     text = settling.cashier.get(f"/sales/{settling.gid}/accounts.csv").content.decode("utf-8-sig")
     [row] = [*csv.reader(io.StringIO(text))][1:]
     assert ["1", str(paddle), settling.code] == row[:3]
-    assert [Decimal(text) for text in ("100", "25", "23.75", "148.75", "13.09", "86.91")] == [
+    assert [Decimal(text) for text in ("100", "25", "23.75", "148.75", "13.09", "86.91", "0")] == [
         Decimal(one) for one in row[3:]
     ]
+
+
+@pytest.mark.parametrize(("bearer", "share"), [("buyer", "40.00"), ("consignor", "0.00")])
+def test_the_parts_of_a_row_are_what_the_buyer_pays(house: House, bearer: str, share: str) -> None:
+    """In the CSV of the accounts the artist's share has a column if the buyer pays it; it is a deduction otherwise."""
+    settling = Settling(house, 1, is_rated=False)
+    terms = {**TERMS, "taxScheme": "resale_right", "resaleRight": bearer}
+    card = settling.manager.json("POST", "/rate-cards", json={"name": f"{settling.gid} {bearer}", **terms})["card"]
+    settling.manager.json("PUT", f"/sales/{settling.gid}/rates", json={"card": card})
+    settling.sell(settling.bidder(), "1000")
+    text = settling.cashier.get(f"/sales/{settling.gid}/accounts.csv").content.decode("utf-8-sig")
+    [row] = [*csv.DictReader(io.StringIO(text))]
+    assert share == row["Artist's resale right paid by the buyer"]
+    parts = ("Hammer price", "Premium", "Tax", "Artist's resale right paid by the buyer")
+    assert Decimal(row["Buyer pays"]) == sum(Decimal(row[one]) for one in parts)
+    assert Decimal(row["Consignor gets"]) == Decimal(row["Hammer price"]) - Decimal(row["Deductions"])
 
 
 @pytest.mark.databases("sqlite")

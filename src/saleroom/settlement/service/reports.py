@@ -22,11 +22,14 @@ from saleroom.storage.database import Transaction
 HEADINGS = {
     "en": (
         "Lot", "Paddle", "Consignor", "Hammer price", "Premium", "Tax", "Buyer pays", "Deductions", "Consignor gets",
+        "Artist's resale right paid by the buyer",
     ),
     "de": (
         "Los", "Bieternummer", "Einlieferer", "Zuschlag", "Aufgeld", "Steuer", "Käufer zahlt", "Abzüge", "Einlieferer erhält",
+        "Folgerecht, das der Käufer zahlt",
     ),
 }  # fmt: skip
+"""Hammer price, premium, tax and the last column are what the buyer pays. New columns stand behind those of before."""
 
 
 def accounts(tx: Transaction, token: str, gid: str, places: int) -> AccountsView:
@@ -74,6 +77,7 @@ def _rows(tx: Transaction, book: SaleBook, paddles: dict[int, int | None]) -> li
                 found.due,
                 found.deductions,
                 found.proceeds,
+                _sum(posted.settled.bill.buyer, {Item.RESALE_RIGHT}),
             ]
         )
     return rows
