@@ -16,8 +16,10 @@ from saleroom.outbox.message import State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Payment
+from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
 from saleroom.settlement.service.documents import register
 from saleroom.settlement.service.money_mails import MAILS
+from saleroom.settlement.storage import journal
 from saleroom.settlement.storage.documents import Owner, StoredDocument
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
@@ -107,6 +109,28 @@ async def test_each_document_is_told(postman: Postman, clock: FakeClock) -> None
     for number, one in enumerate(made, start=1):
         assert f"{ORIGIN}/mine/documents/{one.gid}" in postman.text(number)
     assert [] == await of.mailed()
+
+
+async def test_a_buyer_who_has_paid_too_much_is_told_what_becomes_of_it(postman: Postman) -> None:
+    """The mail about the payment, and that about a credit note, say what the house owes; the one about a payout does not."""
+    of = await issuing(postman)
+    account = Account(Book.BUYERS, of.person.account.id)
+    invoice = await of.issue(draft(line(TaxScheme.MARGIN)))
+    await of.mailed()
+
+    def overpay(tx: Transaction) -> None:
+        paid = of_money(account, Method.ONLINE, eur("14.88"))
+        journal.add(tx, of.owner.sale_id, EntryKind.PAYMENT, paid, of.person.account.id)
+
+    await postman.database.write(overpay)
+    await of.issue(receipt("14.88"))
+    await postman.database.write(register.credit, invoice.gid, ())
+    await of.issue(receipt("-5"))
+    subjects = await of.mailed()
+    texts = {subject.split()[0]: " ".join(postman.text(number).split()) for number, subject in enumerate(subjects, 1)}
+    for mail in ("Your", "Credit"):
+        assert "You have paid more than you owe: Müller & Söhne owes you €14.88. You need not do anything:" in texts[mail]
+    assert "more than you owe" not in texts["Müller"]
 
 
 async def test_they_are_in_the_language_of_the_reader(postman: Postman) -> None:

@@ -72,6 +72,32 @@ def test_a_buyer_who_pays_an_older_page_reads_that_it_arrived(paying: Paying, is
     assert told[-1] in buyer.page(f"{path}?card=done").main
 
 
+def test_a_buyer_who_paid_twice_reads_what_becomes_of_it(paying: Paying) -> None:
+    """The list and the page of the invoice say what the house owes them, and what of it is on its way back, until it is there."""
+    buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"
+    paying.stripe.pay(paying.sheet())
+    assert paying.pay(paying.paddle, ("cash", "14.88")).is_success
+    assert "more than you owe" not in buyer.page(path).main + buyer.page("/mine/documents").main
+    paying.look(minutes=3)
+    for page in (path, "/mine/documents"):
+        told = buyer.page(page).main
+        assert "You have paid more than you owe. The house owes you €14.88 from this sale:" in told
+        assert "You need not do anything: it is paid back to you" in told and "on its way" not in told
+    paying.stripe.refund_state = "pending"
+    assert paying.pay_back("10").is_success
+    paying.until_refunds("pending")
+    assert "€10.00 of it is on its way back to your card." in buyer.page(path).main
+    assert "need not do anything" in buyer.page(path).main
+    assert paying.pay_back("4.88").is_success
+    paying.until_refunds("pending", "pending")
+    assert "need not do anything" not in buyer.page(path).main
+    for refund in paying.stripe.refunds.values():
+        refund["status"] = "succeeded"
+        paying.told("refund.updated", refund)
+    paying.until_refunds("done", "done")
+    assert "more than you owe" not in buyer.page(path).main + buyer.page("/mine/documents").main
+
+
 def test_a_buyer_is_told_that_the_provider_is_away(paying: Paying) -> None:
     """A sentence on the page of the invoice, and the button again."""
     buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"

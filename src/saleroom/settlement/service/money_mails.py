@@ -15,6 +15,7 @@ from saleroom.outbox.message import CHANNELS, MAIL, Message, Word
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.service import credits
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
@@ -123,6 +124,25 @@ def _document(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | No
     return None if found is None else said_of(tx, found)
 
 
+def _credit_note(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    """Return what is said of a credit note, with what the house owes its buyer since."""
+    found = document_of(tx, word)
+    if found is None:
+        return None
+    of_consignor = found.owner.consignor_id is not None
+    return {**said_of(tx, found), "credit": None if of_consignor else _credit(tx, word, found.owner.sale_id)}
+
+
+def _paid(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
+    """Return what is said of a payment of a buyer, with what the house owes them since."""
+    said = _payment(tx, word, sign)
+    return None if said is None else {**said, "credit": _credit(tx, word, said["sale_id"])}
+
+
+def _credit(tx: Transaction, word: Word, sale_id: int) -> str | None:
+    return next((one.owed for one in credits.of_buyer(tx, word.receiver, [sale_id])), None)
+
+
 def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
     """Return what is said of money that moved: from its receipt, or from the facts of one without."""
     found = document_of(tx, word)
@@ -140,6 +160,7 @@ def _moved(sale: Sale, title: str, amount: str, receipt: str | None) -> dict[str
     return {
         "amount": amount,
         "sale": title,
+        "sale_id": sale.id,
         "path": MINE if receipt is None else f"{MINE}/{receipt}",
         "data": {"amount": amount, "sale": sale.gid, "saleTitle": title, "paymentReceipt": receipt},
     }
@@ -161,8 +182,10 @@ def kind(name: str, context: Any) -> MailKind:
 
 
 MAILS = (
-    *(kind(name, _document) for name in ("invoice", "credit_note", "statement")),
-    *(kind(name, _payment) for name in ("paid", "paid_out")),
+    *(kind(name, _document) for name in ("invoice", "statement")),
+    kind("credit_note", _credit_note),
+    kind("paid", _paid),
+    kind("paid_out", _payment),
     kind("payout_failed", _failed),
     kind(ACCOUNT_CHANGED, _account),
 )

@@ -114,9 +114,10 @@ class DocumentPages:
     async def mine(self, request: Request) -> Response:
         """GET /mine/documents: the reader's own documents, the latest first."""
         before = self._services.cursors.place_in(request.query_params, OWN_DOCUMENTS)
-        viewer, page = await self._site.read(request, showing.mine, ROWS, before)
+        viewer, (page, owed) = await self._site.read(request, showing.mine_with_credits, ROWS, before)
         next_page = self._services.cursors.next_page(OWN_DOCUMENTS, page.next)
-        context = {"rows": page.rows, "next": next_page, "base": MINE, "kinds": self._labels(request, DOCUMENTS)}
+        kinds = self._labels(request, DOCUMENTS)
+        context = {"rows": page.rows, "next": next_page, "base": MINE, "kinds": kinds, "credits": owed}
         return self._site.page(request, "mine_documents.html", viewer, context)
 
     @for_users
@@ -124,9 +125,10 @@ class DocumentPages:
         """GET /mine/documents/{gid}: one of the reader's own documents, with the button to pay it by card."""
         gid = page_gid(request, UnknownDocument)
         cards, currency = self._services.cards, self._services.letterhead.currency
-        viewer, found = await self._site.read(request, showing.view_of_own, gid)
-        context = {**self._shown(request, found, MINE), **self._said(request, refused, ()), "online": None}
-        if cards is not None and found.document_kind == DocumentKind.INVOICE:
+        viewer, own = await self._site.read(request, showing.view_of_own, gid)
+        context = {**self._shown(request, own.view, MINE), **self._said(request, refused, ()), "online": None}
+        context["credits"] = own.credits
+        if cards is not None and own.view.document_kind == DocumentKind.INVOICE:
             request.scope[FORMS_TO] = cards.origin
             _, context["online"] = await self._site.read(request, online_showing.of_own, gid, currency)
         context["card"] = request.query_params.get("card")

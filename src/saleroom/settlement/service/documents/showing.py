@@ -12,6 +12,8 @@ from saleroom.sales.service.access import get_one
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
+from saleroom.settlement.service import credits
+from saleroom.settlement.service.credits import Credit
 from saleroom.settlement.service.document_money import rows_of, view_of, views_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
@@ -19,6 +21,13 @@ from saleroom.storage.database import Transaction
 
 Rows = Page[DocumentRowView, int]
 """A page of documents as a list shows them."""
+
+
+class OwnDocument(Struct, frozen=True):
+    """A document for its party: with what the house owes them in its sale."""
+
+    view: DocumentView
+    credits: list[Credit]
 
 
 class StaffDocument(Struct, frozen=True):
@@ -45,13 +54,13 @@ def view(tx: Transaction, token: str | None, gid: str) -> DocumentView:
     return view_of(tx, shown(tx, token, gid))
 
 
-def view_of_own(tx: Transaction, token: str | None, gid: str) -> DocumentView:
+def view_of_own(tx: Transaction, token: str | None, gid: str) -> OwnDocument:
     """Return one of a user's own documents. Raises Unauthenticated or UnknownDocument."""
     viewer = authenticate(tx, token, Right.READ)
     found = _found(tx, gid)
     if found.owner.user_id != viewer.id:
         raise UnknownDocument
-    return view_of(tx, found)
+    return OwnDocument(view_of(tx, found), credits.of_buyer(tx, viewer.id, [found.owner.sale_id]))
 
 
 def view_for_staff(tx: Transaction, token: str | None, gid: str) -> StaffDocument:
@@ -66,6 +75,15 @@ def mine(tx: Transaction, token: str | None, limit: int, before: int | None) -> 
     """Return a page of a user's own documents, the latest first. Raises Unauthenticated."""
     viewer = authenticate(tx, token, Right.READ)
     return _rows(tx, documents.of_user(tx, viewer.id, limit + 1, before), limit)
+
+
+def mine_with_credits(
+    tx: Transaction, token: str | None, limit: int, before: int | None
+) -> tuple[Rows, list[Credit]]:
+    """Return what `mine` does, and what the house owes the user in the sales of these documents. Raises Unauthenticated."""
+    viewer = authenticate(tx, token, Right.READ)
+    found = documents.of_user(tx, viewer.id, limit + 1, before)
+    return _rows(tx, found, limit), credits.of_buyer(tx, viewer.id, [one.owner.sale_id for one in found[:limit]])
 
 
 def of_sale(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> tuple[Sale, Rows]:
