@@ -163,3 +163,49 @@ def test_a_withdrawn_lot_is_not_called(staff: User) -> None:
     assert (409, "lot_withdrawn") == refusal(staff.post(f"/sales/{gid}/block", json={**call, "label": "1"}))
     act(staff, gid, "call")
     assert "2" == staff.json("GET", f"/sales/{gid}/block")["onBlock"]["label"]
+
+
+@pytest.mark.parametrize("leader", ["nobody", "online", "floor"])
+def test_a_lot_that_is_hidden_on_the_block_is_skipped(house: House, staff: User, leader: str) -> None:
+    """Nothing else is done with it, and the clerk reads what to do. It is not called again until it is shown; its bid stands."""
+    gid, moderator = with_lots(staff, 3, kind="live", registration="open"), house.staff(Role.MANAGER)
+    staff.post(f"/sales/{gid}/publish")
+    lot = act(staff, gid, "call")["onBlock"]["gid"]
+    if leader == "floor":
+        act(staff, gid, "bid", amount="10")
+    elif leader == "online":
+        bob = house.newcomer()
+        bob.json("PUT", f"/sales/{gid}/registration")
+        assert 201 == bob.bid(lot, amount=10).status_code
+    assert moderator.request("PUT", f"/auctions/{lot}/hiding", json={"reason": "A forgery, perhaps."}).is_success
+    tag = staff.json("GET", f"/sales/{gid}/block")["tag"]
+    for what in ("warn", "pass", "sell", "undo"):
+        refused = staff.post(f"/sales/{gid}/block", json={"act": what, "seen": tag})
+        assert (410, "taken_down") == refusal(refused)
+        assert what == "undo" or "skip it, then call the next one" in refused.json()["message"]
+    assert (409, "lot_on_block") == refusal(staff.post(f"/sales/{gid}/block", json={"act": "call", "seen": tag}))
+    skipped = act(staff, gid, "skip")
+    assert (None, ["2", "3"], 2) == (skipped["onBlock"], [one["label"] for one in skipped["nextLots"]], skipped["lotsLeft"])
+    for label in ("2", "3"):
+        assert label == act(staff, gid, "call")["onBlock"]["label"]
+        act(staff, gid, "pass")
+    tag = staff.json("GET", f"/sales/{gid}/block")["tag"]
+    assert (409, "no_lot_left") == refusal(staff.post(f"/sales/{gid}/block", json={"act": "call", "seen": tag}))
+    if leader == "nobody":
+        assert "closed" == act(staff, gid, "end")["status"]
+        assert ("cancelled", True) == tuple(
+            moderator.json("GET", f"/sales/{gid}/lots/1")["auction"][member] for member in ("status", "hidden")
+        )
+    else:
+        ended = staff.post(f"/sales/{gid}/block", json={"act": "end", "seen": tag})
+        assert ((409, "bids_uncalled"), "1") == (refusal(ended), ended.json()["lots"])
+        assert moderator.request("DELETE", f"/auctions/{lot}/hiding").is_success
+        called = act(staff, gid, "call")["onBlock"]
+        assert ("1", "10.000") == (called["label"], called["auction"]["currentBid"])
+        if leader == "floor":
+            clerk = {"personName": "Ada", "bidsBy": "floor", "paddle": 12}
+            staff.json("POST", f"/sales/{gid}/participants", json=clerk)
+            act(staff, gid, "name", paddle=12)
+        assert "reserve_not_met" == act(staff, gid, "pass")["lastLot"]["auction"]["outcome"]
+        assert "closed" == act(staff, gid, "end")["status"]
+    verified(house.staff(Role.OWNER).get(f"/auctions/{lot}/ledger").content)

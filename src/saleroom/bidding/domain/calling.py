@@ -49,6 +49,7 @@ from saleroom.bidding.domain.errors import (
     NotOnBlock,
     OnBlock,
     OwnAuction,
+    TakenDown,
 )
 from saleroom.bidding.domain.events import (
     AuctionClosed,
@@ -154,13 +155,18 @@ def pass_(auction: Auction, now: datetime) -> list[Event]:
 
 
 def skip(auction: Auction, now: datetime) -> list[Event]:
-    """Take the lot off the block, to be called later; its bids stand.
+    """Take the lot off the block, to be called later; its bids stand. A hidden lot can be skipped too: nothing else frees the block.
 
-    Raises as `refuse_off_block`, or NeedsPaddle while the floor leads: nobody would know later who that was.
+    Raises AuctionOver, Paused or NotOnBlock, or NeedsPaddle while the floor leads a lot that is not hidden: nobody would know
+    later who that was. A hidden one takes no paddle; it is named, or the bid taken back, once the lot is called again.
     """
     now = auction.not_before(now)
-    refuse_off_block(auction, now)
-    _refuse_unknown_bidder(auction)
+    refuse_if_over(auction, now)
+    refuse_if_paused(auction)
+    if auction.block is None:
+        raise NotOnBlock
+    if auction.taken_down is None:
+        _refuse_unknown_bidder(auction)
     return [AuctionSkipped(at=now)]
 
 
@@ -258,6 +264,9 @@ def decide(auction: Auction, now: datetime, *, accepted: bool) -> list[Event]:
 
 def refuse_off_block(auction: Auction, now: datetime) -> None:
     """Raise AuctionOver, TakenDown, Paused or NotOnBlock unless the lot is on the block and can be sold."""
+    if auction.block is not None and auction.taken_down is not None:
+        refuse_if_over(auction, now)
+        raise TakenDown("The lot on the block was taken down: skip it, then call the next one.")
     _refuse_to_touch(auction, now)
     if auction.block is None:
         raise NotOnBlock

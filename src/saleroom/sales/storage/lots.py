@@ -13,7 +13,7 @@ from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.photos import WIDTHS, Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile, as_file, files_of_photos
-from saleroom.bidding.storage.tables import RUNNING, auctions, photo_files, photos, texts
+from saleroom.bidding.storage.tables import HIDDEN, RUNNING, auctions, photo_files, photos, texts
 from saleroom.sales.domain.labels import label_order
 from saleroom.sales.domain.lots import Entry, Lot, LotTerms, TaxScheme
 from saleroom.sales.domain.needs import Need, Stage
@@ -65,18 +65,27 @@ def by_gid(tx: Transaction, sale_id: int, gid: str) -> Lot | None:
 
 
 def to_be_called(tx: Transaction, sale_id: int, after: int, limit: int) -> list[Lot]:
-    """Return up to `limit` lots of a live sale that were not closed, in the order of calling.
+    """Return up to `limit` lots of a live sale that can be called, in the order of calling: not closed, and not hidden.
 
     First those after the rank `after`, then those that were skipped before it. A lot on the block is among them.
     """
-    waiting = select(lots).outerjoin(auctions, auctions.c.id == lots.c.auction_id).where(_waits(sale_id))
+    waiting = _WITH_AUCTIONS.where(_waits(sale_id), _IS_SHOWN)
     return [_lot(row) for row in tx.execute(waiting.order_by(lots.c.rank <= after, lots.c.rank).limit(limit))]
 
 
 def count_to_be_called(tx: Transaction, sale_id: int) -> int:
-    """Return how many lots of a live sale were not closed, one on the block among them."""
+    """Return how many lots of a live sale can be called, one on the block among them."""
     waiting = select(func.count()).select_from(lots.outerjoin(auctions, auctions.c.id == lots.c.auction_id))
-    return int(tx.execute(waiting.where(_waits(sale_id))).scalar_one())
+    return int(tx.execute(waiting.where(_waits(sale_id), _IS_SHOWN)).scalar_one())
+
+
+def running(tx: Transaction, sale_id: int) -> list[Lot]:
+    """Return all lots of a live sale that were not closed, hidden ones among them, in the order of calling."""
+    return [_lot(row) for row in tx.execute(_WITH_AUCTIONS.where(_waits(sale_id)).order_by(lots.c.rank))]
+
+
+_WITH_AUCTIONS = select(lots).outerjoin(auctions, auctions.c.id == lots.c.auction_id)
+_IS_SHOWN = or_(lots.c.auction_id.is_(None), ~HIDDEN)
 
 
 def _waits(sale_id: int) -> ColumnElement[bool]:

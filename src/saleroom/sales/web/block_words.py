@@ -31,7 +31,10 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     "lot_on_block": (N_("A lot is on the block. Sell, pass or skip it first."),),
     "no_lot_on_block": (N_("No lot is on the block. Call one first."),),
     "bids_uncalled": (
-        N_("These lots have bids and were not called: %(lots)s. Call or withdraw them."),
+        N_(
+            "These lots have bids and were not called: %(lots)s. Call or withdraw them. One that was taken down is called "
+            "once it is shown again."
+        ),
         N_("Some lots have bids and were not called. Call or withdraw them."),
     ),
     "need_closed": (N_("The fund-a-need is closed. Undo the hammer, or reopen the lot first."),),
@@ -75,6 +78,12 @@ REFUSALS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 OF_A_PADDLE: Mapping[str, tuple[str, ...]] = {
+    "taken_down": (
+        N_(
+            "This lot was taken down, so nothing more is done with it until it is shown again. If it is on the block, "
+            "skip it (S), then call the next lot. It keeps its bids and its place."
+        ),
+    ),
     "already_leading": (N_("This paddle leads already."),),
     "beyond_limit": (
         N_(

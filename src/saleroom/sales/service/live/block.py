@@ -7,6 +7,7 @@ the first has done.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -135,13 +136,19 @@ def of_a_lot(
 def _end(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
     last = _last(tx, sale)
     block.refuse_unless_seen(last, asked.seen)
-    running = lots.to_be_called(tx, sale.id, 0, lots.count_to_be_called(tx, sale.id))
+    running = lots.running(tx, sale.id)
     locked = lots.lock_auctions(tx, running)
     now = tx.now()
     events = block.ended(sale, last, [(lot, locked[lot.gid]) for lot in running if lot.need is None], now)
     events = [*needs.end(tx, [lot for lot in running if lot.need is not None]), *events]
-    record(tx, [step for one in locked.values() for step in steps(one, selling.close_now(one, one.author, now))])
+    record(tx, [step for one in locked.values() for step in steps(one, _unsold(one, now))])
     return sales.record(tx, sale, events)
+
+
+def _unsold(auction: Auction, now: datetime) -> list[Event]:
+    """Return the end of a lot without bids with its sale. One that is hidden is cancelled, as if the clock had ended it."""
+    finish = selling.close_now if auction.taken_down is None else selling.cancel
+    return finish(auction, auction.author, now)
 
 
 def _on_lot(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
@@ -244,6 +251,7 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     if last is not None and last.need is None:
         called = at_head[0].auction
     on_block = called is not None and called.block is not None
+    is_counted = on_block and (not isinstance(called, Auction) or called.taken_down is None)
     following = [one for one in rest if not (on_block and last is not None and one.lot.gid == last.gid)][:NEXT_LOTS]
     shown_lots = shown_as(tx, viewer, [*at_head, *following])
     first = shown_lots[0] if last is not None else None
@@ -254,7 +262,7 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
         on_block=first if on_block else None,
         last_lot=None if on_block else first,
         next_lots=shown_lots[0 if last is None else 1 :],
-        lots_left=(lots.count_to_be_called(tx, sale.id) if sale.is_public else 0) - on_block,
+        lots_left=(lots.count_to_be_called(tx, sale.id) if sale.is_public else 0) - is_counted,
     )
 
 

@@ -60,7 +60,7 @@ function showLot(state) {
   document.getElementById("main").dataset.kind = lot?.need ? "need" : "auction";
   const block = document.getElementById("block");
   const isPaused = state.block.status === "paused";
-  block.dataset.stage = isPaused ? "paused" : !onBlock ? "off" : lot.need ? "called" : auction.stage;
+  block.dataset.stage = isPaused ? "paused" : !onBlock ? "off" : lot.need ? "called" : auction.hidden ? "hidden" : auction.stage;
   block.toggleAttribute("data-off", !onBlock);
   block.dataset.reserve = auction?.reserveMet === false ? "short" : "met";
   showPhoto(lot);
@@ -78,7 +78,7 @@ function showLot(state) {
   set("price", onBlock ? (auction.currentBid ? money(auction.currentBid) : words.noBids) : "");
   set("leader", onBlock && auction.currentBidder ? bidder(auction.currentBidder) : "");
   set("channel", onBlock && auction.currentBid ? words.channels[channelOf(state)] ?? "" : "");
-  set("stage", isPaused ? words.standsStill : onBlock ? words.stages[auction.stage] ?? "" : "");
+  set("stage", isPaused ? words.standsStill : !onBlock ? "" : auction.hidden ? words.takenDown : words.stages[auction.stage] ?? "");
 }
 
 function showPhoto(lot) {
@@ -154,6 +154,7 @@ function newsOfLot(was, is, after) {
   const { currentBid, currentBidder, minimumBid, bidCount, stage } = is.auction;
   const ask = minimumBid ? money(minimumBid) : "";
   if (was === null) return [fill(words.called, { label: is.label, name: is.name, ask })];
+  if (is.auction.hidden && !was.auction.hidden) return [words.takenDown];
   const facts = { ask, amount: currentBid && money(currentBid), leader: currentBidder && bidder(currentBidder), channel: words.channels[channelOf(after)] ?? "" };
   if (currentBid && (bidCount !== was.auction.bidCount || currentBid !== was.auction.currentBid)) return [fill(words.bidSaid, facts)];
   if (currentBid && currentBidder !== was.auction.currentBidder) return [fill(words.namedSaid, facts)];
