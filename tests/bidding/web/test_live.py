@@ -12,7 +12,7 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.site import live
-from tests.fixtures_house import House
+from tests.fixtures_house import House, User
 from tests.patience import SECONDS_MAX
 
 pytestmark = pytest.mark.databases("sqlite")
@@ -169,6 +169,37 @@ def test_the_card_of_a_hidden_lot_has_no_price(house: House) -> None:
     for gid in (running, over):
         staff.json("DELETE", f"/auctions/{gid}/hiding")
         assert "1,234.50" in cards(gid, "card-")[-1]
+
+
+def test_the_page_of_a_hidden_lot_has_no_price(house: House) -> None:
+    """A page that is open, and a stream that begins later, say that it was taken down; its seller goes on to see all of it."""
+    staff, ada, bob = house.staff(Role.OWNER), house.newcomer(), house.newcomer()
+    running, over = ada.auction(), ada.auction()
+    for gid in (running, over):
+        bob.bid(gid, amount="1234.5")
+    ada.json("POST", f"/auctions/{over}/close", json={})
+
+    def page(gid: str, ends: str, act: Any = None, **headers: str) -> str:
+        found = messages(house, f"/lots/{gid}/live?head=another", ends, act, **headers)
+        return [one for one in found if ends in one][-1]
+
+    def hide(gid: str) -> None:
+        staff.json("PUT", f"/auctions/{gid}/hiding", json={"reason": "It may be stolen."})
+
+    def follow(user: User) -> dict[str, str]:
+        return {"Cookie": f"saleroom_session={user.token}"}
+
+    assert "1,234.50" in page(running, "lot-panel") and "1,234.50" in page(over, "lot-panel")
+    for found in (page(running, "Taken down", lambda: hide(running)), page(running, "lot-panel", **follow(bob))):
+        assert "The house has taken this lot down." in found and "1,234.50" not in found and "1234.5" not in found
+    assert "1,234.50" in page(running, "lot-panel", **follow(ada))
+    assert "1,234.50" in page(running, "lot-panel", **follow(staff))
+    hide(over)
+    assert 410 == house.stranger.get(f"/lots/{over}/live?head=another").status_code
+    assert "1,234.50" in page(over, "lot-panel", **follow(bob))
+    for gid in (running, over):
+        staff.json("DELETE", f"/auctions/{gid}/hiding")
+        assert "1,234.50" in page(gid, "lot-panel")
 
 
 def test_cards_of_a_storm_end_with_the_last_prices(house: House) -> None:

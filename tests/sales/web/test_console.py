@@ -69,6 +69,21 @@ def test_a_clerk_reads_about_the_bidder_and_not_about_themselves(house: House) -
     assert refused.json()["message"].startswith("Das übersteigt das Limit dieser Bieternummer von 5,00")
 
 
+def test_a_clerk_reads_what_to_do_about_a_lot_that_was_hidden_on_the_block(house: House) -> None:
+    """It is to be skipped."""
+    staff = house.staff(Role.AUCTIONEER)
+    gid, [lot, *_] = published(staff, kind="live")
+    called = send(house, staff, gid, "c" * 24, act="call", seen="0").json()
+    house.staff(Role.MANAGER).json("PUT", f"/auctions/{lot}/hiding", json={"reason": "A forgery, perhaps."})
+    tag = staff.json("GET", f"/sales/{gid}/block")["tag"]
+    refused = send(house, staff, gid, "p" * 24, act="pass", seen=tag)
+    assert (410, "taken_down") == (refused.status_code, refused.json()["code"])
+    assert "überspringen Sie es (S) und rufen dann das nächste Los auf" in refused.json()["message"]
+    assert called["tag"] != tag
+    left = send(house, staff, gid, "s" * 24, act="skip", seen=tag).json()["desk"]["block"]
+    assert (None, "2") == (left["onBlock"], left["nextLots"][0]["label"])
+
+
 def test_only_those_who_run_the_sale_see_its_desk(house: House) -> None:
     """Reserves are on it: a bidder gets a page that says no, and a stranger the form to log in."""
     staff, bob = house.staff(Role.AUCTIONEER), house.newcomer()

@@ -9,6 +9,7 @@ from threading import Barrier
 import httpx
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.sales.service.live import blocks, hall
 from saleroom.sales.service.live.hall import Hall
 from saleroom.storage.database import Transaction
@@ -162,6 +163,28 @@ def test_the_pages_of_a_hall_show_the_block(house: House, path: str) -> None:
     assert ("Los 2" if path == "next" else "Los 1") in text_of(page.text)
     unknown = httpx.get(f"{house.base}/sales/AAAAAAAAAAAA/{path}", headers={"Accept": "text/html"})
     assert (404, "text/html; charset=utf-8") == (unknown.status_code, unknown.headers["content-type"])
+
+
+def test_a_lot_that_is_hidden_on_the_block_leaves_the_pages_of_the_hall(house: House) -> None:
+    """Screen and bidders' pages say that it was taken down, without price, leader and ask, open or opened later, until it is shown."""
+    sale, moderator = LiveSale(house), house.staff(Role.MANAGER)
+    bidder = sale.bidder()
+    sale.act("call")
+    sale.act("ask", amount="1234.5")
+    bidder.bid(sale.lots[0], amount="1234.5")
+
+    def page(path: str) -> str:
+        return httpx.get(f"{house.base}/sales/{sale.gid}/{path}").text
+
+    for view, path in (("screen", "screen"), ("bidder", "live")):
+        with sale.follow(view) as messages:
+            assert "1,234.50" in next(messages) and "1,234.50" in page(path)
+            moderator.json("PUT", f"/auctions/{sale.lots[0]}/hiding", json={"reason": "It may be stolen."})
+            for html in (next(one for one in messages if "Taken down" in one), page(path)):
+                assert "Lot 1: Taken down." in html and "1,234.50" not in html and "1234.5" not in html
+                assert "paddle 1" not in html and "1,239.50" not in html
+            moderator.json("DELETE", f"/auctions/{sale.lots[0]}/hiding")
+            assert "1,234.50" in next(one for one in messages if "Taken down" not in one)
 
 
 def test_a_bid_takes_the_ask(house: House) -> None:

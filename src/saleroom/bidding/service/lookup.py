@@ -55,8 +55,11 @@ def lock_to_change(tx: Transaction, gid: str, author: Party) -> Auction:
 
 def sees(auction: Auction, viewer: Holder | None) -> bool:
     """Return whether `viewer` may see the auction: all may, unless it is hidden; then its author, its winner and staff."""
-    if auction.taken_down is None:
-        return True
+    return auction.taken_down is None or sees_hidden(auction, viewer)
+
+
+def sees_hidden(auction: Auction, viewer: Holder | None) -> bool:
+    """Return whether `viewer` may see the auction also while it is hidden."""
     return viewer is not None and (viewer.id == auction.author.id or has_won(auction, viewer) or moderates(viewer))
 
 

@@ -22,7 +22,7 @@ from saleroom.bidding.domain.events import AuctionAmended, AuctionCreated, Outco
 from saleroom.bidding.domain.preconditions import changes
 from saleroom.bidding.domain.views import AuctionView, BidView, auction_view, with_whole_ties
 from saleroom.bidding.service.admission import known_as
-from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, sees, view_for
+from saleroom.bidding.service.lookup import get_one, moderates, refuse_unless_seen, sees, sees_hidden, view_for
 from saleroom.bidding.storage import auctions, bids, event_log, listing, mine
 from saleroom.bidding.storage.archive import ArchiveMissing
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
@@ -59,11 +59,15 @@ class MyBid(Struct, frozen=True):
 
 
 class LotReader(Struct, frozen=True):
-    """A user as an auction knows them: the name by which it shows their bids, and whether a bid of theirs stands."""
+    """A user as an auction knows them: the name by which it shows their bids, and whether a bid of theirs stands.
+
+    `sees_hidden` is whether they see it also while the house hides it.
+    """
 
     id: int
     known_as: str
     has_bid: bool
+    sees_hidden: bool = False
 
 
 class AuctionJson(Struct, frozen=True):
@@ -225,7 +229,7 @@ def reader(tx: Transaction, token: str | None, gid: str) -> LotReader | None:
     if viewer is None:
         return None
     has_bid = bids.highest_limit(tx, one.id, viewer.id) is not None
-    return LotReader(viewer.id, known_as(tx, one, viewer.party), has_bid)
+    return LotReader(viewer.id, known_as(tx, one, viewer.party), has_bid, sees_hidden(one, viewer))
 
 
 def changed_since(tx: Transaction, gid: str, seen: int | None) -> tuple[int, tuple[Change, ...]]:

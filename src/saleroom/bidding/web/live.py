@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
@@ -52,10 +53,13 @@ class LivePages:
 
         If the lot has another head of the ledger than the page, the stream begins with the lot as it is: after a failover
         another event may have that version. A page that comes back gets the lot in any case, as it may have shown more.
-        Remarks and answers are no events: with the time, the stream asks whether there are new ones.
+        Remarks and answers are no events: with the time, the stream asks whether there are new ones. Of a hidden lot a reader who
+        may not see it learns only that. Raises TakenDown if it is over, too, as nothing follows.
         """
         gid = lot_gid(request)
         viewer, reader = await self._site.read(request, _reader, gid)
+        if (reader is None or not reader.sees_hidden) and await self._is_gone(gid):
+            raise TakenDown
         after = request.query_params.get("after", "")
         known = EventId(gid, int(after)) if after.isascii() and after.isdigit() and len(after) <= 9 else None
         resumed = _resumed(request, gid)
@@ -141,6 +145,11 @@ class LivePages:
             return page.html(await self._boards_of({gid: (await self._card(gid)).auction.version}))
 
         return PageStream(await self._services.feed.follow(gid, None), self._lots, page, first)
+
+    async def _is_gone(self, gid: str) -> bool:
+        """Return whether a lot is over, and hidden."""
+        found = await self._services.auction_views.ask((gid, None))
+        return found.hidden and _decoded(found.json).status in (Status.CLOSED, Status.CANCELLED)
 
     async def _cards_of(self, due: Mapping[str, int]) -> dict[str, Card]:
         """Return lots as they are, without those that do not exist."""

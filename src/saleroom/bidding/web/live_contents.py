@@ -148,6 +148,7 @@ class LotPage(LivePage[LotNews, Board]):
             "changed": changed,
             "voided": "bid.voided" in kinds,
             "renewed": renews,
+            "gone": bool(board.auction.hidden) and not (reader is not None and reader.sees_hidden),
         }
         key = (self._gid, board.auction.head, *flags.values())
         context = {"a": board.auction, "bids": board.bids, **flags}
@@ -159,7 +160,7 @@ class LotPage(LivePage[LotNews, Board]):
         if reader is not None and board.numbers.get(reader.known_as) != reader.id:
             for name, number in board.numbers.items():
                 if number == reader.id:
-                    reader = self._reader = LotReader(number, name, has_bid=True)
+                    reader = self._reader = structs.replace(reader, known_as=name, has_bid=True)
         return reader
 
 

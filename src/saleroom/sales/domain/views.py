@@ -114,6 +114,11 @@ class LotView(Struct, frozen=True, kw_only=True, rename="camel"):
     consignor: str | UnsetType | None = UNSET
     reserve_price: str | UnsetType | None = UNSET
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the house hides it."""
+        return self.auction is not None and self.auction.hidden is True
+
 
 class ConsignorView(Struct, frozen=True, kw_only=True, rename="camel"):
     """A consignor, for staff only. `username` is their account, if they have one."""

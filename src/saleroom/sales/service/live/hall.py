@@ -83,7 +83,7 @@ class Reader(Struct, frozen=True, kw_only=True):
 def shown(tx: Transaction, gid: str) -> Hall:
     """Return the block of a live sale with all that its pages show. Raises UnknownSale."""
     view, sale = block.shown(tx, None, gid), get_one(tx, gid, staff=False)
-    shown_lots = [one for one in (view.on_block, view.last_lot, *view.next_lots) if one is not None]
+    visible = [one for one in (view.on_block, view.last_lot, *view.next_lots) if one is not None and not one.is_hidden]
     called = view.on_block or view.last_lot
     auction = None if called is None else auctions.get(tx, called.gid)
     leader = None if auction is None else auction.leader
@@ -92,7 +92,7 @@ def shown(tx: Transaction, gid: str) -> Hall:
         sale_id=sale.id,
         sale=sale_view(sale),
         block=view,
-        covers=covers(tx, [one.gid for one in shown_lots]) if shown_lots else {},
+        covers=covers(tx, [one.gid for one in visible]) if visible else {},
         leads_by=None if auction is None or leader is None else _way(tx, sale, auction, leader, last),
         leader_id=None if leader is None else leader.id,
         bidder_ids=frozenset(bid.bidder_id for bid in last),
