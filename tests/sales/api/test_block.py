@@ -167,7 +167,7 @@ def test_a_withdrawn_lot_is_not_called(staff: User) -> None:
 
 @pytest.mark.parametrize("leader", ["nobody", "online", "floor"])
 def test_a_lot_that_is_hidden_on_the_block_is_skipped(house: House, staff: User, leader: str) -> None:
-    """Nothing else is done with it, and the clerk reads what to do. It is not called again until it is shown; its bid stands."""
+    """Nothing else is done with it, and the clerk reads what to do. It is called again once it is shown, and its bid stands."""
     gid, moderator = with_lots(staff, 3, kind="live", registration="open"), house.staff(Role.MANAGER)
     staff.post(f"/sales/{gid}/publish")
     lot = act(staff, gid, "call")["onBlock"]["gid"]
@@ -185,7 +185,11 @@ def test_a_lot_that_is_hidden_on_the_block_is_skipped(house: House, staff: User,
         assert what == "undo" or "skip it, then call the next one" in refused.json()["message"]
     assert (409, "lot_on_block") == refusal(staff.post(f"/sales/{gid}/block", json={"act": "call", "seen": tag}))
     skipped = act(staff, gid, "skip")
-    assert (None, ["2", "3"], 2) == (skipped["onBlock"], [one["label"] for one in skipped["nextLots"]], skipped["lotsLeft"])
+    assert (None, ["2", "3"], 2) == (
+        skipped["onBlock"],
+        [one["label"] for one in skipped["nextLots"]],
+        skipped["lotsLeft"],
+    )
     for label in ("2", "3"):
         assert label == act(staff, gid, "call")["onBlock"]["label"]
         act(staff, gid, "pass")

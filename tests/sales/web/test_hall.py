@@ -166,7 +166,7 @@ def test_the_pages_of_a_hall_show_the_block(house: House, path: str) -> None:
 
 
 def test_a_lot_that_is_hidden_on_the_block_leaves_the_pages_of_the_hall(house: House) -> None:
-    """Screen and bidders' pages say that it was taken down, without price, leader and ask, open or opened later, until it is shown."""
+    """Screen and bidders' pages say only that it was taken down, open or opened later, until it is shown again."""
     sale, moderator = LiveSale(house), house.staff(Role.MANAGER)
     bidder = sale.bidder()
     sale.act("call")

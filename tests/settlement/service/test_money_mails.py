@@ -129,7 +129,9 @@ async def test_a_buyer_who_has_paid_too_much_is_told_what_becomes_of_it(postman:
     subjects = await of.mailed()
     texts = {subject.split()[0]: " ".join(postman.text(number).split()) for number, subject in enumerate(subjects, 1)}
     for mail in ("Your", "Credit"):
-        assert "You have paid more than you owe: Müller & Söhne owes you €14.88. You need not do anything:" in texts[mail]
+        assert (
+            "You have paid more than you owe: Müller & Söhne owes you €14.88. You need not do anything:" in texts[mail]
+        )
     assert "more than you owe" not in texts["Müller"]
 
 

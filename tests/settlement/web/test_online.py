@@ -73,7 +73,7 @@ def test_a_buyer_who_pays_an_older_page_reads_that_it_arrived(paying: Paying, is
 
 
 def test_a_buyer_who_paid_twice_reads_what_becomes_of_it(paying: Paying) -> None:
-    """The list and the page of the invoice say what the house owes them, and what of it is on its way back, until it is there."""
+    """The list and the page of the invoice say what the house owes them, and what of that is on its way back."""
     buyer, path = Visitor(paying.house, paying.user), f"/mine/documents/{paying.invoice}"
     paying.stripe.pay(paying.sheet())
     assert paying.pay(paying.paddle, ("cash", "14.88")).is_success

@@ -53,8 +53,8 @@ class LivePages:
 
         If the lot has another head of the ledger than the page, the stream begins with the lot as it is: after a failover
         another event may have that version. A page that comes back gets the lot in any case, as it may have shown more.
-        Remarks and answers are no events: with the time, the stream asks whether there are new ones. Of a hidden lot a reader who
-        may not see it learns only that. Raises TakenDown if it is over, too, as nothing follows.
+        Remarks and answers are no events: with the time, the stream asks whether there are new ones. Of a hidden lot a
+        reader who may not see it learns only that. Raises TakenDown if it is over, too, as nothing follows.
         """
         gid = lot_gid(request)
         viewer, reader = await self._site.read(request, _reader, gid)

@@ -15,7 +15,7 @@ from saleroom.outbox.message import CHANNELS, MAIL, Message, Word
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents.documents import DocumentKind
-from saleroom.settlement.service import credits
+from saleroom.settlement.service import buyer_credits
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
@@ -140,7 +140,7 @@ def _paid(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
 
 
 def _credit(tx: Transaction, word: Word, sale_id: int) -> str | None:
-    return next((one.owed for one in credits.of_buyer(tx, word.receiver, [sale_id])), None)
+    return next((one.owed for one in buyer_credits.of_buyer(tx, word.receiver, [sale_id])), None)
 
 
 def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:

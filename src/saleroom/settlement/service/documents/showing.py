@@ -12,8 +12,8 @@ from saleroom.sales.service.access import get_one
 from saleroom.sales.storage import sales
 from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView
 from saleroom.settlement.domain.errors import UnknownDocument
-from saleroom.settlement.service import credits
-from saleroom.settlement.service.credits import Credit
+from saleroom.settlement.service import buyer_credits
+from saleroom.settlement.service.buyer_credits import Credit
 from saleroom.settlement.service.document_money import rows_of, view_of, views_of
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage.documents import StoredDocument
@@ -60,7 +60,7 @@ def view_of_own(tx: Transaction, token: str | None, gid: str) -> OwnDocument:
     found = _found(tx, gid)
     if found.owner.user_id != viewer.id:
         raise UnknownDocument
-    return OwnDocument(view_of(tx, found), credits.of_buyer(tx, viewer.id, [found.owner.sale_id]))
+    return OwnDocument(view_of(tx, found), buyer_credits.of_buyer(tx, viewer.id, [found.owner.sale_id]))
 
 
 def view_for_staff(tx: Transaction, token: str | None, gid: str) -> StaffDocument:
@@ -77,13 +77,11 @@ def mine(tx: Transaction, token: str | None, limit: int, before: int | None) -> 
     return _rows(tx, documents.of_user(tx, viewer.id, limit + 1, before), limit)
 
 
-def mine_with_credits(
-    tx: Transaction, token: str | None, limit: int, before: int | None
-) -> tuple[Rows, list[Credit]]:
+def mine_with_credits(tx: Transaction, token: str | None, limit: int, before: int | None) -> tuple[Rows, list[Credit]]:
     """Return what `mine` does, and what the house owes the user in the sales of these documents. Raises Unauthenticated."""
     viewer = authenticate(tx, token, Right.READ)
     found = documents.of_user(tx, viewer.id, limit + 1, before)
-    return _rows(tx, found, limit), credits.of_buyer(tx, viewer.id, [one.owner.sale_id for one in found[:limit]])
+    return _rows(tx, found, limit), buyer_credits.of_buyer(tx, viewer.id, [one.owner.sale_id for one in found[:limit]])
 
 
 def of_sale(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> tuple[Sale, Rows]:

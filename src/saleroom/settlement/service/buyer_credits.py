@@ -1,4 +1,4 @@
-"""Credits of buyers: what the house owes them in a sale, as they have paid more than they owe, said on their pages and in mail."""
+"""Credits of buyers: what the house owes them in a sale, as they have paid more than they owe."""
 
 from __future__ import annotations
 
