@@ -9,7 +9,7 @@ import pytest
 from tests.bidding.api.answers import faults, refusal
 from tests.bidding.api.records import records
 from tests.bidding.api.test_photos import arrange, sent
-from tests.fixtures_house import House, User
+from tests.fixtures_house import PASSWORD, House, User
 
 pytestmark = pytest.mark.databases("sqlite")
 
@@ -189,3 +189,30 @@ def test_photos_have_the_version_of_their_auction(house: House) -> None:
     assert second == arrange(ada, gid, ids).headers["etag"]
     assert second != arrange(ada, gid, ids[::-1]).headers["etag"]
     assert ["auction.created", "photos.arranged", "photos.arranged"] == records(house, gid).types
+
+
+def test_a_change_answers_with_the_tag_that_the_next_one_rests_on(house: House) -> None:
+    """The tag of the answer is that of the auction as its author reads it, with and without a reserve."""
+    ada = house.user("ada")
+    gid = ada.auction(startingPrice="10")
+    for change in ({"name": "Second"}, {"reservePrice": "20"}, {"name": "Third"}):
+        known = ada.get(f"/auctions/{gid}").headers["etag"]
+        answer = ada.patch(f"/auctions/{gid}", json=change, headers={"If-Match": known})
+        tag = answer.headers["etag"]
+        assert (200, tag) == (answer.status_code, ada.get(f"/auctions/{gid}").headers["etag"])
+        assert 304 == ada.get(f"/auctions/{gid}", headers={"If-None-Match": tag}).status_code
+    for expected in (200, 412):
+        again = ada.patch(f"/auctions/{gid}", json={"name": f"After {expected}"}, headers={"If-Match": tag})
+        assert expected == again.status_code
+
+
+def test_a_tag_holds_after_a_bidder_was_erased(house: House) -> None:
+    """Their names go from the auction, so it gets another tag, which holds as every tag does."""
+    ada, bob, cyd = house.user("ada"), house.user("bob"), house.user("cyd")
+    gid = ada.auction(startingPrice="10")
+    assert (201, 201) == (bob.bid(gid, "10").status_code, cyd.bid(gid, "20").status_code)
+    before = tag_of(house, gid)
+    assert 204 == bob.post("/me/erasure", json={"password": PASSWORD}).status_code
+    after = tag_of(house, gid)
+    assert before != after
+    assert 201 == cyd.bid(gid, "30", **{"If-Match": after}).status_code

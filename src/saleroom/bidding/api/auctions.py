@@ -133,9 +133,8 @@ async def show(call: Call[BiddingServices]) -> Response:
 async def amend(call: Call[BiddingServices]) -> Response:
     """PATCH /auctions/{gid}."""
     write, known = call.services.tokens.write, call.services.category_names
-    return json_response(
-        await write(auctions.amend, call.token, call.identifier, call.values, precondition(call), known)
-    )
+    found = await write(auctions.amend, call.token, call.identifier, call.values, precondition(call), known)
+    return json_response(found.json, headers={"ETag": found.tag})
 
 
 async def cancel(call: Call[BiddingServices]) -> Response:
@@ -270,6 +269,7 @@ ENDPOINTS: tuple[Endpoint[BiddingServices], ...] = (
         access=Access.TOKEN,
         form=AMEND,
         answer=AuctionView,
+        headers=(ETAG,),
         errors=(*AUTHOR_REFUSALS, HasBids, AuctionStarted, Paused, TooManyChanges),
         match=PreconditionFailed,
         about="The increment is fixed when the auction is created.",

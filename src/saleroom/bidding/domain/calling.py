@@ -158,7 +158,7 @@ def skip(auction: Auction, now: datetime) -> list[Event]:
     """Take the lot off the block, to be called later; its bids stand. A hidden lot can be skipped too.
 
     Raises AuctionOver, Paused or NotOnBlock, or NeedsPaddle while the floor leads a lot that is not hidden: nobody would know
-    later who that was. Nothing else frees the block of a hidden one; its bid is named, or taken back, once the lot is called again.
+    later who that was. Nothing else frees the block of a hidden one; its bid is named, or taken back, once it is called again.
     """
     now = auction.not_before(now)
     refuse_if_over(auction, now)

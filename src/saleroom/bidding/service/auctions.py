@@ -25,6 +25,7 @@ from saleroom.bidding.domain.views import auction_view
 from saleroom.bidding.service.changes import counted
 from saleroom.bidding.service.lookup import lock_to_change
 from saleroom.bidding.service.photos import logged, put_on
+from saleroom.bidding.service.reading import AuctionJson, for_author
 from saleroom.bidding.service.recording import advance, begin_ledger
 from saleroom.bidding.storage import auctions
 from saleroom.kernel.chain import PSEUDONYMS, SEED_BYTES
@@ -92,8 +93,8 @@ def amend(
     changes: dict[str, Any],
     seen: Precondition | None = None,
     categories: Collection[str] = (),
-) -> bytes:
-    """Change an auction before its first bid and return its JSON; `categories` are the house's.
+) -> AuctionJson:
+    """Change an auction before its first bid and return it as its author sees it; `categories` are the house's.
 
     Raises as `domain.selling.amend` and `refuse_unknown`, UnknownAuction, and TooManyChanges.
     """
@@ -102,7 +103,7 @@ def amend(
     photos = logged(tx, auction) if "category" in changes else ()
     events = selling.amend(auction, account.party, changes, tx.now(), seen, photos)
     refuse_unknown(changes.get("category"), categories, was=auction.category)
-    return _shown(counted(tx, auction, advance(tx, auction, events)))
+    return for_author(counted(tx, auction, advance(tx, auction, events)))
 
 
 def cancel(tx: Transaction, token: str, gid: str, seen: Precondition | None = None) -> None:

@@ -106,12 +106,18 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
         return UnknownAuction()
     own = viewer is not None and viewer.id == one.author.id
     if own and (one.reserve_price is not None or one.taken_down is not None):
-        return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"')
+        return for_author(one)
     if one.taken_down is not None and viewer is not None and sees(one, viewer):
         whose = "staff" if moderates(viewer) else "won"
         return AuctionJson(_encode(view_for(one, viewer, staff=moderates(viewer))), f'"{one.tag}-{whose}"')
     leader_id = None if one.leader is None else one.leader.id
     return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', one.taken_down is not None, leader_id)
+
+
+def for_author(one: Auction) -> AuctionJson:
+    """Return an auction as its author sees it; the tag is everybody's unless the author sees more."""
+    sees_more = one.reserve_price is not None or one.taken_down is not None
+    return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"' if sees_more else f'"{one.tag}"')
 
 
 @ranked(Rank.COSTLY)
