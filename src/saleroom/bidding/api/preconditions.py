@@ -28,7 +28,8 @@ _TAG = re.compile(r'"([1-9][0-9]{0,9}-[0-9a-f]{16}(?:-[1-9][0-9]{0,9})?)(?:-(?:o
 def precondition(call: Call[BiddingServices]) -> Precondition | None:
     """Return the precondition in the header If-Match and in the body's `seenVersion` and `price`; None if there is none.
 
-    The tags of the author, the winner and staff count as everybody's, since all name the same state. A tag that the house never gives matches nothing.
+    The tags of the author, the winner and staff count as everybody's, since all name the same state. A tag that the house never
+    gives matches nothing.
     """
     version, price, tags = call.values.get("seen_version"), call.values.get("price"), call.tags
     if version is price is tags is None:
