@@ -43,9 +43,14 @@ def lacks(document: Document, places: int) -> tuple[str, ...]:
         "house vat": reverse and not document.house.vat_id,
         "vat": reverse and not document.party.vat_id,
         "words": any(not total.words and total.category not in {Category.STANDARD, Category.ZERO} for total in totals),
-        "rounding": any(abs(total.tax - rounded(part(total.net, total.rate), places)) >= OFF_BY for total in totals),
+        "rounding": any(_is_off(total) for total in totals),
     }
     return tuple(name for name, is_lacking in found.items() if is_lacking)
+
+
+def _is_off(total: TaxTotal) -> bool:
+    """Return whether the tax of a rate breaks the rules, which round that of the net total to two decimals in each currency."""
+    return abs(total.tax - rounded(part(total.net, total.rate), PLACES_MAX)) >= OFF_BY
 
 
 def business_terms(document: Document, places: int) -> dict[str, Any]:
