@@ -105,6 +105,24 @@ def test_a_long_table_is_whole(serve_house: ServeHouse, monkeypatch: pytest.Monk
     assert gids[::-1] == found
 
 
+def test_a_table_for_spreadsheets_in_german(serve_house: ServeHouse) -> None:
+    """German pages link one with semicolons between the cells, and decimal commas; another language is refused."""
+    house = serve_house()
+    ada = house.user("ada")
+    gid = ada.auction(name="Uhr; groß, alt", startingPrice="10")
+    house.user("bob").bid(gid, amount="1234.5")
+    close(ada, gid)
+    visitor = Visitor(house, ada)
+    visitor.http.headers["Accept-Language"] = "de-AT"
+    for page, path in (("/?status=over", "/results.csv"), ("/mine/selling", "/mine/selling/results.csv")):
+        assert f"{path}?language=de" in visitor.page(page).links
+        text = visitor.http.get(f"{path}?language=de").content.decode("utf-8-sig")
+        [row] = csv.DictReader(io.StringIO(text, newline=""), delimiter=";", strict=True)
+        assert ("Uhr; groß, alt", "1234,50", f"{house.base}/lots/{gid}") == (row["name"], row["price"], row["address"])
+        assert 400 == visitor.http.get(f"{path}?language=fr").status_code
+    assert "10,00" == row["startingPrice"]
+
+
 @pytest.mark.databases("sqlite", "postgresql")
 def test_the_table_is_linked(house: House) -> None:
     """The list of results and a seller's own list lead to the files."""
