@@ -197,6 +197,7 @@ def test_a_change_answers_with_the_tag_that_the_next_one_rests_on(house: House) 
     """The tag of the answer is that of the auction as its author reads it, with and without a reserve."""
     ada = house.user("ada")
     gid = ada.auction(startingPrice="10")
+    tag = ""
     for change in ({"name": "Second"}, {"reservePrice": "20"}, {"name": "Third"}):
         known = ada.get(f"/auctions/{gid}").headers["etag"]
         answer = ada.patch(f"/auctions/{gid}", json=change, headers={"If-Match": known})

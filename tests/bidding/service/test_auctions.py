@@ -100,7 +100,8 @@ async def test_amending_shows_the_auction_as_it_is(database: Database) -> None:
     ada = await person(database)
     gid = await sells(database, ada)
     for _ in range(2):
-        answer = read(await database.write(amend, ada.token, gid, {"reserve_price": eur("150"), "name": "Stool"}))
+        changes = {"reserve_price": eur("150"), "name": "Stool"}
+        answer = read((await database.write(amend, ada.token, gid, changes)).json)
         assert ("Stool", "150.000", False, 2) == (
             *(answer["name"], answer["reservePrice"], answer["reserveMet"], answer["version"]),
         )

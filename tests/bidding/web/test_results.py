@@ -114,6 +114,7 @@ def test_a_table_for_spreadsheets_in_german(serve_house: ServeHouse) -> None:
     close(ada, gid)
     visitor = Visitor(house, ada)
     visitor.http.headers["Accept-Language"] = "de-AT"
+    row: dict[str, str] = {}
     for page, path in (("/?status=over", "/results.csv"), ("/mine/selling", "/mine/selling/results.csv")):
         assert f"{path}?language=de" in visitor.page(page).links
         text = visitor.http.get(f"{path}?language=de").content.decode("utf-8-sig")

@@ -140,7 +140,8 @@ def _paid(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
 
 
 def _credit(tx: Transaction, word: Word, sale_id: int) -> str | None:
-    return next((one.owed for one in buyer_credits.of_buyer(tx, word.receiver, [sale_id])), None)
+    found = [] if word.receiver is None else buyer_credits.of_buyer(tx, word.receiver, [sale_id])
+    return found[0].owed if found else None
 
 
 def _payment(tx: Transaction, word: Word, sign: Sign) -> Mapping[str, Any] | None:
