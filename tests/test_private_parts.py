@@ -21,19 +21,21 @@ from saleroom.mqtt import connection
 from saleroom.runtime import serving
 from saleroom.sales.service.files import sheets
 from saleroom.storage import postgresql
+from saleroom.tools.watch import mqtt_client
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
-async def test_aiomqtt_has_the_parts_that_the_connection_uses() -> None:
-    """`Connection` overrides and uses private parts that the installed aiomqtt has, and names all that it overrides."""
+@pytest.mark.parametrize(
+    ("module", "kind"), [(connection, connection.Connection), (mqtt_client, mqtt_client.WatchClient)]
+)
+async def test_aiomqtt_has_the_parts_that_its_clients_use(module: Any, kind: type[aiomqtt.Client]) -> None:
+    """Each client overrides and uses private parts that the installed aiomqtt has, and names all that it overrides."""
     client = aiomqtt.Client("localhost")
-    missing = [part for part in connection.PRIVATE_PARTS + connection.PRIVATE_METHODS if not hasattr(client, part)]
-    assert [] == missing, (
-        f"aiomqtt {version('aiomqtt')} has moved these; adapt mqtt/connection.py, then raise its bound"
-    )
-    overridden = {name for name in vars(connection.Connection) if _is_private(name) and hasattr(aiomqtt.Client, name)}
-    assert set(connection.PRIVATE_METHODS) == overridden
+    missing = [part for part in module.PRIVATE_PARTS + module.PRIVATE_METHODS if not hasattr(client, part)]
+    assert [] == missing, f"aiomqtt {version('aiomqtt')} has moved these; adapt {module.__name__}, then raise its bound"
+    overridden = {name for name in vars(kind) if _is_private(name) and hasattr(aiomqtt.Client, name)}
+    assert set(module.PRIVATE_METHODS) == overridden
 
 
 @pytest.mark.parametrize(("kind", "parts"), amqtt_fixes.PRIVATE_PARTS.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import re
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import aiomqtt
 
 BROKEN_OFF = "the connection broke off"
+_BROKEN_OFF = (BROKEN_OFF, "isconnected", os.strerror(errno.ECONNRESET), os.strerror(errno.EPIPE))
+"""In the words of aiomqtt and of the system."""
 UNHEARD = logging.getLogger("saleroom.unheard")
 UNHEARD.setLevel(logging.CRITICAL)
 """For the lines of aiomqtt and paho about a lost connection, which a command says itself, in one line."""
@@ -56,6 +59,6 @@ def why_mqtt(error: aiomqtt.MqttError) -> str:
     if isinstance(error, MqttCodeError):
         # A refused connection has a ReasonCode; a lost connection has one of the library's own numbers.
         return str(error.rc).lower() if isinstance(error.rc, ReasonCode) else BROKEN_OFF
-    if "isconnected" in str(error):
+    if any(words in str(error) for words in _BROKEN_OFF):
         return BROKEN_OFF
     return re.sub(r"^\[[^\]]*\] | \(_ssl.*\)$", "", str(error)).lower() or "no connection"

@@ -1,6 +1,7 @@
 """A broker that breaks off is one line of a command, without those of its libraries."""
 
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -55,3 +56,39 @@ def test_a_broker_that_breaks_off_is_one_line(tmp_path: Path, answers: list[byte
         command = [sys.executable, "-m", "saleroom", "watch", url]
         done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert (1, "", f"saleroom: {said.format(url)}\n") == (done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def rude(answers: list[bytes]) -> Iterator[str]:
+    """Serve a broker that resets each connection, after it has answered as many packets as there are `answers`."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    for answer in answers:
+                        connection.recv(1024)
+                        connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = threading.Thread(target=serve)
+        serving.start()
+        try:
+            yield f"mqtt://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            serving.join()
+
+
+@each_of(
+    {"answers": []}, {"answers": [b""]}, {"answers": [b"HTTP/1.1 400 Bad Request\r\n\r\n"]}, {"answers": [ACCEPTED]}
+)
+def test_a_broker_that_resets_connections_is_known_at_once(tmp_path: Path, answers: list[bytes]) -> None:
+    """The watch says that the connection broke off, instead of that an answer did not come in time, and nothing else."""
+    with rude(answers) as url:
+        command = [sys.executable, "-m", "saleroom", "watch", url]
+        done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    said = f"saleroom: {url} cannot be watched: the connection broke off\n"
+    assert (1, "", said) == (done.returncode, done.stdout, done.stderr)

@@ -17,6 +17,7 @@ from saleroom.tools.connection_errors import UNHEARD, leave_unheard, why_mqtt
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch import messages
 from saleroom.tools.watch.channel import Pauses, WatchOptions, tls_context
+from saleroom.tools.watch.mqtt_client import WatchClient
 from saleroom.tools.watch.sale import Sale
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -96,7 +97,7 @@ class MqttWatch:
 
     def _client(self, version: ProtocolVersion) -> aiomqtt.Client:
         parts = urlsplit(self._options.url)
-        return aiomqtt.Client(
+        return WatchClient(
             parts.hostname or "",
             parts.port or PORTS[parts.scheme],
             logger=UNHEARD,
