@@ -1,5 +1,6 @@
 """The command line: its output and its exit codes."""
 
+import errno
 import json
 import os
 import pty
@@ -20,7 +21,7 @@ import pytest
 import saleroom
 from saleroom.accounts.domain.rights import Right, Role
 from saleroom.admin import commands
-from saleroom.cli import cli
+from saleroom.cli import cli, main
 from saleroom.settings import shown_default
 from tests.fixtures_process import Run
 from tests.forking import Program
@@ -322,3 +323,60 @@ def test_a_house_with_an_owner_has_no_owner_link(run: Run) -> None:
     run("users", "add", "ada", "--role", "owner", stdin=f"{PASSWORD}\n")
     done = run("users", "owner-link")
     assert (1, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+
+
+def _of_output_without_reader(arguments: list[str], folder: Path, *, stderr_too: bool = False) -> tuple[int, bytes]:
+    """Return the exit code of a command whose output is a pipe that nobody reads, and what it writes to standard error."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "saleroom", *arguments],
+            cwd=folder,
+            env=environment(),
+            stdout=writing,
+            stderr=writing if stderr_too else subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr or b""
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(
+    "command", ["--version", "users --help", "roles", "verify --database", "export -"]
+)
+def test_sigpipe_ends_a_command_whose_output_nobody_reads(tmp_path: Path, command: str) -> None:
+    """A command that is piped to `head` ends as other programs of Unix do: by SIGPIPE, and without a word."""
+    assert (-signal.SIGPIPE, b"") == _of_output_without_reader(command.split(), tmp_path)
+
+
+def test_sigpipe_ends_a_command_whose_fault_nobody_reads(tmp_path: Path) -> None:
+    """A message about wrong usage that nobody reads ends the command by SIGPIPE, too."""
+    assert (-signal.SIGPIPE, b"") == _of_output_without_reader(["nonsense"], tmp_path, stderr_too=True)
+
+
+def test_a_ledger_is_judged_even_if_nobody_reads_how(tmp_path: Path) -> None:
+    """`verify` piped to `head` exits with 0 for a good ledger, in words and as JSON."""
+    ledger = str(Path(__file__).parent.parent / "docs/ledgers/baited.ndjson")
+    assert (0, b"") == _of_output_without_reader(["verify", ledger], tmp_path)
+    assert (0, b"") == _of_output_without_reader(["verify", "--json", ledger], tmp_path)
+
+
+def test_a_demo_without_a_reader_ends_by_sigpipe(tmp_path: Path) -> None:
+    """A line of the console of rich that nobody reads ends the command by SIGPIPE, too."""
+    assert (-signal.SIGPIPE, b"") == _of_output_without_reader(["demo", "--port", "0"], tmp_path)
+
+
+def test_a_broken_pipe_of_a_connection_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A connection that breaks is told, and not taken for an output that nobody reads."""
+
+    def breaks(_: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(cli.commands["roles"], "invoke", breaks)
+    assert 1 == main(["roles"])
+    assert ("", "saleroom: Broken pipe\n") == tuple(capfd.readouterr())

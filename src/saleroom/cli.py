@@ -1,7 +1,7 @@
 """The command line: `serve` calls `starting.py`, the tools have folders of their names, the owner's commands are in `admin/`.
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings, 130 stopped by a signal. A failure is one line on standard
-error.
+error. SIGPIPE ends a command whose output nobody reads any more.
 Heavy modules are imported only by the command that uses them, so that `--version` and a mistyped command answer at once.
 """
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 import os
+import select
+import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
@@ -341,9 +343,39 @@ for _command in (
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run one command and return its exit code. Only a bug leaves a traceback."""
+    """Run one command and return its exit code. Only a bug leaves a traceback.
+
+    If the reader of its output, such as `head`, has seen enough, SIGPIPE ends the process, as it ends other programs of Unix.
+    """
     _escape_what_is_lacking()
     cycles.look_rarely()
+    broken: BaseException | None
+    try:
+        code = _run(args)
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        broken = error
+    except SystemExit as ended:
+        # rich_click ends every command so whose pipe is broken, be it that of the output or a connection.
+        broken = ended.__context__
+        if not isinstance(broken, BrokenPipeError):
+            raise
+    else:
+        return code
+    if _has_no_reader(sys.stdout) or _has_no_reader(sys.stderr):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGPIPE)
+    return _failed(_said(broken), 1)
+
+
+def _has_no_reader(stream: TextIO) -> bool:
+    """Return whether a stream is a pipe that is closed at its other end."""
+    reader = select.poll()
+    reader.register(stream.fileno(), 0)
+    return bool(reader.poll(0))
+
+
+def _run(args: list[str] | None) -> int:
     try:
         return cli.main(args, prog_name="saleroom", standalone_mode=False) or 0
     except click.UsageError as error:
@@ -377,7 +409,7 @@ def _code_of(error: Exception) -> int | None:
     return 1 if isinstance(error, Refusal | OSError) else None
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """Return the words of a refusal, or what is wrong with which file or text."""
     if isinstance(error, UnicodeEncodeError):
         return f"{error.object[error.start : error.end]!a} is not text in UTF-8; write it as such"

@@ -1,17 +1,22 @@
 """The house tells the service manager that it serves and lives, as systemd wants it."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 from structlog.testing import capture_logs
 
 from saleroom.runtime import supervision
 from tests.manager import Manager
-from tests.process import ServeProcess
+from tests.patience import SECONDS_MAX
+from tests.process import ServeProcess, ending, environment
 
 WATCHDOG_USEC = "300000"
 
@@ -75,6 +80,25 @@ def test_a_house_says_that_it_serves_and_lives_until_it_hangs(tmp_path: Path, mo
             assert 0 == house.terminate()
         finally:
             house.kill()
+
+
+def test_a_house_whose_output_nobody_reads_serves(tmp_path: Path, sqlite_template: Path) -> None:
+    """A closed standard output stops no house: it says READY, serves, and ends as asked."""
+    shutil.copy(sqlite_template, tmp_path / "saleroom.db")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with Manager(f"{tmp_path}/notify") as manager:
+        command = [sys.executable, "-m", "saleroom", "serve", "--port", "0", "--mqtt", "off"]
+        variables = environment() | {supervision.SOCKET_VARIABLE: manager.address}
+        house = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=writing, stderr=subprocess.PIPE)
+        os.close(writing)
+        with ending(house):
+            ready, status = manager.next()
+            assert "READY=1" == ready
+            url = status.partition("serves on ")[2].partition(";")[0]
+            assert 200 == httpx.get(f"{url}/healthz").status_code
+            house.send_signal(signal.SIGTERM)
+            assert (0, False) == (house.wait(SECONDS_MAX), b"Traceback" in house.stderr.read())
 
 
 def test_a_manager_that_does_not_read_or_is_away_holds_up_nobody(

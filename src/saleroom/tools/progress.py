@@ -10,6 +10,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bars
 
+from saleroom.tools.console import ToolConsole
+
 QUIET_SECONDS, EVERY_SECONDS = 1.0, 0.2
 
 
@@ -21,7 +23,7 @@ class Progress(Bars):
 
     def __init__(self, console: Console | None = None, quiet_seconds: float = QUIET_SECONDS) -> None:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), TaskProgressColumn())
-        console = Console(stderr=True) if console is None else console
+        console = ToolConsole(stderr=True) if console is None else console
         self.details: RenderableType = ""
         """The lines below the bar."""
         super().__init__(*columns, console=console, auto_refresh=False, transient=True, expand=True)

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, TypeVar
 import aiohttp
 import msgspec
 from msgspec import Struct
-from rich.console import Console
 
 from saleroom.kernel.identifiers import GID
 from saleroom.kernel.terminal import plain
 from saleroom.tools.arguments import first_line, split
+from saleroom.tools.console import ToolConsole
 from saleroom.tools.errors import NoAnswer, ToolError, WrongUsage, not_a_house
 from saleroom.tools.http_client import SMALL_BYTES_MAX, HttpClient, Response
 from saleroom.tools.looking import Secret, known, no_house
@@ -73,7 +73,7 @@ def run_import(url: str, sheet: str | None, token: Secret, *, photos: str | None
             if path is not None:
                 form.add_field(name, stack.enter_context(_opened(path)), filename=Path(path).name)
         answer = _finish(sale, _import(sale, form, known(token, sale.base, _NAME), dry_run=dry_run))
-    console = Console(soft_wrap=True, markup=False, highlight=False)
+    console = ToolConsole(soft_wrap=True, markup=False, highlight=False)
     for line in _said(answer, dry_run=dry_run):
         console.print(line)
     return 1 if answer["faulty"] or answer["photoFaults"] else 0

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from saleroom.kernel.terminal import plain
+from saleroom.tools.console import ToolConsole
 from saleroom.tools.demo.bidders import PEOPLE, DemoBidder
 from saleroom.tools.demo.catalogue import pieces
 from saleroom.tools.demo.client import DemoClient, HouseRefusal
@@ -65,7 +66,7 @@ class DemoOptions:
 
 def run(options: DemoOptions) -> int:
     """Furnish a house and keep it going until SIGINT or SIGTERM; return the exit code. Raises ToolError."""
-    asyncio.run(_until_stopped(options, Console(highlight=False)))
+    asyncio.run(_until_stopped(options, ToolConsole(highlight=False)))
     return 0
 
 

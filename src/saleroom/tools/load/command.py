@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
 from saleroom.tools.arguments import bare, find_auction, first_line, split
+from saleroom.tools.console import ToolConsole
 from saleroom.tools.errors import WrongUsage
 from saleroom.tools.load import report
 from saleroom.tools.load.display import LoadDisplay
@@ -38,7 +38,7 @@ def run(url: str, key: Secret, json_file: str | None, *, force: bool, **options:
     key = known(key, bare(parts), "saleroom load")
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise WrongUsage("this cannot be a load_key: a load_key has only ASCII characters and no spaces")
-    console = Console()
+    console = ToolConsole()
     result = load(LoadOptions(url=bare(parts), **options), key, LoadDisplay(console))
     report.show(result, console)
     if json_file is not None:

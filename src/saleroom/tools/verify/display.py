@@ -9,7 +9,6 @@ from typing import Any, TextIO
 
 import msgspec
 from msgspec import Struct, structs
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from saleroom.bidding.domain.reasons import conclusion, said
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.instants import instant, maybe_instant
 from saleroom.kernel.terminal import plain
+from saleroom.tools.console import ToolConsole
 from saleroom.tools.verify.reading import CheckedEvent, Ledger
 
 SEALED = "sealed until the auction is over"
@@ -146,7 +146,7 @@ def failure_as_json(line: int | None, reason: str) -> bytes:
 def show(ledger: Ledger, notes: list[str], money: Callable[[Decimal], str] = str, out: TextIO | None = None) -> None:
     """Print the result on `out`, by default standard output: a table on a terminal, otherwise a line for each bid."""
     out = sys.stdout if out is None else out
-    console = Console(file=out, highlight=False, soft_wrap=not out.isatty())
+    console = ToolConsole(file=out, highlight=False, soft_wrap=not out.isatty())
     console.print(Text(plain(f"{ledger.name} ({ledger.gid})"), style="bold"))
     console.print(Text(plain(result(ledger, money)), style="bold"))
     console.print(Text(f"{len(ledger.hashes)} events, head {ledger.head}"))

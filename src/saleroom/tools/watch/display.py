@@ -17,6 +17,7 @@ from rich.text import Text
 
 from saleroom.kernel.terminal import printable
 from saleroom.tools.amounts import Money, in_currency
+from saleroom.tools.console import ToolConsole
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch.messages import LotEvent, LotState
 from saleroom.tools.watch.sale import Sale
@@ -197,7 +198,7 @@ def _row(lot: LotState, now: datetime, money: Money) -> list[Text]:
 
 def display(*, json: bool, screen: bool) -> Lines | LiveView:
     """Return the display that fits standard output."""
-    console = Console()
+    console = ToolConsole()
     if json or not console.is_terminal:
         return Lines(sys.stdout, sys.stderr, json=json)
     return LiveView(console, screen=screen)
