@@ -99,6 +99,19 @@ async def test_tables_of_a_newer_version_are_left_alone(database: Database) -> N
     assert "9999" == await database.read(current_revision)
 
 
+async def test_tables_without_a_revision_or_with_two_are_left_alone(database: Database) -> None:
+    """A database of another program, or one whose table of the revision was spoilt, is refused in words, and not changed."""
+    await database.write(lambda tx: tx.execute(text("INSERT INTO alembic_version VALUES ('0001')")))
+    with pytest.raises(Refusal, match=f"at revision 0001 and {newest_revision()}, of a newer saleroom; install"):
+        await opening.with_tables(database)
+    await database.write(lambda tx: tx.execute(text("DELETE FROM alembic_version")))
+    with pytest.raises(
+        Refusal, match="tables of another program, or lost the revision of its own; name another database"
+    ):
+        await opening.with_tables(database)
+    assert await database.read(current_revision) is None
+
+
 def test_work_that_fails_leaves_no_new_file_without_tables(tmp_path: Path) -> None:
     """A file that was there, one with tables, and one that another program has opened stay."""
     file, others = tmp_path / "house.db", list[sqlite3.Connection]()

@@ -21,7 +21,14 @@ from saleroom.kernel.errors import Refusal
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, SharedPart, parse_url, shown_url
 from saleroom.storage.faults import DatabaseUnavailable
-from saleroom.storage.migrations import NewerTables, TablesInUse, current_revision, migrate_one_step, newest_revision
+from saleroom.storage.migrations import (
+    ForeignTables,
+    NewerTables,
+    TablesInUse,
+    current_revision,
+    migrate_one_step,
+    newest_revision,
+)
 from saleroom.storage.migrations import migrate as migrate_tables
 from saleroom.storage.objects import Objects
 from saleroom.storage.sqlite import create_private, remove_if_empty
@@ -147,8 +154,8 @@ async def _refuse_empty(opened: Database) -> None:
 async def with_tables(database: Database, revision: str = "head") -> str:
     """Bring the tables to `revision` and return the one reached; up to the newest one, each step is a transaction.
 
-    Raises Refusal if it is unknown, if the tables are those of a newer version, or if another program keeps
-    them in use for all tries.
+    Raises Refusal if it is unknown, if the tables are those of a newer version or another program, or if another program
+    keeps them in use for all tries.
     """
     for left in reversed(range(TRIES)):
         try:
@@ -163,6 +170,11 @@ async def with_tables(database: Database, revision: str = "head") -> str:
             raise Refusal(
                 f"the tables are at revision {error}, of a newer saleroom; install the version that made them, or "
                 "restore a backup of before"
+            ) from error
+        except ForeignTables as error:
+            raise Refusal(
+                "the database has tables of another program, or lost the revision of its own; name another database, or "
+                "restore a backup"
             ) from error
         except TablesInUse:
             if left:

@@ -201,6 +201,8 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "damaged": (overwrite, "damaged"),
     "another's": (other, "not one of saleroom's"),
     "newer": (lambda file: order(file, "UPDATE alembic_version SET version_num = '9999'"), "newer saleroom"),
+    "of no revision": (lambda file: order(file, "DELETE FROM alembic_version"), "does not say its revision"),
+    "of two revisions": (lambda file: order(file, "INSERT INTO alembic_version VALUES ('0001')"), "several revisions"),
     "a lost parent": (lambda file: order(file, "DELETE FROM users WHERE username = 'ben'"), "damaged"),
 }
 

@@ -67,10 +67,12 @@ def check(file: Path, tell: Progress) -> str:
             found = connection.execute(f"PRAGMA {pragma}").fetchone()
             if found not in (None, ("ok",)):
                 raise ForeignDatabase(f"it is damaged: {found[0]} ({pragma})")
-        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        if found is None:
-            raise ForeignDatabase("it does not say its revision")
-        return str(found[0])
+        revisions = [str(revision) for (revision,) in connection.execute("SELECT version_num FROM alembic_version")]
+        if len(revisions) != 1:
+            raise ForeignDatabase(
+                "it does not say its revision" if not revisions else "it is at several revisions at once"
+            )
+        return revisions[0]
 
 
 @contextmanager

@@ -20,6 +20,7 @@ LOCK_SECONDS_MAX = 2.0
 """How long a step waits for a table that somebody reads: all who want the table after it wait as long."""
 _LOCK = 0x5A1E
 _LOCK_NOT_AVAILABLE = "55P03"
+_EXISTS = "42P07"
 FIRST_TABLES = frozenset({"alembic_version", "users", "auctions", "events"})
 """Some of the tables that every database has had from the first revision on."""
 
@@ -32,11 +33,15 @@ class NewerTables(Exception):
     """The tables are at a revision that this version does not know, and which it names. Nothing has changed."""
 
 
+class ForeignTables(Exception):
+    """A database without a revision has a table of a house's name, and so is another program's. Nothing has changed."""
+
+
 def migrate(tx: Transaction, revision: str = "head") -> str:
     """Bring the tables to `revision` (`base` removes them all) and return the revision reached.
 
-    Processes that start at the same time wait for each other. Raises NewerTables, TablesInUse if a table is not free within
-    `LOCK_SECONDS_MAX`, and alembic.util.CommandError for an unknown revision.
+    Processes that start at the same time wait for each other. Raises NewerTables, ForeignTables, TablesInUse if a table is not
+    free within `LOCK_SECONDS_MAX`, and alembic.util.CommandError for an unknown revision.
     """
     return _migrate(tx, lambda _: revision)
 
@@ -68,8 +73,15 @@ def _migrate(tx: Transaction, choose: Callable[[str | None], str]) -> str:
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
             raise TablesInUse from error
+        if current is None and _exists(error):
+            raise ForeignTables from error
         raise
     return current_revision(tx) or "base"
+
+
+def _exists(error: DBAPIError) -> bool:
+    """Return whether a table could not be made because there is one of its name. SQLite says so only in words."""
+    return getattr(error.orig, "sqlstate", None) == _EXISTS or str(error.orig).endswith("already exists")
 
 
 def _wait_for_locks(tx: Transaction, seconds: float) -> None:
@@ -78,8 +90,8 @@ def _wait_for_locks(tx: Transaction, seconds: float) -> None:
 
 
 def current_revision(tx: Transaction) -> str | None:
-    """Return the revision that the tables are at, or None if there are none."""
-    return MigrationContext.configure(tx.connection).get_current_revision()
+    """Return the revision that the tables are at, or None if there are none. Several, as no version has, become one text."""
+    return " and ".join(sorted(MigrationContext.configure(tx.connection).get_current_heads())) or None
 
 
 @cache
