@@ -86,7 +86,8 @@ def attributes(span: Any) -> dict[str, Any]:
 def test_a_request_is_a_span_above_its_transaction(start: Start, visit: Visit, collector: Collector) -> None:
     """The span of a request has its route and status, and the transaction that it began stands below it.
 
-    A proxy that is trusted hands its trace on; what clients wrote, tokens and addresses are in no span.
+    A proxy that is trusted hands its trace on, also with the address of its client; what clients wrote, tokens and addresses
+    are in no span.
     """
     house = start(traces_url=collector.url, trusted_proxies="127.0.0.1", test_spawns="yes")
     anyone = visit(house)
@@ -95,7 +96,7 @@ def test_a_request_is_a_span_above_its_transaction(start: Start, visit: Visit, c
     created = anyone.ask("POST", "/auctions", body={"name": "A secret clock", "startingPrice": "10"}, **sent)
     gid = created.json()["gid"]
     own = anyone.ask("POST", f"/auctions/{gid}/bids", body={"amount": "20"}, **sent)
-    nothing = anyone.ask("GET", "/auctions/nothing", **sent)
+    nothing = anyone.ask("GET", "/auctions/nothing", **sent, **{"X-Forwarded-For": "203.0.113.7"})
     assert [201, 403, 404] == [created.status_code, own.status_code, nothing.status_code]
     assert 0 == house.terminate()
     span = next(span for span in collector.spans if span.name == "POST /auctions")
@@ -103,8 +104,8 @@ def test_a_request_is_a_span_above_its_transaction(start: Start, visit: Visit, c
     assert (TRACE, expected) == (span.trace_id.hex(), attributes(span))
     below = [one for one in collector.spans if one.parent_span_id == span.span_id]
     assert {"db.system.name": "sqlite", "saleroom.writes": True} in [attributes(one) for one in below]
-    names = {one.name for one in collector.spans}
-    assert {"POST /auctions/{gid}/bids", "GET /auctions/{gid}"} <= names
+    traced = {one.name for one in collector.spans if one.trace_id.hex() == TRACE}
+    assert {"POST /auctions/{gid}/bids", "GET /auctions/{gid}"} <= traced
     told = b"".join(collector.bodies)
     assert not any(text in told for text in (token.encode(), gid.encode(), b"secret clock", b"anastasia"))
 

@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope
 
 from saleroom import __version__
 from saleroom.http.outcomes import OTHER, ROUTE
-from saleroom.http.proxies import trusts
+from saleroom.http.proxies import connected_address, trusts
 from saleroom.http.requests import Respond, header
 from saleroom.settings import Settings
 from saleroom.storage.database import Database, Transaction, unbound
@@ -96,8 +96,7 @@ class _TracedRequests:
 
     def _parent(self, scope: Scope) -> Context | None:
         """Return the trace of the proxy that passed the request on. Others could choose which requests are traced."""
-        client = scope.get("client")
-        sent = header(scope, _PARENT) if client is not None and self._trusts(client[0]) else None
+        sent = header(scope, _PARENT) if self._trusts(connected_address(scope)) else None
         return None if sent is None else self._parents.extract({"traceparent": sent})
 
 
