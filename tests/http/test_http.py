@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.service import accounts
 from saleroom.compose import ENDPOINTS
 from saleroom.http import guard
@@ -287,6 +288,16 @@ def test_no_cache_gives_to_others_what_a_token_shows(sqlite_house: House) -> Non
             headers = reader.get(path).headers
             assert ("no-cache", "Authorization") == (headers["cache-control"], headers["vary"]), path
     assert "cache-control" not in sqlite_house.anyone.get(f"/auctions/{gid}/photos").headers
+
+
+def test_no_cache_keeps_that_something_is_not_there(sqlite_house: House) -> None:
+    """A cache forgets 404, 405 and 410 at once: the lot may soon be there again."""
+    gid = sqlite_house.user("ada").auction()
+    said = {"reason": "It may be stolen."}
+    assert 200 == sqlite_house.staff(Role.AUCTIONEER).request("PUT", f"/auctions/{gid}/hiding", json=said).status_code
+    for path, status in ((f"/auctions/{gid}", 410), ("/auctions/nowhere", 404), ("/nowhere", 404), ("/users", 405)):
+        answer = sqlite_house.anyone.request("GET", path, headers={"Accept": "application/json"})
+        assert (status, "no-store") == (answer.status_code, answer.headers["cache-control"]), path
 
 
 def test_health(house: House) -> None:

@@ -125,6 +125,8 @@ _ADVICE: dict[str, str] = {
 """The sentences over HTTP in place of a refusal's own, by its code: they name headers and addresses."""
 
 RETRY_AFTER_SECONDS = 1
+_MAY_BE_KEPT = (404, 405, 410)
+"""Caches keep errors of these statuses unless they forbid it (RFC 9110, 15.1). A lot may soon be there, or shown again."""
 
 
 def status_of(refused: Refusal | type[Refusal]) -> int:
@@ -202,8 +204,11 @@ def headers_of(refused: Refusal) -> dict[str, str]:
 
 def answer(refused: Refusal, *, bare: bool = False) -> Response:
     """Return the HTTP answer to an error, as JSON."""
-    body = msgspec.json.encode(body_of(refused, bare=bare))
-    return Response(body, status_of(refused), headers_of(refused), media_type="application/json")
+    body, status = msgspec.json.encode(body_of(refused, bare=bare)), status_of(refused)
+    headers = headers_of(refused)
+    if status in _MAY_BE_KEPT:
+        headers["Cache-Control"] = "no-store"
+    return Response(body, status, headers, media_type="application/json")
 
 
 def _plain(fact: Fact) -> Any:
