@@ -36,6 +36,7 @@ from saleroom.sales.storage import participants as store
 from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
 from saleroom.settlement.domain.bank.payouts import Debit, PayoutState
 from saleroom.settlement.domain.bank.transfers import BankAccount
+from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind, Party
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.service import closing, correcting, desk, issuing
@@ -68,9 +69,8 @@ async def _pay(sale: SettledSale) -> None:
     seen = await sale.on.database.write(desk.shown, sale.token, sale.gid, who, sale.currency)
     owed = Decimal(seen.owed)
     if owed <= 0:
-        await sale.write(
-            "refund", desk.refund, who, HandPayment(chance.choice([*BY_HAND]), -owed or Decimal(1)), sale.paper
-        )
+        back = HandPayment(chance.choice([*BY_HAND]), -owed or Decimal(1))
+        await sale.write("refund", desk.refund, BuyerRefund(who, back), sale.paper)
         return
     whole = chance.random() < 0.4
     paid = [HandPayment(chance.choice([*BY_HAND]), sale.money(owed / 3)) for _ in range(chance.randint(1, 2))]
@@ -78,7 +78,7 @@ async def _pay(sale: SettledSale) -> None:
         rest = owed - sum(one.amount for one in paid)
         paid.append(HandPayment(Method.CASH, (rest.quantize(Decimal(1)) + 20).quantize(Decimal("0.001"))))
     pay = chance.choice([desk.pay, closing.pay])
-    await sale.write("pay", pay, who, paid, sale.paper)
+    await sale.write("pay", pay, BuyerPayments(who, paid), sale.paper)
 
 
 async def _pay_out(sale: SettledSale) -> None:
@@ -86,7 +86,8 @@ async def _pay_out(sale: SettledSale) -> None:
     seen = await sale.on.database.write(desk.statement, sale.token, sale.gid, code, sale.places)
     owed = Decimal(seen.to_pay_out)
     amount = owed if chance.random() < 0.5 and owed > 0 else sale.money(max(owed, Decimal(1)))
-    await sale.write("pay out", desk.pay_out, code, HandPayment(chance.choice([*BY_HAND]), amount), sale.paper)
+    out = HandPayment(chance.choice([*BY_HAND]), amount)
+    await sale.write("pay out", desk.pay_out, ConsignorPayout(code, out), sale.paper)
 
 
 async def _pay_by_file(sale: SettledSale) -> None:

@@ -21,6 +21,7 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, U
 from saleroom.sales.domain.exporting import LANGUAGES
 from saleroom.sales.service.files.sheet_writing import CSV_TYPE, as_csv
 from saleroom.settlement.api.forms import choice
+from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.desk_views import AccountsView, DeskView, StatementView
 from saleroom.settlement.domain.errors import (
     LotNotSold,
@@ -173,14 +174,15 @@ async def net(call: Call[SettlementServices]) -> Response:
 
 async def pay(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/payments."""
-    given = (call.token, call.identifier, call.part, call.values["payments"], _paper(call), call.key)
+    paid = BuyerPayments(call.part, call.values["payments"])
+    given = (call.token, call.identifier, paid, _paper(call), call.key)
     use_case = closing.pay if call.values.get("invoice") else desk.pay
     return json_response(await call.services.tokens.write(use_case, *given))
 
 
 async def refund(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/desk/{buyer}/refunds."""
-    given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
+    given = (call.token, call.identifier, BuyerRefund(call.part, _paid(call)), _paper(call), call.key)
     return json_response(await call.services.tokens.write(desk.refund, *given))
 
 
@@ -200,9 +202,9 @@ async def statement(call: Call[SettlementServices]) -> Response:
 
 async def pay_out(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/statements/{code}/payouts."""
-    given = (call.token, call.identifier, call.part, _paid(call), _paper(call), call.key)
-    is_sure = call.values.get("is_sure", False)
-    return json_response(await call.services.tokens.write(desk.pay_out, *given, is_sure=is_sure))
+    out = ConsignorPayout(call.part, _paid(call), is_sure=call.values.get("is_sure", False))
+    given = (call.token, call.identifier, out, _paper(call), call.key)
+    return json_response(await call.services.tokens.write(desk.pay_out, *given))
 
 
 async def accounts(call: Call[SettlementServices]) -> Response:

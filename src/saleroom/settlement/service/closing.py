@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 
 import msgspec
@@ -13,10 +12,10 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
+from saleroom.settlement.domain.desk_acts import BuyerPayments
 from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents.documents import DocumentKind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
-from saleroom.settlement.domain.journal import HandPayment
 from saleroom.settlement.service import desk, issuing
 from saleroom.settlement.service.buyers import find_buyer
 from saleroom.settlement.service.documents.receipts import Paper
@@ -28,13 +27,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def pay(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    who: str,
-    payments: Sequence[HandPayment],
-    paper: Paper,
-    key: IdempotencyKey | None = None,
+    tx: Transaction, token: str, gid: str, given: BuyerPayments, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Take payments of a buyer and issue the invoice for what is on none yet; return the JSON of the desk.
 
@@ -43,7 +36,7 @@ def pay(
     staff, sale, book = desk.begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
-        paid = desk.take(tx, staff, sale, book, who, payments, paper)
+        paid = desk.take(tx, staff, sale, book, given, paper)
         return _encode(_with_invoice(tx, staff, sale, book, paid, paper))
 
     return once(tx, staff, key, do)

@@ -5,8 +5,6 @@ It is one transaction: the result in the log of the lot, the entries of the jour
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import msgspec
 from msgspec import Struct
 
@@ -69,7 +67,8 @@ def correct(
         results.hand_over(tx, staff, sale, change.label, change.paddle, change.reason)
         after = bring_up_to_date(tx, sale, staff.id, paper.places)
         buyer = buyer_of(tx, sale, first)
-        receipt = _paid_back(tx, staff, sale, buyer, change.back, was.settled.bill.due, paper)
+        most = None if change.back is None else HandPayment(change.back, was.settled.bill.due)
+        receipt = None if most is None else _paid_back(tx, staff, sale, buyer, most, paper)
         said = {"lot": change.label, "paddle": change.paddle, "back": None if receipt is None else change.back}
         audit.note(tx, staff, Act.SALE_CORRECTED, gid, {"user": first}, said, change.reason)
         return _encode(desk_view(tx, sale, buyer, after, paper.currency, receipt=receipt))
@@ -99,13 +98,13 @@ def _credit(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, lot: Lot,
 
 
 def _paid_back(
-    tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, back: Method | None, due: Decimal, paper: Paper
+    tx: Transaction, staff: Staff, sale: Sale, buyer: Buyer, most: HandPayment, paper: Paper
 ) -> rows.StoredDocument | None:
-    """Pay a buyer back what the lot cost, as far as the house owes it to them; return the receipt."""
+    """Pay a buyer back at most what the lot cost, as far as the house owes it to them; return the receipt."""
     owed = owed_by_house(tx, sale, Account(Book.BUYERS, buyer.id))
-    amount = min(due, owed)
-    if back is Method.CASH and amount == owed:
+    amount = min(most.amount, owed)
+    if most.method is Method.CASH and amount == owed:
         amount = in_cash(amount, paper.currency)
-    if back is None or amount <= ZERO:
+    if amount <= ZERO:
         return None
-    return pay_back(tx, staff, sale, buyer, HandPayment(back, amount), paper)
+    return pay_back(tx, staff, sale, buyer, HandPayment(most.method, amount), paper)

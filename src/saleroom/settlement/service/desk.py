@@ -26,6 +26,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_one, lock_as
 from saleroom.sales.storage import consignors, mergers, sales
 from saleroom.sales.storage.consignors import Consignor
+from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.desk_views import (
     DeskView,
     MoneyView,
@@ -98,37 +99,29 @@ def shown(tx: Transaction, token: str, gid: str, who: str, currency: str) -> Des
 
 
 def pay(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    who: str,
-    payments: Sequence[HandPayment],
-    paper: Paper,
-    key: IdempotencyKey | None = None,
+    tx: Transaction, token: str, gid: str, given: BuyerPayments, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Take payments of a buyer, several at once, and return the JSON of the desk with the change in cash and the receipt.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction, UnknownParticipant or Overpaid.
     """
     staff, sale, book = begin(tx, token, gid, paper.places)
-    return once(tx, staff, key, lambda: _encode(take(tx, staff, sale, book, who, payments, paper)))
+    return once(tx, staff, key, lambda: _encode(take(tx, staff, sale, book, given, paper)))
 
 
-def take(
-    tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, who: str, payments: Sequence[HandPayment], paper: Paper
-) -> DeskView:
+def take(tx: Transaction, staff: Staff, sale: Sale, book: SaleBook, given: BuyerPayments, paper: Paper) -> DeskView:
     """Take payments of a buyer within the transaction of the caller, who has begun with the sale.
 
     Raises Contradiction, UnknownParticipant or Overpaid.
     """
-    _refuse_finer("payments", payments, paper.places)
-    buyer = find_buyer(tx, sale, who)
+    _refuse_finer("payments", given.payments, paper.places)
+    buyer = find_buyer(tx, sale, given.who)
     account = Account(Book.BUYERS, buyer.id)
     owed = balance(tx, sale, account)
-    more = rounding(owed, payments, paper.currency)
+    more = rounding(owed, given.payments, paper.currency)
     if more:
         journal.add(tx, sale.id, EntryKind.ROUNDING, of_rounding(account, more), staff.id)
-    kept = split(owed + more, payments)
+    kept = split(owed + more, given.payments)
     if kept is None:
         raise Overpaid(owed=max(owed, ZERO))
     paid, change = kept
@@ -142,7 +135,7 @@ def take(
 
 
 def refund(
-    tx: Transaction, token: str, gid: str, who: str, back: HandPayment, paper: Paper, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, given: BuyerRefund, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a buyer back what the house owes them, and return the JSON of the desk.
 
@@ -151,9 +144,9 @@ def refund(
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
-        _refuse_finer("amount", [back], paper.places)
-        buyer = find_buyer(tx, sale, who)
-        receipt = pay_back(tx, staff, sale, buyer, back, paper)
+        _refuse_finer("amount", [given.back], paper.places)
+        buyer = find_buyer(tx, sale, given.who)
+        receipt = pay_back(tx, staff, sale, buyer, given.back, paper)
         return _encode(desk_view(tx, sale, buyer, book, paper.currency, receipt=receipt))
 
     return once(tx, staff, key, do)
@@ -166,15 +159,7 @@ def statement(tx: Transaction, token: str, gid: str, code: str, places: int) -> 
 
 
 def pay_out(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    code: str,
-    out: HandPayment,
-    paper: Paper,
-    key: IdempotencyKey | None = None,
-    *,
-    is_sure: bool = False,
+    tx: Transaction, token: str, gid: str, given: ConsignorPayout, paper: Paper, key: IdempotencyKey | None = None
 ) -> bytes:
     """Pay a consignor what the house owes them, or a part of it, and return the JSON of their statement.
 
@@ -184,17 +169,18 @@ def pay_out(
     staff, sale, book = begin(tx, token, gid, paper.places)
 
     def do() -> bytes:
+        out = given.out
         _refuse_finer("amount", [out], paper.places)
-        consignor = _consignor(tx, code)
+        consignor = _consignor(tx, given.code)
         account, in_doubt = Account(Book.CONSIGNORS, consignor.id), _is_in_doubt(tx, sale, consignor)
-        if in_doubt and not is_sure:
+        if in_doubt and not given.is_sure:
             raise PayoutNotSure
         _pay_out(tx, sale, account, out, staff.id, paper.currency)
         payer = ReceiptHolder(account, consignor.name, consignor.code, consignor.user_id)
         receipt = receipts.issue(tx, sale, payer, [HandPayment(out.method, -out.amount)], paper)
         sure = {"sure": True} if in_doubt else {}
         facts: audit_words.Facts = {"sale": gid, out.method.value: str(out.amount), **sure}
-        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, subject_of(code), {}, facts)
+        audit.note(tx, staff, audit_words.Act.MONEY_PAID_OUT, subject_of(given.code), {}, facts)
         return _encode(_statement(tx, sale, consignor, book, receipt))
 
     return once(tx, staff, key, do)

@@ -6,7 +6,6 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ from saleroom.sales.domain.consignors import parse_code
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownLot, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
+from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.desk_views import DeskView
 from saleroom.settlement.domain.documents.documents import finer_fault
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method, rest
@@ -64,7 +64,9 @@ class DeskPages:
             said = {"buyer": buyer, "paid": [str(one) for one in payments]}
             once = once_of(sent, "/admin/desk/{gid}/payments", gid, said)
             pay = closing.pay if sent.get("invoice") else desk.pay
-            body = await self._write(request, pay, gid, _who(buyer), payments, self._paper(request), once)
+            body = await self._write(
+                request, pay, gid, BuyerPayments(_who(buyer), payments), self._paper(request), once
+            )
             return _outcome(body, "change")
 
         return await self._act(request, act)
@@ -75,7 +77,8 @@ class DeskPages:
         async def act(gid: str, buyer: str, sent: Sent) -> dict[str, str]:
             back = self._one_amount(request, sent, Method)
             once = once_of(sent, "/admin/desk/{gid}/refund", gid, {"buyer": buyer, "back": str(back)})
-            body = await self._write(request, desk.refund, gid, _who(buyer), back, self._paper(request), once)
+            given = BuyerRefund(_who(buyer), back)
+            body = await self._write(request, desk.refund, gid, given, self._paper(request), once)
             return {"done": "1", **_outcome(body)}
 
         return await self._act(request, act)
@@ -144,8 +147,8 @@ class DeskPages:
             once = once_of(
                 sent, "/admin/desk/{gid}/statements/{code}", gid, {"code": code, "out": str(out), "sure": is_sure}
             )
-            pay_out = partial(desk.pay_out, is_sure=is_sure)
-            body = await self._write(request, pay_out, gid, code, out, self._paper(request), once)
+            given = ConsignorPayout(code, out, is_sure)
+            body = await self._write(request, desk.pay_out, gid, given, self._paper(request), once)
         except (UnknownSale, UnknownConsignor):
             raise
         except Declined as refused:
