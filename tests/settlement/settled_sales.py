@@ -34,7 +34,7 @@ from saleroom.sales.service.people.participants import Newcomer
 from saleroom.sales.storage import lots, mergers, sales
 from saleroom.sales.storage import participants as store
 from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
-from saleroom.settlement.domain.bank.payouts import Debit, PayoutState
+from saleroom.settlement.domain.bank.payouts import Debit, PayoutMark, PayoutState
 from saleroom.settlement.domain.bank.transfers import BankAccount
 from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind, Party
@@ -125,7 +125,8 @@ async def _follow_file(sale: SettledSale) -> None:
         state = chance.choice([PayoutState.SENT, PayoutState.BOOKED, PayoutState.FAILED])
 
         def mark(tx: Transaction, token: str, _: str, key: IdempotencyKey) -> bytes:
-            return payouts.mark(tx, token, file.payment_file, state, [one.transfer_number], "By chance.", key)
+            new = PayoutMark(state, [one.transfer_number], "By chance.")
+            return payouts.mark(tx, token, file.payment_file, new, key)
 
         await sale.write("mark", mark)
         return

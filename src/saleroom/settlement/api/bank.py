@@ -24,6 +24,7 @@ from saleroom.sales.api.fields import reason
 from saleroom.sales.domain.errors import UnknownParticipant, UnknownSale
 from saleroom.settlement.api.desk import BUYER
 from saleroom.settlement.domain.bank.bank_views import BankPaymentPage, BankPaymentView, ImportedStatementView
+from saleroom.settlement.domain.bank.banking import Assignment
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.service.bank import banking, camt, reading
 from saleroom.settlement.services import SettlementServices
@@ -130,8 +131,8 @@ async def decide(call: Call[SettlementServices]) -> Response:
     services, sent, write = call.services, call.values, call.services.tokens.write
     if "reason" in sent:
         return json_response(await write(banking.set_aside, call.token, call.identifier, sent["reason"], call.key))
-    given = (sent["sale"], sent["buyer"], services.letterhead)
-    return json_response(await write(banking.take, call.token, call.identifier, *given, call.key))
+    given = (call.identifier, Assignment(sent["sale"], sent["buyer"]), services.letterhead, call.key)
+    return json_response(await write(banking.take, call.token, *given))
 
 
 _one = partial(Endpoint[SettlementServices], tag="settlement", access=Access.TOKEN)

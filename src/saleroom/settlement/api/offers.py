@@ -25,8 +25,9 @@ from saleroom.settlement.domain.errors import (
     UnknownOffer,
 )
 from saleroom.settlement.domain.unsold.offer_views import OffersView, OwnOffersView
-from saleroom.settlement.domain.unsold.offers import refuse_receiver
+from saleroom.settlement.domain.unsold.offers import NewOffer, refuse_receiver
 from saleroom.settlement.service.unsold import after_sale, offering
+from saleroom.settlement.service.unsold.after_sale import Relisting
 from saleroom.settlement.services import SettlementServices
 
 OFFER = PathIdentifier(
@@ -103,13 +104,13 @@ async def make(call: Call[SettlementServices]) -> Response:
     sent, write = call.values, call.services.tokens.write
     paddle = sent.get("paddle")
     refuse_receiver(paddle, to_all=sent.get("to_all", False))
-    given = (call.identifier, call.part, paddle, sent["price"], sent["until"], call.key)
-    return json_response(await write(offering.offer, call.token, *given), 201)
+    new = NewOffer(call.part, paddle, sent["price"], sent["until"])
+    return json_response(await write(offering.offer, call.token, call.identifier, new, call.key), 201)
 
 
 async def relist(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/lots/{label}/next-sale."""
-    given = (call.identifier, call.part, call.values["sale"], call.services.places, call.key)
+    given = (call.identifier, Relisting(call.part, call.values["sale"]), call.services.places, call.key)
     return json_response(await call.services.tokens.write(after_sale.put_into_next, call.token, *given), 201)
 
 

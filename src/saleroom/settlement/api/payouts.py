@@ -24,7 +24,7 @@ from saleroom.sales.domain.errors import UnknownConsignor, UnknownSale
 from saleroom.settlement.api.forms import choice
 from saleroom.settlement.domain import errors
 from saleroom.settlement.domain.bank.payout_views import DuePayoutsView, PaymentFilePage, PaymentFileView
-from saleroom.settlement.domain.bank.payouts import PAYOUTS_MAX, PayoutState, account_of
+from saleroom.settlement.domain.bank.payouts import PAYOUTS_MAX, PayoutMark, PayoutState, account_of
 from saleroom.settlement.service.bank import payouts, sepa
 from saleroom.settlement.service.bank.payouts import Chosen
 from saleroom.settlement.services import SettlementServices
@@ -201,8 +201,8 @@ async def as_xml(services: SettlementServices, token: str, gid: str) -> Response
 async def mark(call: Call[SettlementServices]) -> Response:
     """POST /payment-files/{gid}/marks."""
     sent = call.values
-    given = (call.identifier, sent["state"], sent.get("places", ()), sent.get("reason"), call.key)
-    return json_response(await call.services.tokens.write(payouts.mark, call.token, *given))
+    new = PayoutMark(sent["state"], sent.get("places", ()), sent.get("reason"))
+    return json_response(await call.services.tokens.write(payouts.mark, call.token, call.identifier, new, call.key))
 
 
 _RIGHT = "Needs the right `settle`."

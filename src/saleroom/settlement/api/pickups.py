@@ -14,7 +14,7 @@ from saleroom.sales.api.fields import LOT, SALE, words_field
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.settlement.domain.errors import HandedOut, LotNotSold, NotHandedOut, NotPaid
 from saleroom.settlement.domain.pickup_views import PickupsView
-from saleroom.settlement.domain.pickups import REASON_MAX, TO_MAX
+from saleroom.settlement.domain.pickups import REASON_MAX, TO_MAX, NewPickup
 from saleroom.settlement.service import handing_out
 from saleroom.settlement.services import SettlementServices
 
@@ -38,7 +38,7 @@ async def show(call: Call[SettlementServices]) -> Response:
 async def hand_out(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/lots/{label}/pickup."""
     sent, services = call.values, call.services
-    given = (call.part, sent.get("to", ""), sent.get("reason", ""), services.places, call.key)
+    given = (NewPickup(call.part, sent.get("to", ""), sent.get("reason", "")), services.places, call.key)
     return json_response(await services.tokens.write(handing_out.hand_out, call.token, call.identifier, *given))
 
 

@@ -20,6 +20,7 @@ from saleroom.settlement.domain.errors import PlanChanged
 from saleroom.settlement.domain.unsold.offer_views import UnderbidderPlanView
 from saleroom.settlement.domain.unsold.underbidding import Otherwise
 from saleroom.settlement.service.unsold import underbidding
+from saleroom.settlement.service.unsold.underbidding import SeenPlan
 from saleroom.settlement.services import SettlementServices
 
 _TAG = re.compile("[0-9a-f]{64}")
@@ -64,7 +65,7 @@ async def preview(call: Call[SettlementServices]) -> Response:
 async def offer_all(call: Call[SettlementServices]) -> Response:
     """POST /sales/{gid}/underbidder-offers."""
     sent = call.values
-    given = (call.identifier, sent["otherwise"], sent["until"], sent["tag"], call.key)
+    given = (call.identifier, SeenPlan(sent["otherwise"], sent["until"], sent["tag"]), call.key)
     return json_response(await call.services.tokens.write(underbidding.offer_all, call.token, *given), 201)
 
 

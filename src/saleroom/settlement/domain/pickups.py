@@ -13,6 +13,14 @@ TO_MAX = 100
 REASON_MAX = 500
 
 
+class NewPickup(Struct, frozen=True):
+    """A lot to hand out. `to` is who takes it, empty for the buyer themselves; `reason` is why, if it is not paid."""
+
+    label: str
+    to: str = ""
+    reason: str = ""
+
+
 class Purse(Struct, frozen=True, kw_only=True):
     """A buyer of a sale: what their lots and pledges cost, what they owe of it, and what the lots that they have cost."""
 

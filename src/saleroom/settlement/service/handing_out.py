@@ -21,7 +21,7 @@ from saleroom.sales.storage import participants
 from saleroom.settlement.domain.errors import HandedOut, LotNotSold, NotHandedOut, NotPaid
 from saleroom.settlement.domain.journal import Account, Book, balances
 from saleroom.settlement.domain.pickup_views import PickupsView, PickupView
-from saleroom.settlement.domain.pickups import Purse
+from saleroom.settlement.domain.pickups import NewPickup, Purse
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.journal import SaleBook
 from saleroom.settlement.storage import journal, pickups
@@ -38,16 +38,9 @@ def listed(tx: Transaction, token: str, gid: str, places: int) -> PickupsView:
 
 
 def hand_out(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    label: str,
-    to: str,
-    reason: str,
-    places: int,
-    key: IdempotencyKey | None = None,
+    tx: Transaction, token: str, gid: str, new: NewPickup, places: int, key: IdempotencyKey | None = None
 ) -> bytes:
-    """Hand a lot out, and return the JSON of all sold lots. `to` is who takes it, empty for the buyer themselves.
+    """Hand a lot out, and return the JSON of all sold lots.
 
     A lot that is not paid needs the right to manage sales, and a reason. Raises Unauthenticated, MissingRight,
     IdempotencyMismatch, UnknownSale, UnknownLot, LotNotSold, HandedOut or NotPaid.
@@ -55,7 +48,7 @@ def hand_out(
     staff, sale, book = begin(tx, token, gid, places)
 
     def do() -> bytes:
-        lot = get_lot(tx, sale, label)
+        lot, reason = get_lot(tx, sale, new.label), new.reason
         posted = book.posted.get(lot.id)
         buyer = None if posted is None else posted.settled.result.buyer
         if posted is None or buyer is None:
@@ -69,8 +62,8 @@ def hand_out(
             raise NotPaid(owed=purse.owed)
         if not paid:
             staff.refuse_without(Right.MANAGE_SALES)
-        pickups.add(tx, lot.id, buyer, to, staff.id, None if paid else reason)
-        audit.note(tx, staff, Act.LOT_HANDED_OUT, gid, {}, {"lot": label, "paid": paid}, "" if paid else reason)
+        pickups.add(tx, lot.id, buyer, new.to, staff.id, None if paid else reason)
+        audit.note(tx, staff, Act.LOT_HANDED_OUT, gid, {}, {"lot": new.label, "paid": paid}, "" if paid else reason)
         return _encode(_view(tx, sale, book))
 
     return once(tx, staff, key, do)

@@ -15,6 +15,7 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Declined, Refusal
 from saleroom.settlement.api.bank import DECISION, PAGE, imported
 from saleroom.settlement.domain.bank.bank_views import ImportedStatementView
+from saleroom.settlement.domain.bank.banking import Assignment
 from saleroom.settlement.domain.errors import UnknownBankPayment
 from saleroom.settlement.service import desk
 from saleroom.settlement.service.bank import banking, payout_booking
@@ -62,8 +63,8 @@ class BankPages:
             if "reason" in values:
                 await write(banking.set_aside, token, gid, values["reason"], key)
             else:
-                given = (values["sale"], values["buyer"], self._services.letterhead)
-                await write(banking.take, token, gid, *given, key)
+                to = Assignment(values["sale"], values["buyer"])
+                await write(banking.take, token, gid, to, self._services.letterhead, key)
         except UnknownBankPayment:
             raise
         except Declined as refused:

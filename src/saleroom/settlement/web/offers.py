@@ -20,11 +20,12 @@ from saleroom.settlement.api.offers import RELIST
 from saleroom.settlement.api.underbidders import PREVIEW
 from saleroom.settlement.domain.errors import UnknownOffer
 from saleroom.settlement.domain.unsold.offer_views import OffersView
-from saleroom.settlement.domain.unsold.offers import LASTS_MAX
+from saleroom.settlement.domain.unsold.offers import LASTS_MAX, NewOffer
 from saleroom.settlement.domain.unsold.underbidding import LeftOut
 from saleroom.settlement.service.unsold import after_sale, offering, underbidding
+from saleroom.settlement.service.unsold.after_sale import Relisting
 from saleroom.settlement.service.unsold.offering import MINE
-from saleroom.settlement.service.unsold.underbidding import Plan
+from saleroom.settlement.service.unsold.underbidding import Plan, SeenPlan
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
 from saleroom.settlement.web.forms import Sent, once_of, page_gid, whole
@@ -60,8 +61,8 @@ class OfferPages:
             said = {name: str(value) for name, value in values.items()}
             key = once_of(sent, "/admin/desk/{gid}/offers/new", gid, {"lot": label, **said})
             until = await self._services.database.read(_in_days, values["days"])
-            given = (gid, label, values["paddle"], values["price"], until, key)
-            await self._services.tokens.write(offering.offer, session_token(request) or "", *given)
+            new = NewOffer(label, values["paddle"], values["price"], until)
+            await self._services.tokens.write(offering.offer, session_token(request) or "", gid, new, key)
         except (MissingRight, UnknownSale):
             raise
         except Declined as refused:
@@ -82,7 +83,7 @@ class OfferPages:
             until = await self._services.database.read(_in_days, days)
             said = {"otherwise": otherwise.value, "days": str(days), "planTag": sent["planTag"]}
             key = once_of(sent, "/admin/desk/{gid}/offers/underbidders", gid, said)
-            await write(underbidding.offer_all, token, gid, otherwise, until, sent["planTag"], key)
+            await write(underbidding.offer_all, token, gid, SeenPlan(otherwise, until, sent["planTag"]), key)
         except (MissingRight, UnknownSale):
             raise
         except Declined as refused:
@@ -96,7 +97,7 @@ class OfferPages:
             into = RELIST.read(msgspec.json.encode({"sale": sent.get("sale", "")}))["sale"]
             key = once_of(sent, "/admin/desk/{gid}/offers/next-sale", gid, {"lot": label, "sale": into})
             token = session_token(request) or ""
-            given = (gid, label, into, self._services.places, key)
+            given = (gid, Relisting(label, into), self._services.places, key)
             await self._services.tokens.write(after_sale.put_into_next, token, *given)
 
         return await self._after_sale(request, act)

@@ -21,7 +21,7 @@ from saleroom.settlement.api.payout_accounts import ACCOUNT, OWN_ACCOUNT, accoun
 from saleroom.settlement.api.payout_reports import CHECK, imported
 from saleroom.settlement.api.payouts import DUE, FILES, MAKE, MARK, PAGE, as_xml, made
 from saleroom.settlement.domain.bank.payout_views import ImportedReportView, PayoutView
-from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
+from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutMark, PayoutState
 from saleroom.settlement.domain.bank.status_reports import REJECTED
 from saleroom.settlement.domain.bank.transfers import CURRENCY, HOLDER_MAX, IBAN_MAX
 from saleroom.settlement.domain.errors import UnknownPaymentFile
@@ -101,8 +101,8 @@ class PayoutPages:
         try:
             values = MARK.read(_encode(said))
             key = once_of(sent, "/admin/payouts/{gid}", gid, said)
-            write, given = self._services.tokens.write, (values.get("places", ()), values.get("reason"))
-            await write(payouts.mark, session_token(request) or "", gid, values["state"], *given, key)
+            new = PayoutMark(values["state"], values.get("places", ()), values.get("reason"))
+            await self._services.tokens.write(payouts.mark, session_token(request) or "", gid, new, key)
         except (MissingRight, UnknownPaymentFile):
             raise
         except Declined as refused:

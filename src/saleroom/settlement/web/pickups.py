@@ -17,6 +17,7 @@ from saleroom.kernel.errors import Declined, Fault, MissingRight, Refusal
 from saleroom.sales.domain.errors import UnknownLot, UnknownSale
 from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.pickups import HAND_OUT
+from saleroom.settlement.domain.pickups import NewPickup
 from saleroom.settlement.service import desk, handing_out
 from saleroom.settlement.services import SettlementServices
 from saleroom.settlement.web.desk import DESK
@@ -42,8 +43,8 @@ class PickupPages:
             said = {name: sent[name].strip() for name in ("to", "reason") if sent.get(name, "").strip()}
             values = HAND_OUT.read(msgspec.json.encode(said))
             key = once_of(sent, "/admin/desk/{gid}/pickup/out", gid, {"lot": label, **said})
-            given = (label, values.get("to", ""), values.get("reason", ""), self._services.places, key)
-            await self._services.tokens.write(handing_out.hand_out, token, gid, *given)
+            new = NewPickup(label, values.get("to", ""), values.get("reason", ""))
+            await self._services.tokens.write(handing_out.hand_out, token, gid, new, self._services.places, key)
 
         return await self._act(request, act)
 

@@ -53,6 +53,13 @@ class BankStatement(Struct, frozen=True):
     debits: tuple[Debit, ...] = ()
 
 
+class Assignment(Struct, frozen=True):
+    """For whom a payment is: a sale, by its gid, and a buyer in it, by the paddle or the username."""
+
+    sale: str
+    who: str
+
+
 def digests(payments: Iterable[BankPayment]) -> list[str]:
     """Return what each payment is known by in any file: all that the bank says, and which of the same ones it is."""
     seen: Counter[str] = Counter()

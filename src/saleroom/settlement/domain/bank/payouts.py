@@ -70,6 +70,14 @@ BEFORE: Mapping[PayoutState, frozenset[PayoutState]] = {
 """From which states each can be reached. A payout that the bank has booked can still come back."""
 
 
+class PayoutMark(Struct, frozen=True):
+    """What has become of payouts of a file. `places` are theirs in it; without any, it is all that can have the mark."""
+
+    state: PayoutState
+    places: Sequence[int] = ()
+    reason: str | None = None
+
+
 class Debit(Struct, frozen=True, kw_only=True):
     """Money that went out by a bank, as its statement has it. `reference` is all that the bank knows it by."""
 

@@ -49,6 +49,15 @@ class Offer(Struct, frozen=True, kw_only=True):
         return OfferState.OPEN if now < self.until else OfferState.EXPIRED
 
 
+class NewOffer(Struct, frozen=True):
+    """An offer of a lot that staff ask for: to a paddle, or to all who have one in the sale if that is None."""
+
+    label: str
+    paddle: int | None
+    price: Decimal
+    until: datetime
+
+
 def refuse_receiver(paddle: int | None, *, to_all: bool) -> None:
     """Raise Contradiction unless an offer is for one paddle, or for all."""
     if to_all == (paddle is not None):

@@ -23,6 +23,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import participants, sales
 from saleroom.settlement.domain.bank.bank_views import BankPaymentView, ImportedStatementView, ProposalView
 from saleroom.settlement.domain.bank.banking import (
+    Assignment,
     BankPayment,
     BankStatement,
     Certainty,
@@ -193,23 +194,17 @@ def listed(
 
 
 def take(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    sale_gid: str,
-    who: str,
-    head: Letterhead,
-    key: IdempotencyKey | None = None,
+    tx: Transaction, token: str, gid: str, to: Assignment, head: Letterhead, key: IdempotencyKey | None = None
 ) -> bytes:
     """Take a payment for a buyer of a sale, also more than is owed, and return its JSON.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownParticipant, UnknownBankPayment,
     BankPaymentDecided, OtherCurrency, or Contradiction for an amount that the currency cannot pay.
     """
-    staff, sale, _ = begin(tx, token, sale_gid, head.places)
+    staff, sale, _ = begin(tx, token, to.sale, head.places)
 
     def do() -> bytes:
-        buyer, found = find_buyer(tx, sale, who), _waiting(tx, gid)
+        buyer, found = find_buyer(tx, sale, to.who), _waiting(tx, gid)
         if found.currency != head.currency:
             raise OtherCurrency
         if finer_fault([found.amount], head.places) is not None:
@@ -218,8 +213,8 @@ def take(
             )
         entry = _post(tx, sale, buyer.id, found.amount, staff)
         bank.settle(tx, found.id, entry_id=entry)
-        audit.note(tx, staff, Act.MONEY_TAKEN, buyer.id, {}, {"sale": sale_gid, "bank": str(found.amount)})
-        return _encode(_view(msgspec.structs.replace(found, entry_id=entry, sale=sale_gid), []))
+        audit.note(tx, staff, Act.MONEY_TAKEN, buyer.id, {}, {"sale": to.sale, "bank": str(found.amount)})
+        return _encode(_view(msgspec.structs.replace(found, entry_id=entry, sale=to.sale), []))
 
     return once(tx, staff, key, do)
 

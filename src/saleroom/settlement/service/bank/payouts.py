@@ -34,6 +34,7 @@ from saleroom.settlement.domain.bank.payout_views import BankAnswerView, DuePayo
 from saleroom.settlement.domain.bank.payouts import (
     BEFORE,
     PayingHouse,
+    PayoutMark,
     PayoutState,
     end_to_end,
     file_number,
@@ -237,16 +238,8 @@ def content(tx: Transaction, token: str, gid: str) -> tuple[str, str]:
     return file_number(found.year, found.place), found.content
 
 
-def mark(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    state: PayoutState,
-    places: Sequence[int],
-    reason: str | None,
-    key: IdempotencyKey | None = None,
-) -> bytes:
-    """Mark payouts of a file by their places, all that can have the mark if none are named, and return the JSON of the file.
+def mark(tx: Transaction, token: str, gid: str, new: PayoutMark, key: IdempotencyKey | None = None) -> bytes:
+    """Mark payouts of a file, and return the JSON of the file.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownPaymentFile, or PayoutDecided for one that cannot have it.
     """
@@ -260,14 +253,14 @@ def mark(
     def do() -> bytes:
         rows = payouts.of_files(tx, [found.id])[found.id]
         by_place = dict(enumerate(rows, 1))
-        can = [place for place, one in by_place.items() if one.state in BEFORE[state]]
-        chosen = sorted(set(places)) or can
+        can = [place for place, one in by_place.items() if one.state in BEFORE[new.state]]
+        chosen = sorted(set(new.places)) or can
         unable = [place for place in chosen if place not in can]
         if unable or not chosen:
             decided = [by_place[place].state.value for place in unable if place in by_place]
             raise PayoutDecided(state=next(iter(decided), None))
         for place in chosen:
-            follow(tx, staff, by_place[place], state, reason)
+            follow(tx, staff, by_place[place], new.state, new.reason)
         return _encode(view_of(tx, found))
 
     return once(tx, staff, key, do)

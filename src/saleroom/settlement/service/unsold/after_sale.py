@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 
 import msgspec
+from msgspec import Struct
 
 from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.accounts.domain.audit import Act
@@ -33,8 +34,15 @@ from saleroom.storage.database import Transaction
 _encode = msgspec.json.Encoder().encode
 
 
+class Relisting(Struct, frozen=True):
+    """A lot of a sale, by its label, that becomes a lot of another sale, by its gid."""
+
+    label: str
+    into: str
+
+
 def put_into_next(
-    tx: Transaction, token: str, gid: str, label: str, into: str, places: int, key: IdempotencyKey | None = None
+    tx: Transaction, token: str, gid: str, new: Relisting, places: int, key: IdempotencyKey | None = None
 ) -> bytes:
     """Make a lot that was not sold a lot of another sale, and return the JSON of the offers of its sale.
 
@@ -45,6 +53,7 @@ def put_into_next(
     Contradiction, and as `lots.put_in` does.
     """
     authenticate(tx, token, Right.MANAGE_SALES)
+    into = new.into
     if gid == into:
         raise Contradiction.one("sale", "same_sale", "must be another sale")
     known = {one.id: one.gid for one in (sales.get(tx, gid), sales.get(tx, into)) if one is not None}
@@ -65,13 +74,13 @@ def put_into_next(
         said = {name: getattr(lot.entry, name) for name in ("estimate_from", "estimate_to", "tax_scheme")}
         number = lot.entry.consignor_id
         code = None if number is None else consignors.codes(tx, [number])[number]
-        new = NewLot(terms=terms, consignor=code, entry=said, photos=_copies(tx, staff, one.auction))
-        [made] = put_in(tx, staff, both[into], [new], {terms.category} if terms.category is not None else ())
+        again = NewLot(terms=terms, consignor=code, entry=said, photos=_copies(tx, staff, one.auction))
+        [made] = put_in(tx, staff, both[into], [again], {terms.category} if terms.category is not None else ())
         bring_up_to_date(tx, sale, staff.id, places)
         after_sale.add(tx, lot.id, made.id, staff.id)
         audit.note(tx, staff, Act.LOT_RELISTED, gid, {"lot": lot.label}, {"sale": into, "lot": made.label})
 
-    return _done(tx, token, both[gid], label, key, do)
+    return _done(tx, token, both[gid], new.label, key, do)
 
 
 def give_back(tx: Transaction, token: str, gid: str, label: str, key: IdempotencyKey | None = None) -> bytes:

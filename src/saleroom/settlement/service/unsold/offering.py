@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -40,7 +39,7 @@ from saleroom.settlement.domain.unsold.offer_views import (
     OwnOffersView,
     UnsoldLotView,
 )
-from saleroom.settlement.domain.unsold.offers import Offer, OfferState, refuse_end
+from saleroom.settlement.domain.unsold.offers import NewOffer, Offer, OfferState, refuse_end
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.billing import OfferBilling
 from saleroom.settlement.service.journal import bring_up_to_date
@@ -73,40 +72,30 @@ def _managed(tx: Transaction, token: str | None, gid: str) -> Sale:
     return get_one(tx, gid, staff=True)
 
 
-def offer(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    label: str,
-    paddle: int | None,
-    price: Decimal,
-    until: datetime,
-    key: IdempotencyKey | None = None,
-) -> bytes:
+def offer(tx: Transaction, token: str, gid: str, new: NewOffer, key: IdempotencyKey | None = None) -> bytes:
     """Offer a lot that was not sold at a price, and return the JSON of all offers of the sale.
 
-    It is offered to a paddle, or to all who have one in the sale if that is None. Nothing is offered that could not be accepted
-    now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, UnknownLot, LotSold, LotOffered, NobodyToOffer,
-    Contradiction, and as `results.hand_over` does.
+    Nothing is offered that could not be accepted now. Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale,
+    UnknownLot, LotSold, LotOffered, NobodyToOffer, Contradiction, and as `results.hand_over` does.
     """
     staff, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
 
     def do() -> bytes:
         now = tx.now()
-        refuse_end(until, now)
-        lot = get_lot(tx, sale, label)
+        refuse_end(new.until, now)
+        lot = get_lot(tx, sale, new.label)
         refuse_unless_unsold(tx, sale, lot)
-        receivers = _receivers(tx, sale, lot, paddle)
-        results.refuse_to_sell_after(tx, sale, label, receivers[0].paddle or 0, price)
+        receivers = _receivers(tx, sale, lot, new.paddle)
+        results.refuse_to_sell_after(tx, sale, new.label, receivers[0].paddle or 0, new.price)
         made = Offer(
             id=0,
             gid=secrets.token_urlsafe(GID_BYTES),
             lot_id=lot.id,
-            user_id=None if paddle is None else receivers[0].user.id,
-            to_all=paddle is None,
-            price=price,
+            user_id=None if new.paddle is None else receivers[0].user.id,
+            to_all=new.paddle is None,
+            price=new.price,
             offered_at=now,
-            until=until,
+            until=new.until,
         )
         record(tx, staff, sale, lot, made, receivers)
         return _encode(offers_view(tx, sale))

@@ -51,6 +51,14 @@ class Plan(Struct, frozen=True):
         return tag_of((one.lot.lot.label, one.paddle, one.price) for one in self.offers)
 
 
+class SeenPlan(Struct, frozen=True):
+    """A plan that somebody has seen, by its tag, and until when its offers can be accepted."""
+
+    otherwise: Otherwise
+    until: datetime
+    tag: str
+
+
 def preview(tx: Transaction, token: str, gid: str, otherwise: Otherwise) -> Plan:
     """Return what would be offered to whom, and which lots are left out; nothing is done, but the sale is locked for it.
 
@@ -60,15 +68,7 @@ def preview(tx: Transaction, token: str, gid: str, otherwise: Otherwise) -> Plan
     return _plan(tx, sale, otherwise)
 
 
-def offer_all(
-    tx: Transaction,
-    token: str,
-    gid: str,
-    otherwise: Otherwise,
-    until: datetime,
-    tag: str,
-    key: IdempotencyKey | None = None,
-) -> bytes:
+def offer_all(tx: Transaction, token: str, gid: str, seen: SeenPlan, key: IdempotencyKey | None = None) -> bytes:
     """Make the offers of a plan that somebody has seen, and return its JSON.
 
     Raises Unauthenticated, MissingRight, IdempotencyMismatch, UnknownSale, Contradiction for a time that no offer has, or
@@ -77,12 +77,12 @@ def offer_all(
     staff, sale = lock_as(tx, token, gid, Right.MANAGE_SALES)
 
     def do() -> bytes:
-        refuse_end(until, tx.now())
-        plan = _plan(tx, sale, otherwise)
-        if plan.tag != tag:
+        refuse_end(seen.until, tx.now())
+        plan = _plan(tx, sale, seen.otherwise)
+        if plan.tag != seen.tag:
             raise PlanChanged
         for one in plan.offers:
-            _make(tx, staff, sale, one, until)
+            _make(tx, staff, sale, one, seen.until)
         return _encode(view_of(sale.gid, plan))
 
     return once(tx, staff, key, do)
