@@ -10,7 +10,7 @@ from saleroom.accounts.domain.access_tokens import ACCESS_TOKENS_MAX
 from saleroom.accounts.domain.errors import TooManyAccessTokens, UnknownAccessToken, WrongPassword
 from saleroom.accounts.domain.rights import Right, Role, Scope, rights_of
 from saleroom.accounts.service import access_tokens
-from saleroom.accounts.service.access_tokens import NewAccessToken
+from saleroom.accounts.service.access_tokens import AccessTokenTerms, NewAccessToken
 from saleroom.accounts.service.accounts import Accounts, authenticate, log_out, token_digest
 from saleroom.accounts.service.last_uses import COARSE, SLACK, LastUses
 from saleroom.accounts.service.passwords import Passwords
@@ -43,7 +43,7 @@ async def ada(house: Accounts) -> str:
 
 async def made(house: Accounts, token: str, *scopes: Scope, days: int = 30) -> NewAccessToken:
     """Make an access token for Ada."""
-    return await access_tokens.make(house, token, PASSWORD, HERE, "Robot", frozenset(scopes), days)
+    return await access_tokens.make(house, token, PASSWORD, HERE, AccessTokenTerms("Robot", frozenset(scopes), days))
 
 
 @pytest.mark.parametrize("scope", Scope)
@@ -67,7 +67,7 @@ async def test_no_access_token_changes_the_account(house: Accounts, clocked_data
     robot = (await made(house, login, *Scope)).value
     [session] = await clocked_database.read(sessions, login)
     with pytest.raises(MissingRight):
-        await access_tokens.make(house, robot, PASSWORD, HERE, "Another", ALL, 1)
+        await access_tokens.make(house, robot, PASSWORD, HERE, AccessTokenTerms("Another", ALL, 1))
     with pytest.raises(MissingRight):
         await house.change_password(robot, PASSWORD, "another horse", HERE)
     for use_case, number in ((end_session, session.id), (access_tokens.revoke, 1)):
@@ -143,12 +143,12 @@ async def test_the_password_and_a_bound(house: Accounts, clocked_database: Datab
     """A wrong password makes none, and a user has so many at most."""
     login = await ada(house)
     with pytest.raises(WrongPassword):
-        await access_tokens.make(house, login, "another horse", HERE, "Robot", ALL, 1)
+        await access_tokens.make(house, login, "another horse", HERE, AccessTokenTerms("Robot", ALL, 1))
 
     def fill(tx: Transaction) -> None:
         account = authenticate(tx, login, Right.ACCOUNT)
         for _ in range(ACCESS_TOKENS_MAX - 1):
-            access_tokens._make(tx, account, "Robot", ALL, 1)
+            access_tokens._make(tx, account, AccessTokenTerms("Robot", ALL, 1), new_name=False)
 
     await clocked_database.write(fill)
     await made(house, login, Scope.READ)

@@ -25,6 +25,7 @@ from saleroom.accounts.domain.errors import (
 from saleroom.accounts.domain.passkeys import CHALLENGE_LIFETIME, PASSKEYS_MAX
 from saleroom.accounts.domain.rights import Right, Role, Scope
 from saleroom.accounts.service import access_tokens, one_time_codes, passkeys, sweeper
+from saleroom.accounts.service.access_tokens import AccessTokenTerms
 from saleroom.accounts.service.accounts import IssuedToken, authenticate, set_digest
 from saleroom.accounts.service.codes import STAFF_NEEDS_CODES
 from saleroom.accounts.service.passwords import Passwords
@@ -301,8 +302,9 @@ async def test_it_counts_as_both_factors(hall: Hall) -> None:
     hall.database.switch_on(STAFF_NEEDS_CODES)
     device = await hall.add(token)
     opened = (await hall.log_in(device)).value
-    made = await access_tokens.make(hall.accounts, opened, PASSWORD, HERE, "robot", frozenset({Scope.STAFF}), 7)
-    weak = await access_tokens.make(hall.accounts, token, PASSWORD, HERE, "robot", frozenset({Scope.STAFF}), 7)
+    robot = AccessTokenTerms("robot", frozenset({Scope.STAFF}), 7)
+    made = await access_tokens.make(hall.accounts, opened, PASSWORD, HERE, robot)
+    weak = await access_tokens.make(hall.accounts, token, PASSWORD, HERE, robot)
     for strong in (opened, made.value):
         await hall.database.read(authenticate, strong, Right.READ_OUTBOX)
     for one in (token, weak.value, (await hall.accounts.log_in("ada", PASSWORD, HERE)).value):

@@ -14,6 +14,7 @@ from saleroom.bidding.service import drafts, photos, selling
 from saleroom.bidding.service.auctions import OfferingRules
 from saleroom.bidding.service.closing import Closer
 from saleroom.bidding.service.renditions import make
+from saleroom.bidding.service.selling import Amendment
 from saleroom.bidding.storage import drafts as storage
 from saleroom.kernel.errors import Unauthenticated
 from saleroom.storage.database import Database
@@ -119,6 +120,7 @@ async def test_a_draft_goes_with_its_publication_or_stays(database: Database) ->
     gid = await sells(database, ada)
     await database.write(drafts.save, ada.token, gid, form())
     await bid(database, bob.bids(gid, "100"))
+    amendment = Amendment({"name": "Better"}, [], Precondition(version=1))
     with pytest.raises(HasBids):
-        await database.write(selling.amend, ada.token, gid, {"name": "Better"}, [], Precondition(version=1))
+        await database.write(selling.amend, ada.token, gid, amendment)
     assert None is not await database.read(drafts.find, ada.token, gid)

@@ -13,6 +13,7 @@ from saleroom.bidding.service import auctions, photos, questions, remarks, selli
 from saleroom.bidding.service.bidding import place_bids
 from saleroom.bidding.service.closing import settle_due
 from saleroom.bidding.service.lookup import lock_one
+from saleroom.bidding.service.selling import Amendment
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import after, eur
 from tests.bidding.service.people import bid, outcome, person, sells, stored
@@ -99,7 +100,7 @@ async def test_the_clock_is_read_once_the_lock_is_held(open_database: OpenDataba
 
 OF_AUTHORS: dict[str, Callable[[Transaction, str, str], object]] = {
     "amend": lambda tx, token, gid: auctions.amend(tx, token, gid, {"name": "Mine"}),
-    "amend with a form": lambda tx, token, gid: selling.amend(tx, token, gid, {"name": "Mine"}, []),
+    "amend with a form": lambda tx, token, gid: selling.amend(tx, token, gid, Amendment({"name": "Mine"}, [])),
     "cancel": auctions.cancel,
     "close": lambda tx, token, gid: auctions.close(tx, token, gid, None, None),
     "announce the end": lambda tx, token, gid: auctions.close(tx, token, gid, END, None),

@@ -113,9 +113,7 @@ async def make(call: Call[AccountServices]) -> Response:
         call.token,
         sent["password"],
         client_address(call.request),
-        sent["label"],
-        sent["scopes"],
-        sent["days"],
+        access_tokens.AccessTokenTerms(sent["label"], sent["scopes"], sent["days"]),
     )
     return json_response(NewAccessTokenView(access_token=made.value, **_members(made.token)), 201, PRIVATE)
 

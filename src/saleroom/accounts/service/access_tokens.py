@@ -22,6 +22,14 @@ from saleroom.storage.turns import Rank
 log = structlog.get_logger()
 
 
+class AccessTokenTerms(Struct, frozen=True):
+    """What an access token is to be called, what it is for, and how many days it is valid."""
+
+    name: str
+    scopes: frozenset[Scope]
+    days: int
+
+
 class NewAccessToken(Struct, frozen=True):
     """A new access token. Its `value` is shown once and stored nowhere."""
 
@@ -34,9 +42,7 @@ async def make(
     token: str,
     password: str,
     address: str,
-    name: str,
-    scopes: frozenset[Scope],
-    days: int,
+    wanted: AccessTokenTerms,
     *,
     new_name: bool = False,
 ) -> NewAccessToken:
@@ -46,8 +52,8 @@ async def make(
     Raises Unauthenticated, MissingRight, WrongPassword, TooManyAccessTokens, TooManyRequests or Busy, and Contradiction for a
     name in use.
     """
-    made = await house.with_password(token, password, address, _make, name, scopes, days, new_name)
-    log.info("an access token was made", scopes=rules.scopes_text(scopes), address=address)
+    made = await house.with_password(token, password, address, _make, wanted, new_name)
+    log.info("an access token was made", scopes=rules.scopes_text(wanted.scopes), address=address)
     return made
 
 
@@ -67,15 +73,13 @@ def revoke(tx: Transaction, token: str, number: int) -> None:
         raise UnknownAccessToken
 
 
-def _make(
-    tx: Transaction, account: Account, name: str, scopes: frozenset[Scope], days: int, new_name: bool = False
-) -> NewAccessToken | Refusal:
+def _make(tx: Transaction, account: Account, wanted: AccessTokenTerms, new_name: bool) -> NewAccessToken | Refusal:
     accounts.lock_user(tx, account.id)
     now = tx.now()
-    if new_name and any(one.name == name for one in access_tokens.find_all(tx, account.id, now)):
+    if new_name and any(one.name == wanted.name for one in access_tokens.find_all(tx, account.id, now)):
         return Contradiction.one("name", "name_in_use", "must not be that of another access token of yours")
     if access_tokens.count(tx, account.id, now) >= rules.ACCESS_TOKENS_MAX:
         return TooManyAccessTokens(limit=rules.ACCESS_TOKENS_MAX)
-    value, expires_at = rules.access_token(secrets.token_bytes(rules.SECRET_BYTES)), now + timedelta(days=days)
-    number = access_tokens.add(tx, account, token_digest(value), name, scopes, now, expires_at)
-    return NewAccessToken(value, AccessToken(number, name, scopes, now, expires_at, None))
+    value = rules.access_token(secrets.token_bytes(rules.SECRET_BYTES))
+    new = AccessToken(0, wanted.name, wanted.scopes, now, now + timedelta(days=wanted.days), None)
+    return NewAccessToken(value, access_tokens.add(tx, account, token_digest(value), new))

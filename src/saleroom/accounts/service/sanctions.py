@@ -53,15 +53,15 @@ def sanction(
     username: str,
     kind: Sanction,
     reason: str,
-    until: datetime | None = None,
-    lasts: timedelta | None = None,
+    ends: datetime | timedelta | None = None,
 ) -> Standing:
-    """Warn, suspend or ban a user. A suspension or a ban takes the place of the one in force, and may end or last so long.
+    """Warn, suspend or ban a user. A suspension or a ban takes the place of the one in force.
 
+    It `ends` at an instant, or after a time; without either it has no end.
     Raises Unauthenticated, MissingRight, Barred, UnknownUser, and as `domain.sanctions.refuse_to_sanction` and `refuse_end`.
     """
     who = _locked(tx, token, username)
-    return _impose(tx, who, kind, reason, until if lasts is None else who.now + lasts)
+    return _impose(tx, who, kind, reason, who.now + ends if isinstance(ends, timedelta) else ends)
 
 
 def impose(tx: Transaction, username: str, kind: Sanction, reason: str, lasts: timedelta | None = None) -> Standing:

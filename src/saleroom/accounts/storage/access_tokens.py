@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
 
 from saleroom.accounts.domain.access_tokens import scopes_text
@@ -27,27 +27,19 @@ class AccessToken(Struct, frozen=True):
     used_at: datetime | None
 
 
-def add(
-    tx: Transaction,
-    user: Account,
-    digest: str,
-    name: str,
-    scopes: frozenset[Scope],
-    now: datetime,
-    expires_at: datetime,
-) -> int:
-    """Store an access token of a user by its digest, and return its number."""
+def add(tx: Transaction, user: Account, digest: str, new: AccessToken) -> AccessToken:
+    """Store an access token of a user by its digest, and return it with its number."""
     row = {
         "user_id": user.id,
         "passkey_id": user.passkey_id,
         "token": digest,
-        "created_at": now,
-        "expires_at": expires_at,
-        "label": name,
-        "scopes": scopes_text(scopes),
+        "created_at": new.created_at,
+        "expires_at": new.expires_at,
+        "label": new.name,
+        "scopes": scopes_text(new.scopes),
     }
     number: int = tx.execute(insert(auth_tokens).returning(auth_tokens.c.id), row).scalar_one()
-    return number
+    return structs.replace(new, id=number)
 
 
 def count(tx: Transaction, user_id: int, now: datetime) -> int:

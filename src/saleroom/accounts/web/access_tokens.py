@@ -12,6 +12,7 @@ from saleroom.accounts.domain.access_tokens import DAYS_MAX, NAME_MAX, parse_nam
 from saleroom.accounts.domain.errors import UnknownAccessToken, WrongPassword
 from saleroom.accounts.domain.rights import Role, Scope, is_staff
 from saleroom.accounts.service import access_tokens
+from saleroom.accounts.service.access_tokens import AccessTokenTerms
 from saleroom.accounts.services import AccountServices
 from saleroom.accounts.storage.access_tokens import AccessToken
 from saleroom.http.requests import client_address, session_token
@@ -48,12 +49,10 @@ class AccessTokenPages:
         """POST /mine/access-tokens: make a token, and show it, once."""
         sent = await fields(request)
         try:
-            name, scopes, days = _wanted(sent)
+            wanted = _wanted(sent)
             address, token = client_address(request), session_token(request) or ""
             accounts = self._services.accounts
-            made = await access_tokens.make(
-                accounts, token, sent["password"], address, name, scopes, days, new_name=True
-            )
+            made = await access_tokens.make(accounts, token, sent["password"], address, wanted, new_name=True)
         except Declined as refused:
             return await self._page(request, sent=sent, refused=refused)
         return await self._page(request, made=made.value)
@@ -109,8 +108,8 @@ def _row(one: AccessToken) -> dict[str, Any]:
     }
 
 
-def _wanted(sent: dict[str, str]) -> tuple[str, frozenset[Scope], int]:
-    """Return the name, the scopes and the days of the token that a form asks for. Raises Invalid with all faults."""
+def _wanted(sent: dict[str, str]) -> AccessTokenTerms:
+    """Return what the token that a form asks for is to be. Raises Invalid with all faults."""
     name, typed = parse_name(sent.get("name", "")), sent.get("days", "")
     scopes = frozenset(scope for scope in Scope if sent.get(f"scope-{scope.value}"))
     days = int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= len(str(DAYS_MAX)) else 0
@@ -125,7 +124,7 @@ def _wanted(sent: dict[str, str]) -> tuple[str, frozenset[Scope], int]:
         faults["password"] = [Fault("required", "is required")]
     if isinstance(name, Fault) or faults:
         raise Invalid(faults)
-    return name, scopes, days
+    return AccessTokenTerms(name, scopes, days)
 
 
 def _own(tx: Transaction, token: str | None) -> list[AccessToken]:

@@ -56,7 +56,7 @@ class PersonPages:
                 raise Invalid.one("kind" if kind not in IMPOSED else "days", "not_a_choice", "must be a choice")
             lasts = timedelta(days=int(days)) if days and kind != Sanction.WARNING else None
             write = self._services.tokens.write
-            await write(sanctions.sanction, token, name, Sanction(kind), _given(reason), lasts=lasts)
+            await write(sanctions.sanction, token, name, Sanction(kind), _given(reason), lasts)
 
         return await self._act(request, act)
 

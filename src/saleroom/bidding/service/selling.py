@@ -32,6 +32,14 @@ class Offer(Struct, frozen=True):
     photos: list[Photo]
 
 
+class Amendment(Struct, frozen=True):
+    """Changes to a lot and its photos from then on. `seen` is the state that they are for; None for any."""
+
+    changes: dict[str, Any]
+    photo_ids: Sequence[str]
+    seen: Precondition | None = None
+
+
 def refuse_to_offer(tx: Transaction, token: str | None, sellers: Sellers) -> None:
     """Raise as `service.auctions.create` if the holder of `token` may not offer lots in a house with these sellers."""
     authenticate(tx, token, Right.SELL).refuse_to_offer(sellers)
@@ -71,17 +79,15 @@ def preview_amended(
     tx: Transaction,
     token: str | None,
     gid: str,
-    changes: dict[str, Any],
-    photo_ids: Sequence[str],
-    seen: Precondition | None,
+    wanted: Amendment,
     categories: Collection[str] = (),
 ) -> Offer:
-    """Return the lot that `changes` would make of this one. Raises as `service.auctions.amend`."""
+    """Return the lot that an amendment would make of this one. Raises as `service.auctions.amend`."""
     account = authenticate(tx, token, Right.SELL)
     found = get_one(tx, gid)
-    events = selling.amend(found, account.party, changes, tx.now(), seen)
-    refuse_unknown(changes.get("category"), categories, was=found.category)
-    return _offer(found.after_all(events), photos.own(tx, token or "", photo_ids))
+    events = selling.amend(found, account.party, wanted.changes, tx.now(), wanted.seen)
+    refuse_unknown(wanted.changes.get("category"), categories, was=found.category)
+    return _offer(found.after_all(events), photos.own(tx, token or "", wanted.photo_ids))
 
 
 def offered(tx: Transaction, token: str | None, gid: str) -> Offer:
@@ -99,17 +105,15 @@ def amend(
     tx: Transaction,
     token: str,
     gid: str,
-    changes: dict[str, Any],
-    photo_ids: Sequence[str],
-    seen: Precondition | None = None,
+    wanted: Amendment,
     categories: Collection[str] = (),
 ) -> None:
     """Change a lot's terms and its photos, both or neither, and delete the draft of these changes.
 
     Raises as `service.auctions.amend` and `photos.arrange`.
     """
-    use_cases.amend(tx, token, gid, changes, seen, categories)
-    photos.arrange(tx, token, gid, photo_ids)
+    use_cases.amend(tx, token, gid, wanted.changes, wanted.seen, categories)
+    photos.arrange(tx, token, gid, wanted.photo_ids)
     drafts.remove(tx, token, gid)
 
 

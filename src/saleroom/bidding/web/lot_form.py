@@ -21,6 +21,7 @@ from saleroom.bidding.domain.events import SOFT_CLOSE_SECONDS_MAX
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, TIERS_MAX, Tier
 from saleroom.bidding.domain.preconditions import Precondition
 from saleroom.bidding.domain.selling import DEFAULT_SOFT_CLOSE
+from saleroom.bidding.service.selling import Amendment
 from saleroom.http.forms import Form
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import instant
@@ -153,7 +154,12 @@ def read(form: LotForm, api_form: Form, language: Language) -> FormValues:
     return FormValues(api_form.read_beside(msgspec.json.encode(members), reader.faults), reader.notes)
 
 
-def changes(auction: Auction, form: LotForm, values: dict[str, Any]) -> dict[str, Any]:
+def amendment(auction: Auction, form: LotForm, values: dict[str, Any]) -> Amendment:
+    """Return the changes of an auction and its photos that a form asks for. Raises TermsChanged if it names no version."""
+    return Amendment(_changes(auction, form, values), form.photos, Precondition(version=version_of(form["version"])))
+
+
+def _changes(auction: Auction, form: LotForm, values: dict[str, Any]) -> dict[str, Any]:
     """Return the `values` that change an auction. A form has whole seconds: an instant that agrees to the second stays."""
     kept = {name: value for name, value in values.items() if name != "starts_at" or "startsAt" in form.texts}
     for name in kept.keys() & {"starts_at", "ends_at"}:
@@ -261,11 +267,6 @@ def has_more_terms(form: LotForm) -> bool:
     """Whether a form has more terms than every lot needs."""
     usual = ("reservePrice", "buyNowPrice", "startsAt", "increment", "softClose", "window", "extension", "cap")
     return any(form[field] != DEFAULTS[field] for field in usual)
-
-
-def seen(form: LotForm) -> Precondition:
-    """Return the version of the lot that its seller has seen. Raises TermsChanged if the form has none."""
-    return Precondition(version=version_of(form["version"]))
 
 
 def version_of(text: str | None) -> int:

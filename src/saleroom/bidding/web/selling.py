@@ -285,9 +285,8 @@ class SellingPages:
         if offer is None:
             viewer, made = await self._site.read(request, selling.preview, Draft(**values.values), form.photos, rules)
         else:
-            known, seen = rules.categories, lot_form.seen(form)
-            wanted = (offer.auction.gid, lot_form.changes(offer.auction, form, values.values), form.photos)
-            viewer, made = await self._site.read(request, selling.preview_amended, *wanted, seen, known)
+            wanted = (offer.auction.gid, lot_form.amendment(offer.auction, form, values.values), rules.categories)
+            viewer, made = await self._site.read(request, selling.preview_amended, *wanted)
         language = self._site.language(request)
         context = {
             "w": form,
@@ -308,8 +307,8 @@ class SellingPages:
     ) -> Response:
         write, rules = self._services.database.write, self._services.offering
         if offer is not None:
-            gid, changes = offer.auction.gid, lot_form.changes(offer.auction, form, values.values)
-            await write(selling.amend, token, gid, changes, form.photos, lot_form.seen(form), rules.categories)
+            gid, wanted = offer.auction.gid, lot_form.amendment(offer.auction, form, values.values)
+            await write(selling.amend, token, gid, wanted, rules.categories)
             return go_to(f"/lots/{gid}")
         asked = digest("POST", "/sell", "", {**values.values, "photos": form.photos})
         once = IdempotencyKey(sent.key, asked) if _KEY.fullmatch(sent.key) else None
