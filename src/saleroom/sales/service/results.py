@@ -158,19 +158,23 @@ def take_back(tx: Transaction, token: str, gid: str, line: ResultLine, key: Idem
     return once(tx, staff, key, do)
 
 
-def hand_over(
-    tx: Transaction,
-    by: Holder,
-    sale: Sale,
-    label: str,
-    paddle: int | None,
-    reason: str,
-    offered: Decimal | None = None,
-) -> Sale:
-    """Give a sold lot of a locked sale to another paddle at its price, or pass it without one; return the sale after that.
+class Handover(Struct, frozen=True):
+    """A lot that goes to a paddle, or is passed without one, and why.
 
-    A lot that was not sold goes to a paddle at a price `offered`. Either way a bid that stands against it is retracted: that of
-    the first buyer, or of somebody below them. A bid by telephone stays one, as its paddle was misread.
+    One that was sold keeps its price; one that was not goes at the price at which it was `offered`.
+    """
+
+    label: str
+    paddle: int | None
+    reason: str
+    offered: Decimal | None = None
+
+
+def hand_over(tx: Transaction, by: Holder, sale: Sale, to: Handover) -> Sale:
+    """Give a lot of a locked sale to a paddle, or pass it without one; return the sale after that.
+
+    A bid that stands against it is retracted: that of the first buyer, or of somebody below them. A bid by telephone stays one,
+    as its paddle was misread.
 
     The sale may have closed. The caller has refused those without the right, and notes the act. Raises UnknownLot,
     UnknownPaddle, LotOnBlock, as `block.refuse_to_correct`, `domain.results.take_back` and `decide` do, and the reasons why
@@ -178,16 +182,22 @@ def hand_over(
     """
     block.refuse_to_correct(sale)
     _refuse_if_on_block(tx, sale)
-    found = _lots(tx, sale, [label])
+    found = _lots(tx, sale, [to.label])
     [auction] = lots.lock_auctions(tx, found).values()
-    price = None if paddle is None else auction.current_bid
+    price = None if to.paddle is None else auction.current_bid
     channel = Channel.FLOOR
-    if offered is not None:
-        price = offered
+    if to.offered is not None:
+        price = to.offered
     elif BidBook(event_log.read(tx, auction.id)).leading_channel() is Channel.PHONE:
         channel = Channel.PHONE
     line = ResultLine(
-        labels=[label], price=price, paddle=paddle, channel=channel, is_sure=True, seen=[auction.tag], reason=reason
+        labels=[to.label],
+        price=price,
+        paddle=to.paddle,
+        channel=channel,
+        is_sure=True,
+        seen=[auction.tag],
+        reason=to.reason,
     )
     return _decided(tx, by, sale, found, line, is_allowed=True)[0]
 

@@ -19,6 +19,7 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot
+from saleroom.sales.service.results import Handover
 from saleroom.sales.storage import mergers, participants
 from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
@@ -64,7 +65,7 @@ def correct(
         _credit(tx, staff, sale, book, lot, DocumentKind.INVOICE)
         if change.paddle is None:
             _credit(tx, staff, sale, book, lot, DocumentKind.STATEMENT)
-        results.hand_over(tx, staff, sale, change.label, change.paddle, change.reason)
+        results.hand_over(tx, staff, sale, Handover(change.label, change.paddle, change.reason))
         after = bring_up_to_date(tx, sale, staff.id, paper.places)
         buyer = buyer_of(tx, sale, first)
         most = None if change.back is None else HandPayment(change.back, was.settled.bill.due)

@@ -28,6 +28,7 @@ from saleroom.sales.domain.participants import Participant, Standing
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot, get_one, lock_as, lock_one
+from saleroom.sales.service.results import Handover
 from saleroom.sales.storage import consignors, lots, participants, sales
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.errors import LotOffered, LotSold, NobodyToOffer, OfferEnded, UnknownOffer
@@ -165,7 +166,7 @@ def answer(
         _refuse_sold(one)
         if paddle is None:
             raise OfferEnded(state=OfferState.EXPIRED.value)
-        results.hand_over(tx, viewer, sale, one.lot.label, paddle, _ACCEPTED, found.price)
+        results.hand_over(tx, viewer, sale, Handover(one.lot.label, paddle, _ACCEPTED, found.price))
         offers.accept(tx, found.id, viewer.id)
         bring_up_to_date(tx, sale, viewer.id, places)
         return _encode(_own(tx, viewer, places))
