@@ -29,7 +29,7 @@ from tests.bidding.domain.examples import eur
 def furnish(tx: Transaction, owner: Party, photo_id: str, said: str, user_id: int | None = None) -> Sale:
     """Store both sales of `owner` and return the published one; texts are `said`, the photo is on a lot of the draft."""
     now = tx.now()
-    consignor = consignors.add(tx, "consignor", "K1", said, f"\r\n\t{said}", user_id, now)
+    consignor = consignors.add(tx, "consignor", "K1", said, f"\r\n\t{said}", user_id)
     terms = SaleTerms(
         title=said,
         kind=Kind.LIVE,

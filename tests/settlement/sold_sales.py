@@ -133,7 +133,7 @@ async def sold(database: Database, chance: Random, count: int, currency: str) ->
         codes = []
         for place in range(CONSIGNORS):
             code, user = secrets.token_hex(5).upper(), users[place] if place < 2 else None
-            number = consignors.add(tx, secrets.token_hex(6), code, "Erben", "", user, tx.now())
+            number = consignors.add(tx, secrets.token_hex(6), code, "Erben", "", user)
             codes.append((number, code))
             account = BankAccount(holder="Erben", iban="DE89370400440532013000")
             payout_accounts.give(tx, number, account)

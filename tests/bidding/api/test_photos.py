@@ -41,9 +41,7 @@ def add_photos(house: House, owner: User, count: int) -> list[str]:
         account = authenticate(tx, owner.token, Right.SELL)
         ids = [unique("photo").replace(".", "-") for _ in range(count)]
         for one in ids:
-            photos.add(
-                tx, account.id, Photo(one, 16, 16, made_widths(16)), dict.fromkeys(made_widths(16), b"a"), tx.now()
-            )
+            photos.add(tx, account.id, Photo(one, 16, 16, made_widths(16)), dict.fromkeys(made_widths(16), b"a"))
         return ids
 
     return house.write(add)

@@ -50,7 +50,7 @@ async def consigned(postman: Postman, name: str, count: int, **terms: Any) -> tu
     await postman.database.write(accounts.set_role, clerk.account.id, Role.MANAGER)
 
     def make(tx: Transaction) -> Any:
-        brought = consignors.add(tx, "c1", "K1", "Kay", "", seller.account.id, tx.now())
+        brought = consignors.add(tx, "c1", "K1", "Kay", "", seller.account.id)
         return published(tx, owner.account.party, count, brought, title="An evening", **terms)
 
     sale, gids = await postman.database.write(make)

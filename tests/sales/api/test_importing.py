@@ -40,7 +40,7 @@ def make_sale(tx: Transaction, name: str) -> str:
     sales.add(tx, Sale(id=0, gid=gid, owner=Party(owner, name), terms=terms, created_at=tx.now()))
     for code in ("A17", "B04"):
         if consignors.find(tx, code) is None:
-            consignors.add(tx, f"consignor-{code}", code, code, "", None, tx.now())
+            consignors.add(tx, f"consignor-{code}", code, code, "", None)
     return gid
 
 

@@ -271,7 +271,7 @@ async def test_a_consignor_does_not_bid_on_their_lot(database: Database) -> None
     bob = await person(database)
 
     def bring(tx: Transaction) -> list[str]:
-        number = consignors.add(tx, "bob-brings", "B1", "Bob", "", bob.account.id, tx.now())
+        number = consignors.add(tx, "bob-brings", "B1", "Bob", "", bob.account.id)
         sale, gids = published(tx, house.sale.owner, 1, number, title="Bob's")
         house.sale = sale
         return gids

@@ -184,7 +184,7 @@ def paid_out(tx: Transaction, house: Evening, count: int) -> str:
     message = message_id(file_number(place.year, place.place), token_hex(3))
     rows = []
     for turn in range(1, count + 1):
-        consignor = consignors.add(tx, token_hex(4), token_hex(4), "Ada", "", None, tx.now())
+        consignor = consignors.add(tx, token_hex(4), token_hex(4), "Ada", "", None)
         account = Account(Book.CONSIGNORS, consignor)
         entry = journal.add(tx, house.sale.id, EntryKind.PAYOUT, of_payout(account, OWED), staff)
         rows.append({
@@ -215,7 +215,7 @@ async def test_the_accounts_of_consignors_are_read_at_once(house: Evening) -> No
     one, heard = await person(house.database), []
     for count in (1, 4):
         for _ in range(count):
-            said = (token_hex(4), token_hex(4), "Ada", "", one.account.id, one.account.created_at)
+            said = (token_hex(4), token_hex(4), "Ada", "", one.account.id)
             await house.database.write(consignors.add, *said)
         found, statements = await house.database.read(counted, payout_accounts.mine, one.token)
         heard.append((len(found.payout_accounts), statements))

@@ -37,7 +37,7 @@ async def furnished(database: Database) -> Evening:
     """Return an evening that is over, whose papers name a buyer, a consignor, a guest and one who paid by transfer."""
 
     def consign(tx: Transaction) -> int:
-        return consignors.add(tx, "consignor", "K1", NAME, ADDRESS, None, tx.now())
+        return consignors.add(tx, "consignor", "K1", NAME, ADDRESS, None)
 
     house = await evening(database, consignor=await database.write(consign))
     await database.write(furnish, house.sale, house.clerk.account.party, "Vase")

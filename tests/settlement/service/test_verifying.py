@@ -62,7 +62,7 @@ async def furnished(database: Database) -> Evening:
     """Return an evening with a journal and documents, beside another evening without."""
 
     def consign(tx: Transaction) -> int:
-        return consignors.add(tx, "consignor", "K1", "Erben", "", None, tx.now())
+        return consignors.add(tx, "consignor", "K1", "Erben", "", None)
 
     house = await evening(database, consignor=await database.write(consign))
     await evening(database)

@@ -144,7 +144,7 @@ def keep(tx: Transaction, token: str, made: Renditions, stored_as: str | None = 
     account = refuse_too_many(tx, token)
     photo = new_photo(made, stored_as)
     try:
-        photos.add(tx, account.id, photo, made.files, tx.now(), in_store=stored_as is not None)
+        photos.add(tx, account.id, photo, made.files, in_store=stored_as is not None)
     except IntegrityError as error:
         raise TryAgain("the photo's id was taken") from error
     return photo

@@ -75,7 +75,6 @@ def add(
     owner_id: int,
     photo: Photo,
     files: Mapping[int, bytes],
-    now: datetime,
     *,
     sent: str | None = None,
     in_store: bool = False,
@@ -85,7 +84,7 @@ def add(
     `sent` is the SHA-256 of the file that it came as, if somebody will ask whether that has come before. Of files that are
     `in_store` already, the rows have no bytes.
     """
-    row = _row(owner_id, photo, now) | {"sent_digest": sent}
+    row = _row(owner_id, photo, tx.now()) | {"sent_digest": sent}
     number = int(tx.execute(insert(photos).returning(photos.c.id), row).scalar_one())
     rows = [
         {

@@ -31,9 +31,9 @@ class Consignor(Struct, frozen=True, kw_only=True):
 _ROWS = select(consignors, users.c.username).outerjoin_from(consignors, users, users.c.id == consignors.c.user_id)
 
 
-def add(tx: Transaction, gid: str, code: str, name: str, contact: str, user_id: int | None, now: datetime) -> int:
+def add(tx: Transaction, gid: str, code: str, name: str, contact: str, user_id: int | None) -> int:
     """Store a new consignor and return the number. Raises IntegrityError if the code or the gid exists already."""
-    row = {"gid": gid, "code": code, "name": name, "contact": contact, "user_id": user_id, "created_at": now}
+    row = {"gid": gid, "code": code, "name": name, "contact": contact, "user_id": user_id, "created_at": tx.now()}
     return int(tx.execute(insert(consignors).returning(consignors.c.id), row).scalar_one())
 
 

@@ -143,9 +143,7 @@ def keep(tx: Transaction, token: str, gid: str, made: Renditions, digest: str, s
     sale = refuse_to_import(tx, token, gid)
     in_store = stored_as is not None
     try:
-        photo_rows.add(
-            tx, sale.owner.id, new_photo(made, stored_as), made.files, tx.now(), sent=digest, in_store=in_store
-        )
+        photo_rows.add(tx, sale.owner.id, new_photo(made, stored_as), made.files, sent=digest, in_store=in_store)
     except IntegrityError as error:
         raise TryAgain("the photo's id was taken") from error
 

@@ -30,7 +30,7 @@ def add(tx: Transaction, token: str, code: str, name: str, contact: str, usernam
     if consignors.find(tx, code) is not None:
         raise CodeTaken
     gid = secrets.token_urlsafe(GID_BYTES)
-    consignors.add(tx, gid, code, name, contact, _user(tx, username), tx.now())
+    consignors.add(tx, gid, code, name, contact, _user(tx, username))
     audit.note(tx, staff, Act.CONSIGNOR_ADDED, subject_of(code), {}, {})
     return _view(_known(tx, code))
 
