@@ -40,7 +40,7 @@ async def address(settings: Settings, _: str | None) -> Sequence[Finding]:
         return [off("address", "no public_url: links in mails have the address that the house listens on")]
     own = await read(settings, _kids)
     if not own:
-        return [off("address", "there is no key that can be read, to know the house by; see database and tables")]
+        return [off("address", "the keys by which a house is known cannot be read; see database and tables")]
     try:
         status, body = await _asked(url.rstrip("/") + PATH)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:

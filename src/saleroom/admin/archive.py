@@ -154,11 +154,11 @@ def _refuse(lot: LotToArchive, of_sale: str | None, *, has_broker: bool) -> None
 
 async def _one(database: Database, folder: Path, lot: LotToArchive) -> None:
     """Write the files of a lot, note it, and remove its rows. Raises LotStays, Breakage, ArchiveMissing, OSError."""
-    if not lot.is_written:
+    if lot.is_written:
+        await database.read(_check_again, folder, lot)
+    else:
         digest = await database.read(_write, folder, lot)
         await database.write(_note, lot, digest)
-    else:
-        await database.read(_check_again, folder, lot)
     more = True
     while more:
         more = await database.write(_remove, lot)

@@ -41,15 +41,13 @@ def backup(settings: Settings, file: Path, *, force: bool, say: Say) -> None:
     with _faults(database), Progress() as progress, beside(file) as part:
         storage.copy(database, part, progress.report)
         revision = storage.check(part, progress.report)
-        if revision != newest_revision():
-            lines, faults = (
-                [f"The tables are at revision {revision}; ledgers are checked at the newest revision only."],
-                [],
-            )
-        else:
+        if revision == newest_revision():
             with storage.transaction(part, provided(settings)) as tx:
                 house, stored = ledger_check.check(tx, progress.report), stored_photos.count(tx)
             lines, faults = [summary_line(house), *_stored_line(stored)], house.faults
+        else:
+            lines = [f"The tables are at revision {revision}; ledgers are checked at the newest revision only."]
+            faults = []
         publish(part, file, force=force)
     say(f"{file} is a copy of {database}.")
     for line in lines:

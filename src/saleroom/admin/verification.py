@@ -34,7 +34,7 @@ def verify(settings: Settings, *, json: bool, say: Callable[[str], None]) -> int
         say(f"{summary_line(result)}, events: {result.events}, bids: {result.bids}")
         for fault in result.faults:
             say(fault)
-        say("Nothing is out of order." if not result.faults else f"Faults: {len(result.faults)}.")
+        say(f"Faults: {len(result.faults)}." if result.faults else "Nothing is out of order.")
     return FAULTS_CODE if result.faults else 0
 
 

@@ -183,7 +183,7 @@ class Audience(Generic[N, D]):
         self._begin_rounds()
 
     def renew(self) -> None:
-        """Update all pages in the next round, which reads the lots anew."""
+        """Update all pages in the next round, which reads the lots again."""
         self._renews = True
         self._begin_rounds()
 

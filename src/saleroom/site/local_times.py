@@ -50,7 +50,7 @@ def read_local(text: str, zone: str, known: str = "") -> LocalTime | Fault:
         return Fault(
             "no_such_time", N_("This time does not exist, because the clocks go forward past it. Choose another.")
         )
-    notes = (*([UNKNOWN_ZONE] if named is None else []), *([TWICE] if later != at else []))
+    notes = (*([UNKNOWN_ZONE] if named is None else []), *([] if later == at else [TWICE]))
     return LocalTime(at, notes)
 
 

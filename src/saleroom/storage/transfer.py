@@ -312,7 +312,7 @@ def _read_row(house: HouseTables, table: Table, row: Any, number: int) -> dict[s
     for column in wanted.values():
         if (fault := _text_fault(house, column, found[column.name])) is not None:
             raise BadExport(f"line {number}: {column.name} of {table.name} {fault.message}")
-    wrong = None if table not in house.row_rules else house.row_rules[table](found)
+    wrong = house.row_rules[table](found) if table in house.row_rules else None
     if wrong is not None:
         raise BadExport(f"line {number}: {wrong}")
     return found

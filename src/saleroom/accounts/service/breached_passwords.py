@@ -94,7 +94,7 @@ class BreachedPasswords:
         hashes = [line[:_DIGITS].upper() for line in lines]
         if not all(re.fullmatch(rb"[0-9A-Fa-f]{40}(?::[0-9]{1,20})?\r?", line) for line in lines):
             return "has lines that are no SHA-1 hash with a count"
-        return "is not sorted by hash" if hashes != sorted(hashes) else None
+        return None if hashes == sorted(hashes) else "is not sorted by hash"
 
     def _folder_fault(self) -> str | None:
         for name in _RANGES:

@@ -53,7 +53,7 @@ class PersonPages:
         async def act(token: str, name: str, sent: Sent, reason: str) -> None:
             kind, days = sent.get("kind", ""), sent.get("days", "")
             if kind not in IMPOSED or days not in LASTS:
-                raise Invalid.one("kind" if kind not in IMPOSED else "days", "not_a_choice", "must be a choice")
+                raise Invalid.one("days" if kind in IMPOSED else "kind", "not_a_choice", "must be a choice")
             lasts = timedelta(days=int(days)) if days and kind != Sanction.WARNING else None
             write = self._services.tokens.write
             await write(sanctions.sanction, token, name, Sanction(kind), _given(reason), lasts)

@@ -145,7 +145,7 @@ def read(files: Files, gid: str, start: Place = _BEGINNING) -> Iterator[Archived
 
 
 def index(files: Files, gid: str) -> Index:
-    """Return the index of the files of a lot. It is made anew if the files have changed. Raises ArchiveMissing."""
+    """Return the index of the files of a lot. It is made again if the files have changed. Raises ArchiveMissing."""
     with _readable(files, gid):
         stamp = [(one.st_ino, one.st_size, one.st_mtime_ns) for one in (files.rows.stat(), files.ledger.stat())]
         return _index(files, tuple(stamp))

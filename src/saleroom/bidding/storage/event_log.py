@@ -113,7 +113,7 @@ def published(tx: Transaction, auction_id: int, after: int, until: int) -> list[
         select(events).where(*which).order_by(events.c.position).limit(until - after)
     ).all()
     if not rows or rows[0].version != after + 1:
-        before = until + 1 if not rows else min(until + 1, rows[0].version or 0)
+        before = min(until + 1, rows[0].version or 0) if rows else until + 1
         rows = [*archive.public_of(tx, auction_id, after, before), *rows][: until - after]
     return _as_written(rows)
 

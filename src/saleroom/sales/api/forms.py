@@ -206,7 +206,7 @@ ORDER = Form(
             parse=positive_whole(FIRST_MAX),
             schema={"type": "integer", "minimum": 1, "maximum": FIRST_MAX},
             nullable=True,
-            about="Number the lots anew in the order of calling, from this number on.",
+            about="Renumber the lots in the order of calling, from this number on.",
         ),
     ),
 )

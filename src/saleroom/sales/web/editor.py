@@ -259,7 +259,7 @@ class EditorPages:
             "known": {
                 name: getattr(page.sale, field) for name, field in (("opensAt", "opens_at"), ("startsAt", "starts_at"))
             },
-            "new": adds if "levels" not in adds else {},
+            "new": {} if "levels" in adds else adds,
             "need": adds if "levels" in adds else {},
             "moving": typed if act == "order" and "before" in typed else {},
             "reason": typed.get("reason", "") if act == "cancel" else "",

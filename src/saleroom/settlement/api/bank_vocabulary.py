@@ -15,7 +15,7 @@ MEMBERS: dict[str, tuple[Schema, str]] = {
     "knownPayments": (COUNT, "How many payments came in a file before; they are not taken again."),
     "leftToPay": (_SIGNED, "What the buyer has left to pay in the sale; negative if the house owes it."),
     "newPayments": (COUNT, "How many payments are new."),
-    "otherEntries": (COUNT, "How many entries are no money that came in and is booked."),
+    "otherEntries": (COUNT, "How many entries are something other than booked money that came in."),
     "payer": ({}, "Who paid, as the bank says it."),
     "payerText": ({}, "What the payer wrote."),
     "proposals": ({}, "The invoices that it names, otherwise those of its amount; none once it is decided."),

@@ -173,7 +173,7 @@ def _refused(message: object) -> Iterator[str]:
     for where, faults in list(message.items())[:LINES_SHOWN_MAX]:
         for fault in faults if isinstance(faults, list) else ():
             text = fault.get("message", "") if isinstance(fault, dict) else fault
-            yield plain(f"{where}: {text}" if where != "body" else str(text), 500)
+            yield plain(str(text) if where == "body" else f"{where}: {text}", 500)
 
 
 def _said(answer: Mapping[str, Any], *, dry_run: bool) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _row(row: Mapping[str, Any]) -> Iterator[str]:
         yield plain(f"{where}: new", 500)
     for fault in row["faults"]:
         yield plain(f"{where}, {fault['heading']}: {fault['message']}", 500)
-    for change in row["changes"] if not row["faults"] else ():
+    for change in () if row["faults"] else row["changes"]:
         yield plain(f"{where}, {change['column']}: {_short(change['was'])} -> {_short(change['now'])}", 500)
 
 

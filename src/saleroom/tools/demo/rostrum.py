@@ -116,10 +116,10 @@ class Rostrum:
         elif ask is not None and self._hall_bids(leader, Decimal(ask), hall):
             paddle = None if self._chance.random() < 0.3 else self._paddle(leader)
             await self._act(evening, "bid", amount=ask, **({} if paddle is None else {"paddle": paddle}))
-        elif auction["stage"] != "final_call":
-            await self._act(evening, "warn", seen=tag)
-        else:
+        elif auction["stage"] == "final_call":
             await self._hammer(evening, tag, lot)
+        else:
+            await self._act(evening, "warn", seen=tag)
 
     async def _hammer(self, evening: Evening, tag: str, lot: dict[str, Any]) -> None:
         auction = lot["auction"]

@@ -79,7 +79,7 @@ class _Writer:
     def address(self, party: Party) -> list[str]:
         """Return the lines of an address, with the country if it is not that of the house."""
         place = " ".join(part for part in (party.postcode, party.city) if part)
-        country = party.country if party.country != self._document.house.country else ""
+        country = "" if party.country == self._document.house.country else party.country
         named = self._locale.territories.get(country, country)
         return [part for part in (party.name, *party.street.splitlines(), place, named) if part]
 
