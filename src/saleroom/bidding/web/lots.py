@@ -20,6 +20,7 @@ from saleroom.bidding.domain.questions import ANSWER_CHARACTERS_MAX, QUESTION_CH
 from saleroom.bidding.domain.views import AuctionView, BidAnswer, BidView, is_tied, last_amount
 from saleroom.bidding.service import bidding, catalogue, lot, reading
 from saleroom.bidding.service.bidding import BidCommand
+from saleroom.bidding.service.catalogue import Beside, InSale
 from saleroom.bidding.service.lot import LotDetails
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.web import bid_form, typed_bid, words
@@ -259,23 +260,19 @@ class LotPages:
 
     async def _page(self, request: Request, reply: Reply = Reply()) -> Response:  # noqa: B008  # it is frozen
         """Return the page, or for htmx the part of it that is asked for."""
-        viewer, (found, changed) = await self._site.read(request, _lot_since, lot_gid(request), reply.since)
-        reply = self._of_now(request, reply, found, changed)
+        whole = not is_fragment(request)
+        viewer, read = await self._site.read(request, _page_reading, lot_gid(request), reply.since, whole=whole)
+        reply = self._of_now(request, reply, read.lot, read.changed)
         context = {
-            **self._context(request, reply, found, changed),
-            "role": _role(found, viewer),
-            "now": instant(await self._services.database.read(Transaction.now)),
+            **self._context(request, reply, read.lot, read.changed),
+            "role": _role(read.lot, viewer),
+            "now": instant(read.now),
             "viewer": viewer,
             "viewer_known": True,
         }
         renderer, language, headers = self._site.renderer, self._site.language(request), reply.headers or {}
-        if not is_fragment(request):
-            place = await self._services.database.read(catalogue.in_sale, found.auction.gid)
-            if place is None:
-                beside = await self._services.database.read(catalogue.neighbours, found.auction.gid)
-            else:
-                beside = place.beside
-            context |= {"previous": beside.before, "following": beside.after, "in_sale": place}
+        if whole:
+            context |= {"previous": read.beside.before, "following": read.beside.after, "in_sale": read.place}
             context["here"] = self._site.here(request)
             return renderer.page(request, language, "lot.html", context, status=reply.status, headers=headers)
         context |= {"forgery_token": lambda: forgery_token(request)}
@@ -353,15 +350,28 @@ def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     return lot.show(tx, token, gid, limit, before)
 
 
-def _lot_since(
-    tx: Transaction, token: str | None, gid: str, since: int | None
-) -> tuple[LotDetails, AuctionChanged | None]:
-    """Return a lot, and the changes if its terms were others at the version `since`."""
+class _PageReading(Struct, frozen=True):
+    """What the page of a lot shows. A part of the page does not show the lot's place in its sale, nor the lots beside it."""
+
+    lot: LotDetails
+    changed: AuctionChanged | None
+    """The changes, if the terms were others at the version that the reader has seen."""
+    now: datetime
+    place: InSale | None
+    beside: Beside
+
+
+def _page_reading(tx: Transaction, token: str | None, gid: str, since: int | None, *, whole: bool) -> _PageReading:
     found = _lot(tx, token, gid, BIDS_SHOWN, None)
-    if since is None or found.terms_version <= since <= found.auction.version:
-        return found, None
-    version, changes = reading.changed_since(tx, gid, since)
-    return found, TermsChanged(seen=since, changes=changes, version=version)
+    changed = None
+    if since is not None and not found.terms_version <= since <= found.auction.version:
+        version, changes = reading.changed_since(tx, gid, since)
+        changed = TermsChanged(seen=since, changes=changes, version=version)
+    place = catalogue.in_sale(tx, gid) if whole else None
+    beside = Beside(None, None)
+    if whole:
+        beside = catalogue.neighbours(tx, gid) if place is None else place.beside
+    return _PageReading(found, changed, tx.now(), place, beside)
 
 
 def _role(found: LotDetails, viewer: Viewer | None) -> str:
