@@ -85,6 +85,7 @@ async def told(
     await hooks.deliverer.posts.close()
 
 
+@pytest.mark.databases("sqlite")
 async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: NotifiedPerson) -> None:
     """The words are those of the mail, the page that of the invoice; programs read its figures."""
     invoice = await told.issue()
@@ -109,6 +110,7 @@ async def test_an_invoice_is_told_on_browsers_and_at_webhooks(told: NotifiedPers
     assert (1, 1) == (len(told.pushed), len(told.posted))
 
 
+@pytest.mark.databases("sqlite")
 async def test_each_kind_about_money_is_told(told: NotifiedPerson) -> None:
     """By both channels, with the same page."""
     invoice, statement = await told.issue(), await told.issue(DocumentKind.STATEMENT)
@@ -152,6 +154,7 @@ async def test_quiet_hours_hold(told: NotifiedPerson, clock: FakeClock) -> None:
     assert (1, 1) == (len(told.pushed), len(told.posted))
 
 
+@pytest.mark.databases("sqlite")
 async def test_a_reminder_of_what_is_paid_is_told_nowhere(told: NotifiedPerson) -> None:
     """What is no longer so is dropped on each channel."""
     invoice = await told.issue()
@@ -179,6 +182,7 @@ async def test_all_channels_are_one_transaction(told: NotifiedPerson) -> None:
     assert ["push", "webhook"] == sorted(one.channel for one in await told.database.read(_words))
 
 
+@pytest.mark.databases("sqlite")
 async def test_a_changed_bank_account_is_told_by_mail_alone(told: NotifiedPerson) -> None:
     """It is about the account itself."""
     await told.database.write(money_mails.tell_of_account, told.person.account.id, "A17")

@@ -58,6 +58,7 @@ def evening(house: House) -> Evening:
     return Evening(house)
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("name", ["bob", "eve"])
 def test_no_lot_goes_to_a_consignor_who_has_bid_on_it(evening: Evening, name: str) -> None:
     """Neither to the leader nor to somebody who was outbid; another lot does, and nobody's account may get any."""
@@ -71,6 +72,7 @@ def test_no_lot_goes_to_a_consignor_who_has_bid_on_it(evening: Evening, name: st
     assert evening.consign("1", evening.code).is_success
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("name", ["bob", "eve"])
 def test_no_bidder_becomes_the_account_of_the_consignor(evening: Evening, name: str) -> None:
     """The account of a consignor is refused with the lots, and nothing of the change is written; another user is taken."""
@@ -95,6 +97,7 @@ def test_an_import_gives_no_lot_to_its_bidder(evening: Evening) -> None:
     assert evening.code == evening.consignor("2")
 
 
+@pytest.mark.databases("sqlite")
 def test_a_bid_that_was_taken_back_stands_in_no_way(evening: Evening) -> None:
     """Only bids that stand count."""
     for what in ("call", "retract"):
@@ -107,6 +110,7 @@ def test_a_bid_that_was_taken_back_stands_in_no_way(evening: Evening) -> None:
     assert evening.consign("2", evening.code).is_success
 
 
+@pytest.mark.databases("sqlite")
 def test_a_bid_of_the_hall_is_its_bidders_from_when_it_is_named(house: House) -> None:
     """Also once it is outbid: its row stays the floor's, and the log says whose it is. Without the name it is nobody's."""
     live = Evening(house)

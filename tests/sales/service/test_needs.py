@@ -90,6 +90,7 @@ def told(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
     return [(row.type, msgspec.json.decode(row.payload)["data"]) for row in rows]
 
 
+@pytest.mark.databases("sqlite")
 async def test_levels_are_called_and_paddles_noted(database: Database) -> None:
     """Paddles are noted at each level; any row is undone; the hammer closes it with the total; the log tells no giver."""
     on = await gala(database)
@@ -164,6 +165,7 @@ async def test_of_two_clerks_one_sets_the_level(database: Database) -> None:
     assert "1000.000" == shown.on_block.need.level
 
 
+@pytest.mark.databases("sqlite")
 async def test_slips_and_strangers_are_refused(database: Database) -> None:
     """A repeated paddle, an old level, an unknown or declined paddle: nothing is noted; `again` takes it."""
     on = await gala(database)
@@ -188,6 +190,7 @@ async def test_slips_and_strangers_are_refused(database: Database) -> None:
     assert 1 == (await do(on, Act.UNDO_PLEDGE, pledge=2, label="2"))["nextLots"][0]["need"]["pledges"], "a skipped one"
 
 
+@pytest.mark.databases("sqlite")
 async def test_pledges_and_bids_share_the_limit(database: Database) -> None:
     """A pledge counts for the limit like a lead: what is pledged cannot be bid, and what leads cannot be pledged."""
     on = await gala(database)
@@ -222,6 +225,7 @@ async def test_a_pledge_online_is_noted_once_for_its_key(database: Database) -> 
     assert Channel.ONLINE == needs.view_of(first).channel
 
 
+@pytest.mark.databases("sqlite")
 async def test_a_guest_who_is_merged_takes_the_pledges_along(database: Database) -> None:
     """The pledges of a guest become those of the other one; two who have both pledged stay two."""
     on = await gala(database)
@@ -238,6 +242,7 @@ async def test_a_guest_who_is_merged_takes_the_pledges_along(database: Database)
         await database.write(merging.merge, on.clerk.token, on.sale.gid, third, other)
 
 
+@pytest.mark.databases("sqlite")
 async def test_an_erased_giver_leaves_the_total(database: Database) -> None:
     """Who is erased is no longer named anywhere; what they gave still counts, and the log says the same as before."""
     on = await gala(database)
@@ -272,6 +277,7 @@ async def test_verify_compares_pledges_with_the_log(database: Database) -> None:
     assert 2 == len(await database.read(faults_of))
 
 
+@pytest.mark.databases("sqlite")
 async def test_hammer_undo_reopen_and_the_end_of_the_sale(database: Database) -> None:
     """The hammer is undone before the next call, reopened with a reason after it; the end of the sale closes what is left."""
     on = await gala(database, 2)
@@ -321,6 +327,7 @@ async def test_many_needs_are_read_at_once(database: Database) -> None:
     assert heard[0] == heard[1]
 
 
+@pytest.mark.databases("sqlite")
 async def test_the_last_pledges_of_each_need_are_shown(database: Database) -> None:
     """The newest first, and no more than the limit of each, however many the others have."""
     on = await gala(database)
