@@ -76,7 +76,7 @@ def _call(sale: SaleModel, asked: Any, now: datetime) -> str | None:
         if gid is None:
             return "unknown_lot"
     else:
-        waiting = [one for one in sale.waiting() if not (on_block and one == sale.last)]
+        waiting = [one for one in sale.to_be_called() if not (on_block and one == sale.last)]
         if not waiting:
             return "no_lot_left"
         gid = waiting[0]
@@ -119,15 +119,18 @@ def _end(sale: SaleModel, asked: Any, now: datetime) -> str | None:
     left = [gid for gid in sale.waiting() if gid not in sale.needs]
     if any(sale.block(gid).leader is not None for gid in left):
         return "bids_uncalled"
-    if any(sale.block(gid).hidden for gid in left):
-        return "taken_down"
     for gid in [gid for gid in sale.order if gid in sale.needs and not sale.is_over(gid)]:
         need_model.end(sale, gid)
     for gid in left:
-        sale.play(gid, now, lambda oracle, at: oracle.close_now(AUTHOR, at))
+        sale.play(gid, now, _unsold)
     sale.status = "closed"
     sale.events.append(("sale.closed",))
     return None
+
+
+def _unsold(oracle: LiveOracle, at: int) -> str | None:
+    """A lot without bids ends with its sale; a hidden one is cancelled."""
+    return oracle.cancel(AUTHOR, at) if oracle.hidden else oracle.close_now(AUTHOR, at)
 
 
 def _on_lot(sale: SaleModel, gid: str, asked: Any, now: datetime) -> str | None:
@@ -192,7 +195,7 @@ def _shown(sale: SaleModel) -> dict[str, Any]:
     need = sale.needs.get(sale.last or "")
     last = None if sale.last is None or need is not None else sale.block(sale.last)
     on_block = sale.last is not None and not off_block(sale, sale.last)
-    left = [gid for gid in sale.waiting() if not (on_block and gid == sale.last)]
+    left = [gid for gid in sale.to_be_called() if not (on_block and gid == sale.last)]
     return {
         "label": None if sale.last is None else sale.labels[sale.last],
         "on_block": on_block,

@@ -214,10 +214,15 @@ class LiveOracle(Oracle):
         return None
 
     def skip(self, now: int) -> str | None:
-        """It leaves the block with its bids."""
-        refusal = self.off_block(now)
-        if refusal or (self.leader is not None and self.leader >= FLOOR):
-            return refusal or "needs_paddle"
+        """It leaves the block with its bids, also while it is hidden."""
+        if self.status in OVER:
+            return "auction_closed"
+        if self.paused is not None:
+            return "auction_paused"
+        if self.stage is None:
+            return "not_on_the_block"
+        if self.leader is not None and self.leader >= FLOOR and not self.hidden:
+            return "needs_paddle"
         self._did("auction.skipped", "skip")
         self.stage = self.asked_for = None
         return None

@@ -172,6 +172,10 @@ class SaleModel:
         left = [*self.order[place + 1 :], *self.order[: place + 1]]
         return [gid for gid in left if not self.is_over(gid)]
 
+    def to_be_called(self) -> list[str]:
+        """Return those of them that are not hidden."""
+        return [gid for gid in self.waiting() if gid in self.needs or not self.block(gid).hidden]
+
     def set_order(self, labels: list[str] | None, first: int | None, now: datetime) -> str | None:
         """Put the lots in another order, and perhaps give them new numbers."""
         if self.over:

@@ -373,4 +373,4 @@ def _noted(found: Sequence[Lot], locked: Mapping[str, Auction]) -> Mapping[str, 
 def _view(tx: Transaction, sale: Sale, found: Sequence[Lot]) -> bytes:
     shown = lots.with_auctions(tx, found)
     ready = [sheet_lot(one.lot, one.auction) for one in shown if one.auction is not None]
-    return _encode(result_view(sale, ready, lots.count_to_be_called(tx, sale.id)))
+    return _encode(result_view(sale, ready, lots.count_running(tx, sale.id)))

@@ -75,8 +75,12 @@ def to_be_called(tx: Transaction, sale_id: int, after: int, limit: int) -> list[
 
 def count_to_be_called(tx: Transaction, sale_id: int) -> int:
     """Return how many lots of a live sale can be called, one on the block among them."""
-    waiting = select(func.count()).select_from(lots.outerjoin(auctions, auctions.c.id == lots.c.auction_id))
-    return int(tx.execute(waiting.where(_waits(sale_id), _IS_SHOWN)).scalar_one())
+    return int(tx.execute(_COUNT.where(_waits(sale_id), _IS_SHOWN)).scalar_one())
+
+
+def count_running(tx: Transaction, sale_id: int) -> int:
+    """Return how many lots of a live sale were not closed, hidden ones among them."""
+    return int(tx.execute(_COUNT.where(_waits(sale_id))).scalar_one())
 
 
 def running(tx: Transaction, sale_id: int) -> list[Lot]:
@@ -85,6 +89,7 @@ def running(tx: Transaction, sale_id: int) -> list[Lot]:
 
 
 _WITH_AUCTIONS = select(lots).outerjoin(auctions, auctions.c.id == lots.c.auction_id)
+_COUNT = select(func.count()).select_from(lots.outerjoin(auctions, auctions.c.id == lots.c.auction_id))
 _IS_SHOWN = or_(lots.c.auction_id.is_(None), ~HIDDEN)
 
 
