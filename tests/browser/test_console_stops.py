@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from saleroom.accounts.domain.rights import Role
 from tests.browser.people import BrowserVisitor, broken_rules
 from tests.browser.test_console import Evening, press, rested, settled, slot
 from tests.fixtures_house import House
@@ -62,6 +63,25 @@ def test_b_pauses_the_sale_and_lets_it_go_on(evening: Evening) -> None:
     expect(slot(page, "leader")).to_have_text("paddle 20")
     expect(pages["live"].locator("#ask-now button")).to_be_visible()
     assert ("running", ["11.000", "10.000"]) == (evening.block()["status"], evening.events())
+
+
+def test_a_lot_that_is_hidden_on_the_block_is_skipped_by_its_key(evening: Evening) -> None:
+    """Console and rostrum say that it was taken down and what to do; S, then Enter, goes on with the next lot."""
+    page, rostrum = evening.console(), evening.enter(evening.clerk).page
+    rostrum.goto(f"/sales/{evening.gid}/auctioneer")
+    press(page, "Enter", " ")
+    settled(page)
+    lot = evening.block()["onBlock"]["gid"]
+    evening.house.staff(Role.MANAGER).json("PUT", f"/auctions/{lot}/hiding", json={"reason": "It may be stolen."})
+    for one in (page, rostrum):
+        expect(slot(one, "stage")).to_have_text("This lot was taken down. Skip it (S), then call the next one.")
+    press(page, "p")
+    expect(page.locator("#trouble")).to_contain_text("skip it (S), then call the next lot")
+    rested(page)
+    press(page, "s", "Enter")
+    settled(page)
+    assert "2" == evening.block()["onBlock"]["label"]
+    assert {} == broken_rules(page)
 
 
 def test_e_ends_the_sale_only_after_y(evening: Evening) -> None:
