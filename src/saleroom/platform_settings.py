@@ -32,6 +32,13 @@ def _by_commas(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def _has_possible_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
 def _trimmed(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
@@ -306,3 +313,16 @@ class PlatformSettings(BaseModel):
         if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
             raise ValueError("write http://host or https://host")
         return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _public(cls, value: str | None) -> str | None:
+        """Links begin with it, and `https://` at its start makes cookies secure."""
+        if value is None:
+            return None
+        if not re.fullmatch(r"[^\s?#@]+", value := value.strip()) or not _has_possible_port(value):
+            raise ValueError(
+                "write http://host or https://host, without an account, spaces, and what follows a ? or a #"
+            )
+        scheme, _, rest = value.partition(":")
+        return f"{scheme.lower()}:{rest}"
