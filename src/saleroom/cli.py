@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -362,17 +361,10 @@ def main(args: list[str] | None = None) -> int:
             raise
     else:
         return code
-    if _has_no_reader(sys.stdout) or _has_no_reader(sys.stderr):
+    if options.has_no_reader(sys.stdout) or options.has_no_reader(sys.stderr):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.raise_signal(signal.SIGPIPE)
-    return _failed(_said(broken), 1)
-
-
-def _has_no_reader(stream: TextIO) -> bool:
-    """Return whether a stream is a pipe that is closed at its other end."""
-    reader = select.poll()
-    reader.register(stream.fileno(), 0)
-    return bool(reader.poll(0))
+    return _failed(options.said(broken), 1)
 
 
 def _run(args: list[str] | None) -> int:
@@ -386,10 +378,10 @@ def _run(args: list[str] | None) -> int:
     except click.Abort:
         return _failed("stopped", STOPPED)
     except Exception as error:
-        code = _code_of(error)
+        code = options.code_of(error)
         if code is None:
             raise
-        return _failed(_said(error), code)
+        return _failed(options.said(error), code)
 
 
 def _escape_what_is_lacking() -> None:
@@ -397,27 +389,6 @@ def _escape_what_is_lacking() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _code_of(error: Exception) -> int | None:
-    """Return the exit code for an error that is no bug."""
-    from saleroom.kernel.errors import Refusal
-    from saleroom.settings import SettingsError
-
-    if isinstance(error, SettingsError | UnicodeEncodeError):
-        return 2
-    return 1 if isinstance(error, Refusal | OSError) else None
-
-
-def _said(error: BaseException) -> str:
-    """Return the words of a refusal, or what is wrong with which file or text."""
-    if isinstance(error, UnicodeEncodeError):
-        return f"{error.object[error.start : error.end]!a} is not text in UTF-8; write it as such"
-    if not isinstance(error, OSError) or not error.strerror:
-        return str(error)
-    if error.filename is None:
-        return error.strerror
-    return f"{error.filename}: {error.strerror}"
 
 
 def _failed(message: str, code: int) -> int:

@@ -6,13 +6,14 @@ Every command imports this module, even `--version`. Heavy modules are therefore
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
@@ -118,3 +119,31 @@ def read_settings(config: str | None, **flags: str | None) -> Settings:
     from saleroom.settings import load
 
     return load(flags, os.environ, config)
+
+
+def has_no_reader(stream: TextIO) -> bool:
+    """Return whether a stream is a pipe that is closed at its other end."""
+    reader = select.poll()
+    reader.register(stream.fileno(), 0)
+    return bool(reader.poll(0))
+
+
+def code_of(error: Exception) -> int | None:
+    """Return the exit code for an error that is no bug."""
+    from saleroom.kernel.errors import Refusal
+    from saleroom.settings import SettingsError
+
+    if isinstance(error, SettingsError | UnicodeEncodeError):
+        return 2
+    return 1 if isinstance(error, Refusal | OSError) else None
+
+
+def said(error: BaseException) -> str:
+    """Return the words of a refusal, or what is wrong with which file or text."""
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object[error.start : error.end]!a} is not text in UTF-8; write it as such"
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    if error.filename is None:
+        return error.strerror
+    return f"{error.filename}: {error.strerror}"

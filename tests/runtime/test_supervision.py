@@ -98,7 +98,8 @@ def test_a_house_whose_output_nobody_reads_serves(tmp_path: Path, sqlite_templat
             url = status.partition("serves on ")[2].partition(";")[0]
             assert 200 == httpx.get(f"{url}/healthz").status_code
             house.send_signal(signal.SIGTERM)
-            assert (0, False) == (house.wait(SECONDS_MAX), b"Traceback" in house.stderr.read())
+            _, said = house.communicate(timeout=SECONDS_MAX)
+            assert (0, False) == (house.returncode, b"Traceback" in said)
 
 
 def test_a_manager_that_does_not_read_or_is_away_holds_up_nobody(
