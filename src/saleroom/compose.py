@@ -223,7 +223,7 @@ def _guard(settings: Settings, secret: HouseSecret, pages: Pages, proven: frozen
 
 def origin(settings: Settings) -> str:
     """Return the address by which people reach the house, as far as the settings tell."""
-    return (settings.public_url or f"http://{reached_at(settings.host, settings.port)}").rstrip("/")
+    return settings.public_url or f"http://{reached_at(settings.host, settings.port)}"
 
 
 def _connections(settings: Settings, folder: Path | None) -> Connections:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from saleroom.kernel.errors import Fault
 from saleroom.kernel.instants import time_zones
 from saleroom.kernel.mail import parse_mail_address
+from saleroom.kernel.server_urls import web_origin
 from saleroom.kernel.texts import hidden_fault, shown_fault
 from saleroom.mqtt.topics import MqttSettings
 from saleroom.outbox.smtp import SHOW, SmtpServer
@@ -270,10 +271,11 @@ class PlatformSettings(BaseModel):
     @field_validator("cors_origins")
     @classmethod
     def _plain_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in value:
-            if not re.fullmatch(r"https?://[^/?#@*\s]+", origin):
-                raise ValueError(f"{origin!r} is no origin; write https://host or https://host:port, each by name")
-        return value
+        found = [(url, web_origin(url)) for url in value]
+        for url, origin in found:
+            if origin is None:
+                raise ValueError(f"{url!r} is no origin; write https://host or https://host:port, each by name")
+        return tuple(origin for _, origin in found if origin is not None)
 
     @field_validator("house")
     @classmethod
@@ -307,7 +309,15 @@ class PlatformSettings(BaseModel):
             raise ValueError("write a name without control characters")
         return value
 
-    @field_validator("public_url", "traces_url")
+    @field_validator("public_url")
+    @classmethod
+    def _root_of_a_host(cls, value: str | None) -> str | None:
+        origin = None if value is None else web_origin(value)
+        if value is not None and origin is None:
+            raise ValueError("write http://host or https://host: the house has the root of a host to itself")
+        return origin
+
+    @field_validator("traces_url")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
         if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):

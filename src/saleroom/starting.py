@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from starlette.types import ASGIApp
@@ -136,9 +135,7 @@ def _embedded(settings: Settings) -> EmbeddedBroker:
 def origins_of(settings: Settings) -> tuple[str, ...]:
     """Return the origins of the house's own pages, and of those that may use its API."""
     if settings.public_url is not None:
-        url = urlsplit(settings.public_url)
-        usual = {"http": ":80", "https": ":443"}[url.scheme]
-        own: tuple[str, ...] = (f"{url.scheme}://{url.netloc.rpartition('@')[2].removesuffix(usual)}".lower(),)
+        own: tuple[str, ...] = (settings.public_url,)
     else:
         own = (f"http://{reached_at(settings.host, settings.port)}", f"http://localhost:{settings.port}")
     return (*own, *settings.cors_origins)

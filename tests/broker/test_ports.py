@@ -236,7 +236,7 @@ async def test_packets_are_cut_over_frames_as_the_client_likes(listening: Broker
 )
 async def test_only_pages_of_the_house_connect_by_websocket(origin: str | None, taken: bool) -> None:
     """The house's own pages and those of cors_origins may connect, and programs, which send no Origin; other pages get 403."""
-    names = {"PUBLIC_URL": "https://Bids.example:443/sale", "CORS_ORIGINS": "https://shop.example:8443"}
+    names = {"PUBLIC_URL": "https://Bids.example:443/", "CORS_ORIGINS": "https://shop.example:8443"}
     settings = load({}, {f"SALEROOM_{name}": value for name, value in names.items()})
     broker = EmbeddedBroker("saleroom/", port=0, websocket_port=0, origins=starting.origins_of(settings))
     address = broker.start()

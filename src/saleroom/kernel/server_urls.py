@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
+
+import idna
+
+_WEB_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]*")
+"""A name, or an address of IPv4 or IPv6, in lower-case ASCII."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,31 @@ def server_url(url: str, what: str, ports: Mapping[str, int], form: str) -> Serv
         raise ValueError(f"the {what} URL has port 0; write one from 1 to 65535, or none")
     user, password = _decoded(parts.username, what), _decoded(parts.password, what)
     return ServerUrl(parts.scheme, parts.hostname, port or ports[parts.scheme], user, password)
+
+
+def web_origin(url: str) -> str | None:
+    """Return the origin that a URL is, as browsers write it: in lower-case ASCII, without the usual port. None if it is none.
+
+    A slash at its end does not count. An account, a path or a query is more than an origin.
+    """
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname or ""
+        host = host if host.isascii() else idna.encode(host, uts46=True).decode()
+    except ValueError:
+        return None
+    if (
+        parts.scheme not in _WEB_PORTS
+        or "@" in parts.netloc
+        or parts.path not in ("", "/")
+        or re.search(r"[?#\s]", url)
+    ):
+        return None
+    if port == 0 or _HOST.fullmatch(host) is None:
+        return None
+    return f"{parts.scheme}://{authority(host, port or _WEB_PORTS[parts.scheme])}".removesuffix(
+        f":{_WEB_PORTS[parts.scheme]}"
+    )
 
 
 def authority(host: str, port: int) -> str:

@@ -168,7 +168,7 @@ class Site:
         """Those of all pages. `Pages` sets them, as routes are made of the handlers that get this site."""
         self._authenticate = authenticate
         self._login = login
-        self._public_url = None if public_url is None else public_url.rstrip("/")
+        self._public_url = public_url
 
     def _names(self, logo: str) -> dict[str, Any]:
         """Return what all templates know; `logo` is its address."""
