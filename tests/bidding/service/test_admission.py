@@ -75,7 +75,7 @@ async def test_a_lot_of_a_sale_shows_paddles(clocked_database: Database, clock: 
     assert (
         "#12" == (await _leader(database, gid)).name and bob.account.username == (await _leader(database, plain)).name
     )
-    history, _ = await database.read(reading.bid_history, gid, None, 9, None)
+    history, _ = await database.read(reading.shown_history, gid, None, 9, None)
     assert ["#12", cyd.account.username, "#12"] == [each.bidder for each in history]
     shown = await database.read(lot.show, bob.token, gid, 9, None)
     assert ("#12", Standing.LEADING) == (shown.known_as, shown.standing)

@@ -13,7 +13,7 @@ from saleroom.accounts.storage import accounts
 from saleroom.admin.ledger_check import faults_of
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.service.bidding import place_bids
-from saleroom.bidding.service.reading import bid_history, shown
+from saleroom.bidding.service.reading import shown, shown_history
 from saleroom.bidding.storage import auctions
 from saleroom.bidding.storage.listing import Filter, Sort, page
 from saleroom.storage.database import Database, Transaction
@@ -87,7 +87,7 @@ async def test_a_number_may_be_another_users(sale: FailoverSale) -> None:
     """A user who registers after the failover bids, leads and is listed by their own name, even with a lost user's number."""
     eve = await person(sale.here)
     assert await leads(sale.here, eve, sale.gid, "110")
-    assert eve.account.username == (await sale.here.read(bid_history, sale.gid, None, 1, None))[0][0].bidder
+    assert eve.account.username == (await sale.here.read(shown_history, sale.gid, None, 1, None))[0][0].bidder
     there = await sale.fail_over()
     mal = await person(there)
     while mal.account.id < eve.account.id:  # PostgreSQL may go on behind the lost number
@@ -99,7 +99,7 @@ async def test_a_number_may_be_another_users(sale: FailoverSale) -> None:
         now = await seen(database, sale.gid)
         assert now is not None and now.leader is not None
         assert name == now.leader.name
-        assert name == (await database.read(bid_history, sale.gid, None, 1, None))[0][0].bidder
+        assert name == (await database.read(shown_history, sale.gid, None, 1, None))[0][0].bidder
     assert await leads(there, sale.cyd, sale.gid, "120")
     assert [] == await there.read(faults_of)
 

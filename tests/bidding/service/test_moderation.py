@@ -63,7 +63,7 @@ async def test_a_voided_bid_is_marked_in_the_history(database: Database) -> None
     retrace(log)
     rows = await database.read(bids.newest, found.id, 10, None)
     assert [(5, SLIP), (4, SLIP), (3, None), (2, None), (1, None)] == [(row.number, row.voided) for row in rows]
-    history, _ = await database.read(reading.bid_history, gid, None, 10, None)
+    history, _ = await database.read(reading.shown_history, gid, None, 10, None)
     assert [SLIP, SLIP, UNSET, UNSET, UNSET] == [view.voided for view in history]
     await database.write(moderation.void_bid, staff.token, gid, 3, SLIP)
     assert [] == await database.read(faults_of)

@@ -46,7 +46,7 @@ async def test_a_dead_token_is_no_visitor(database: Database) -> None:
     reads: list[Callable[[str], Awaitable[Any]]] = [
         lambda token: SharedRead(database, reading.shown).ask((gid, token)),
         lambda token: database.read(reading.auction_list, token, Filter(), Sort.NEWEST, 10, None),
-        lambda token: database.read(reading.bid_history, gid, token, 10, None),
+        lambda token: database.read(reading.shown_history, gid, token, 10, None),
         lambda token: database.read(reading.my_auctions, token, 10, None),
         lambda token: database.read(reading.my_bids, token, 10, None),
         lambda token: database.read(authenticate, token, Right.READ),
@@ -61,7 +61,7 @@ async def test_an_unknown_auction_is_refused(database: Database) -> None:
     with pytest.raises(UnknownAuction):
         await SharedRead(database, reading.shown).ask(("nowhere", None))
     with pytest.raises(UnknownAuction):
-        await database.read(reading.bid_history, "nowhere", None, 10, None)
+        await database.read(reading.shown_history, "nowhere", None, 10, None)
 
 
 async def test_a_history_shows_a_maximum_to_its_bidder_only(database: Database) -> None:
@@ -76,7 +76,7 @@ async def test_a_history_shows_a_maximum_to_its_bidder_only(database: Database) 
         before: int | None = None
         while True:
             token = None if viewer is None else viewer.token
-            page, before = await database.read(reading.bid_history, gid, token, 2, before)
+            page, before = await database.read(reading.shown_history, gid, token, 2, before)
             listed += [shown(view) for view in page]
             if before is None:
                 break

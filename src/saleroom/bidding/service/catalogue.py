@@ -139,7 +139,7 @@ def screen(tx: Transaction, token: str | None, gid: str, author: str | None) -> 
     refuse_unless_seen(found, None)
     return Screen(
         auction=auction_view(found),
-        bids=history(tx, found, None, SCREEN_BIDS, None, whole_ties=True).rows,
+        bids=history(tx, found, None, SCREEN_BIDS, None).rows,
         cover=photos.covers(tx, [gid]).get(gid),
         next=next_open(tx, token, gid, author),
     )

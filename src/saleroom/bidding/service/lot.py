@@ -85,7 +85,7 @@ def show(tx: Transaction, token: str | None, gid: str, limit: int, before: int |
     refuse_unless_seen(found, viewer)
     staff = viewer is not None and moderates(viewer)
     own = viewer is not None and viewer.id == found.author.id
-    page = history(tx, found, viewer, limit, before, whole_ties=True)
+    page = history(tx, found, viewer, limit, before)
     highest = None if viewer is None or own else _limit(tx, found, viewer)
     return LotDetails(
         auction=view_for(found, viewer, staff=staff),

@@ -138,15 +138,6 @@ def auction_list(
     return page.with_rows([_json(tx, one, viewer) for one in page.rows])
 
 
-def bid_history(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Page[BidView, int]:
-    """Return a page of an auction's bids, newest first.
-
-    A maximum is shown on the user's own bids only. Raises UnknownAuction, or Unauthenticated for a dead token.
-    """
-    viewer = _viewer(tx, token)
-    return history(tx, get_one(tx, gid), viewer, limit, before)
-
-
 def board(tx: Transaction, gid: str, limit: int) -> tuple[list[BidView], dict[str, int]]:
     """Return the newest bids of an auction as anyone may see them, and the number of each user by the name in them.
 
@@ -158,7 +149,10 @@ def board(tx: Transaction, gid: str, limit: int) -> tuple[list[BidView], dict[st
 
 
 def shown_history(tx: Transaction, gid: str, token: str | None, limit: int, before: int | None) -> Page[BidView, int]:
-    """Return the same of an auction that the caller may see, with the sequences of the bids' events. Raises TakenDown too."""
+    """Return a page of an auction's bids, newest first, with the sequences of their events.
+
+    A maximum is shown on the user's own bids only. Raises UnknownAuction, TakenDown, or Unauthenticated for a dead token.
+    """
     viewer = _viewer(tx, token)
     one = get_one(tx, gid)
     refuse_unless_seen(one, viewer)
@@ -179,15 +173,11 @@ def _sequences(tx: Transaction, one: Auction, rows: Sequence[bids.Bid]) -> Mappi
 
 
 def history(
-    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None, *, whole_ties: bool = False
+    tx: Transaction, one: Auction, viewer: Account | None, limit: int, before: int | None
 ) -> Page[BidView, int]:
-    """Return a page of an auction's bids, newest first, as `viewer` may see them.
-
-    With `whole_ties`, equal bids stand on one page.
-    """
+    """Return a page of an auction's bids, newest first, as `viewer` may see them. Equal bids stand on one page."""
     rows = bids.newest(tx, one.id, limit + 1, before, one.sale_id)
-    views = _views(rows, viewer)
-    shown = with_whole_ties(views, limit) if whole_ties else views[:limit]
+    shown = with_whole_ties(_views(rows, viewer), limit)
     return Page(shown, rows[len(shown) - 1].number if len(rows) > len(shown) else None)
 
 
