@@ -52,7 +52,7 @@ from saleroom.settlement.storage import memberships as members
 from saleroom.settlement.storage.documents import Owner
 from saleroom.settlement.storage.member_tables import memberships
 from saleroom.settlement.storage.payout_reports import BankReport
-from saleroom.settlement.storage.payouts import Payout
+from saleroom.settlement.storage.payouts import NewPaymentFile, Payout
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction
 
@@ -140,7 +140,7 @@ def _pay_out(tx: Transaction, sale: Sale, consignor: int, staff: User, said: str
     transfer = Transfer(end_to_end=known_by, to=to, amount=amount, text=said)
     house = BankAccount(holder=said, iban="DE75512108001245126199")
     content = payment_file(message, now, house, [transfer])
-    made = payouts.add(tx, place, message, now, content, [row], staff.id)
+    made = payouts.add(tx, place, NewPaymentFile(message, now, staff.id, content), [row])
     for before, state in ((PayoutState.MADE, PayoutState.BOOKED), (PayoutState.BOOKED, PayoutState.FAILED)):
         moves = of_end(state, before, account, amount)
         [one] = payouts.of_files(tx, [made.id])[made.id]

@@ -27,6 +27,7 @@ from saleroom.settlement.service.reminders import reminding
 from saleroom.settlement.service.unsold.offering import offers_view
 from saleroom.settlement.storage import bank, journal, offers, online, payouts
 from saleroom.settlement.storage.documents import Owner, StoredDocument
+from saleroom.settlement.storage.payouts import NewPaymentFile
 from saleroom.storage.database import Database, Transaction
 from tests.bidding.service.people import person
 from tests.fixtures_database import FakeClock
@@ -191,7 +192,7 @@ def paid_out(tx: Transaction, house: Evening, count: int) -> str:
             "sale_id": house.sale.id, "consignor_id": consignor, "amount": OWED, "country": "DE", "ending": "3000",
             "end_to_end": end_to_end(message, turn), "entry_id": entry, "place": turn,
         })  # fmt: skip
-    payouts.add(tx, place, message, tx.now(), "<file>", rows, staff)
+    payouts.add(tx, place, NewPaymentFile(message, tx.now(), staff, "<file>"), rows)
     return message
 
 

@@ -36,6 +36,15 @@ class PaymentFile(Struct, frozen=True, kw_only=True):
     is_forgotten: bool
 
 
+class NewPaymentFile(Struct, frozen=True):
+    """A payment file to store: the name of its message, when and by which user it is made, and its XML."""
+
+    message: str
+    made_at: datetime
+    by_id: int
+    content: str
+
+
 class Payout(Struct, frozen=True, kw_only=True):
     """A transfer of a payment file, with the words of its sale and its consignor."""
 
@@ -86,20 +95,19 @@ def take_place(tx: Transaction, year: int) -> FilePlace:
     return FilePlace(year, row.last, row.digest)
 
 
-def add(
-    tx: Transaction,
-    place: FilePlace,
-    message: str,
-    made_at: datetime,
-    content: str,
-    rows: Sequence[Mapping[str, Any]],
-    by_id: int,
-) -> PaymentFile:
+def add(tx: Transaction, place: FilePlace, new: NewPaymentFile, rows: Sequence[Mapping[str, Any]]) -> PaymentFile:
     """Store a file at the place that it took, with its payouts, and return it. Raises IntegrityError if one is under way."""
     of_file = {
-        "gid": secrets.token_urlsafe(GID_BYTES), "year": place.year, "place": place.place, "message": message,
-        "made_at": made_at, "by_id": by_id, "content": content, "content_digest": content_digest(content), "digest": "",
-    }  # fmt: skip
+        "gid": secrets.token_urlsafe(GID_BYTES),
+        "year": place.year,
+        "place": place.place,
+        "message": new.message,
+        "made_at": new.made_at,
+        "by_id": new.by_id,
+        "content": new.content,
+        "content_digest": content_digest(new.content),
+        "digest": "",
+    }
     number = int(tx.execute(insert(payment_files).returning(payment_files.c.id), of_file).scalar_one())
     made = [
         {**row, "gid": secrets.token_urlsafe(GID_BYTES), "file_id": number, "state": PayoutState.MADE.value}

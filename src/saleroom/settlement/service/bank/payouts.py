@@ -60,7 +60,7 @@ from saleroom.settlement.service.bank import sepa
 from saleroom.settlement.service.desk import balance, begin
 from saleroom.settlement.storage import documents, journal, payout_accounts, payout_reports, payouts
 from saleroom.settlement.storage.payout_reports import BankReport
-from saleroom.settlement.storage.payouts import PaymentFile, Payout
+from saleroom.settlement.storage.payouts import NewPaymentFile, PaymentFile, Payout
 from saleroom.storage.database import Transaction
 
 Barred = Mapping[tuple[int, int], type[PayoutUnderWay | PayoutInDoubt]]
@@ -153,7 +153,7 @@ def make(
             transfers.append(transfer)
             rows.append({**row, "place": turn})
         content = sepa.payment_file(message, now, house, transfers)
-        made = payouts.add(tx, place, message, now, content, rows, staff.id)
+        made = payouts.add(tx, place, NewPaymentFile(message, now, staff.id, content), rows)
         total = sum((one.amount for one in chosen), ZERO)
         facts: Facts = {"payouts": len(chosen), "total": str(total)}
         audit.note(tx, staff, Act.PAYMENT_FILE_MADE, number, {}, facts)
