@@ -171,17 +171,8 @@ def change_lot(
     """Change a lot of a locked sale, and return it. Raises as `change`; nothing is noted."""
     refuse_if_over(sale)
     refuse_if_withdrawn(lot)
-    own = {name: value for name, value in changes.items() if name in _ENTRY}
-    if "consignor" in changes:
-        own["consignor_id"] = _consignor_of(tx, lot, changes["consignor"])
-    entry = structs.replace(lot.entry, **own)
-    refuse_contradictory_estimate(entry)
-    if entry.label != lot.label:
-        refuse_to_renumber(sale)
-        if lots.find(tx, sale.id, entry.label) is not None:
-            raise LabelTaken(label=entry.label)
+    after = structs.replace(lot, entry=_changed_entry(tx, sale, lot, changes))
     terms = {name: value for name, value in changes.items() if name in LotTerms.__struct_fields__}
-    after = structs.replace(lot, entry=entry)
     if asked := {name: value for name, value in changes.items() if name in ("levels", "goal")}:
         after = structs.replace(after, need=amended(lot.asked, asked, pledged=pledges.last_number(tx, lot.id) > 0))
         terms["starting_price"] = min(after.asked.levels)
@@ -194,15 +185,36 @@ def change_lot(
         if "photos" in changes:
             arrange_draft(tx, staff, sale, lot, changes["photos"])
     elif terms or "photos" in changes:
-        _amend(tx, staff, sale, lot, terms, changes.get("photos"), categories)
+        auction = _locked(tx, lot)
+        if terms:
+            auction = _amend(tx, sale, auction, terms, categories)
+        if "photos" in changes:
+            _put_photos(tx, staff, sale, auction, changes["photos"])
     if after != lot:
         lots.save(tx, [after])
-    public = structs.replace(after.entry, consignor_id=None) != structs.replace(lot.entry, consignor_id=None)
-    if lot.need is not None:
-        public = (after.need, after.terms) != (lot.need, lot.terms) or public
-    if public and not sale.is_draft:
+    if _public_differs(lot, after) and not sale.is_draft:
         sales.record(tx, sale, [events.LotAmended(at=tx.now(), lot=lot.gid, label=after.label)])
     return after
+
+
+def _changed_entry(tx: Transaction, sale: Sale, lot: Lot, changes: dict[str, Any]) -> Entry:
+    own = {name: value for name, value in changes.items() if name in _ENTRY}
+    if "consignor" in changes:
+        own["consignor_id"] = _consignor_of(tx, lot, changes["consignor"])
+    entry = structs.replace(lot.entry, **own)
+    refuse_contradictory_estimate(entry)
+    if entry.label != lot.label:
+        refuse_to_renumber(sale)
+        if lots.find(tx, sale.id, entry.label) is not None:
+            raise LabelTaken(label=entry.label)
+    return entry
+
+
+def _public_differs(lot: Lot, after: Lot) -> bool:
+    """Return whether the sale changed something of a lot that everybody sees. Its consignor is not public."""
+    if lot.need is not None and (after.need, after.terms) != (lot.need, lot.terms):
+        return True
+    return structs.replace(after.entry, consignor_id=None) != structs.replace(lot.entry, consignor_id=None)
 
 
 def withdraw(
@@ -259,24 +271,19 @@ def arrange_draft(tx: Transaction, staff: Holder, sale: Sale, lot: Lot, ids: Seq
 
 
 def _amend(
-    tx: Transaction,
-    staff: Holder,
-    sale: Sale,
-    lot: Lot,
-    terms: dict[str, Any],
-    photo_ids: Sequence[str] | None,
-    categories: Collection[str],
-) -> None:
-    """Change what the auction of a lot has."""
-    auction = _locked(tx, lot)
-    if terms:
-        refuse_unknown(terms.get("category"), categories, was=auction.category)
-        shown = auction_photos.logged(tx, auction) if "category" in terms else ()
-        auction = advance(tx, auction, selling.amend(auction, sale.owner, terms, tx.now(), None, shown))
-    if photo_ids is not None:
-        mine = photos.of_owner(tx, staff.id, photo_ids, lock=True)
-        photos.take_over(tx, [one.id for one in mine.values() if one.auction_id is None], sale.owner.id)
-        auction_photos.put_on(tx, Holder(id=sale.owner.id, username=sale.owner.name), auction, photo_ids)
+    tx: Transaction, sale: Sale, auction: Auction, terms: dict[str, Any], categories: Collection[str]
+) -> Auction:
+    """Change the terms of the auction of a lot, and return it."""
+    refuse_unknown(terms.get("category"), categories, was=auction.category)
+    shown = auction_photos.logged(tx, auction) if "category" in terms else ()
+    return advance(tx, auction, selling.amend(auction, sale.owner, terms, tx.now(), None, shown))
+
+
+def _put_photos(tx: Transaction, staff: Holder, sale: Sale, auction: Auction, ids: Sequence[str]) -> None:
+    """Put exactly these photos on the auction of a lot; they are the sale's owner's from then on."""
+    mine = photos.of_owner(tx, staff.id, ids, lock=True)
+    photos.take_over(tx, [one.id for one in mine.values() if one.auction_id is None], sale.owner.id)
+    auction_photos.put_on(tx, Holder(id=sale.owner.id, username=sale.owner.name), auction, ids)
 
 
 def _offer(tx: Transaction, sale: Sale, added: Sequence[Lot]) -> list[Lot]:
