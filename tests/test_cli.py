@@ -344,9 +344,7 @@ def _of_output_without_reader(arguments: list[str], folder: Path, *, stderr_too:
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize(
-    "command", ["--version", "users --help", "roles", "verify --database", "export -"]
-)
+@pytest.mark.parametrize("command", ["--version", "users --help", "roles", "verify --database", "export -"])
 def test_sigpipe_ends_a_command_whose_output_nobody_reads(tmp_path: Path, command: str) -> None:
     """A command that is piped to `head` ends as other programs of Unix do: by SIGPIPE, and without a word."""
     assert (-signal.SIGPIPE, b"") == _of_output_without_reader(command.split(), tmp_path)
