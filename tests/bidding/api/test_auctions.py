@@ -143,6 +143,7 @@ def test_etags(house: House) -> None:
         assert (304, b"", tag) == (answer.status_code, answer.content, answer.headers["etag"])
     for unknown in ('"0"', "1", '"11"', "", '"'):
         assert 200 == bob.get(path, headers={"If-None-Match": unknown}).status_code
+    assert 304 == bob.get(path, headers=[("If-None-Match", '"1-x"'), ("If-None-Match", tag)]).status_code
     bob.bid(gid, 10)
     answer = bob.get(path, headers={"If-None-Match": tag})
     assert (200, f'"2-{answer.json()["head"][:16]}"') == (answer.status_code, answer.headers["etag"])
