@@ -56,7 +56,7 @@ class BreachedPassword(Mismatch):
 
 
 class ObviousPassword(Mismatch):
-    """This password is little more than your username or the name of the house, which people try first; choose another."""
+    """This password is little more than your username, the name of the house or a word such as "password"; choose another."""
 
     code = "obvious_password"
 

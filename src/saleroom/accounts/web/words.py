@@ -119,8 +119,8 @@ WORDS = Words(
         ),
         "obvious_password": (
             N_(
-                "This password is little more than your username or the name of the house, which people try first. "
-                "Choose another."
+                "This password is little more than your username, the name of the house or a word such as “password”. "
+                "People try these first. Choose another."
             ),
         ),
         "username_taken": (N_("This username is taken. Choose another."),),
