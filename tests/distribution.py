@@ -89,7 +89,7 @@ LONG = (
     "tests/settlement/api/test_payout_reports.py",
     "tests/http/test_several_processes.py",
     "tests/settlement/service/test_settled_sales.py",
-    "tests/settlement/service/test_documents.py",
+    "tests/settlement/service/documents/test_documents.py",
     "tests/admin/test_erasure.py",
     "tests/http/test_proxied_framing.py",
     "tests/faults/test_outbox.py",

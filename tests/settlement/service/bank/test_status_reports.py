@@ -9,7 +9,7 @@ from saleroom.settlement.domain.bank.status_reports import BankAnswer
 from saleroom.settlement.service.bank import status_reports
 from tests.settlement.camt import statement
 from tests.settlement.pain002 import NAMESPACES, block, reasons, report, sums, transfer
-from tests.settlement.service.test_camt import BOMB
+from tests.settlement.service.bank.test_camt import BOMB
 
 FILE, KNOWN_BY = "PAY-2026-00001-9F3A2C", "PAY-2026-00001-9F3A2C-0001"
 HEAD = f'<Document xmlns="{NAMESPACES["001.10"]}">'.encode()
