@@ -25,7 +25,7 @@ from tests.bidding.service.people import Person, bid
 from tests.fixtures_database import FakeClock
 from tests.notices.equipment import Postman
 from tests.sales.service.evenings import Evening, evening, published
-from tests.sales.service.test_block import do
+from tests.sales.service.live.test_block import do
 
 pytestmark = pytest.mark.databases("sqlite", "postgresql")
 

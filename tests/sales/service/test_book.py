@@ -20,7 +20,7 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person, stored
 from tests.sales.service.evenings import Evening, evening
-from tests.sales.service.test_block import do, paddle, sound
+from tests.sales.service.live.test_block import do, paddle, sound
 
 
 async def line(on: Evening, number: int, maximum: str | None, label: str = "1") -> Any:

@@ -19,7 +19,7 @@ from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, person
 from tests.fixtures_database import OpenDatabase
 from tests.sales.service.evenings import Evening, evening
-from tests.sales.service.test_block import do, lots, offers, paddle, play, refused, sound, tag
+from tests.sales.service.live.test_block import do, lots, offers, paddle, play, refused, sound, tag
 
 ROUNDS = 12
 READERS = 3

@@ -45,7 +45,7 @@ from saleroom.storage.database import Database, Transaction
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, person
 from tests.sales.service.evenings import Evening, evening
-from tests.sales.service.test_block import do, offers, paddle, play, tag
+from tests.sales.service.live.test_block import do, offers, paddle, play, tag
 from tests.statements import counted
 
 LEVELS = ("5000", "1000", "500", "100")

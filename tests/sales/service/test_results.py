@@ -41,7 +41,7 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import Person, person, stored
 from tests.sales.service.evenings import Evening, evening
-from tests.sales.service.test_block import do, offers, paddle, play, sound
+from tests.sales.service.live.test_block import do, offers, paddle, play, sound
 
 WHY = "The clerk misheard the paddle."
 

@@ -12,7 +12,7 @@ from saleroom.confined.confinement import Confinement
 from saleroom.kernel.errors import Invalid
 from saleroom.sales.service.files import sheets
 from tests.decodings import decodings
-from tests.sales.service.test_sheets import SHEET, xlsx
+from tests.sales.service.files.test_sheets import SHEET, xlsx
 
 pytestmark = pytest.mark.usefixtures("confined_process")
 

@@ -10,7 +10,7 @@ from saleroom.sales.service.people.participants import Newcomer
 from saleroom.storage.database import Database
 from tests.bidding.service.people import person
 from tests.sales.service.evenings import evening
-from tests.sales.service.test_block import do, offers, paddle
+from tests.sales.service.live.test_block import do, offers, paddle
 
 
 async def test_the_hall_says_how_the_leading_bid_came(database: Database) -> None:

@@ -20,7 +20,7 @@ from saleroom.storage.database import Database
 from tests.bidding.domain.examples import eur
 from tests.bidding.service.people import person
 from tests.sales.service.evenings import evening
-from tests.sales.service.test_block import do, lots, paddle, play, refused, sound, tag
+from tests.sales.service.live.test_block import do, lots, paddle, play, refused, sound, tag
 
 
 async def test_a_clerk_pauses_the_sale_at_the_block(database: Database) -> None:
