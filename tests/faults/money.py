@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 from sqlalchemy import func, select
 
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.storage import documents, payouts
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.storage.database import Database, Transaction

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from saleroom.settings import Settings
-from saleroom.settlement.domain.documents.documents import Party
+from saleroom.settlement.domain.documents.content import Party
 from tests.settlement.camt import IBAN, credit, statement
 from tests.settlement.late import issue_late
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from saleroom.kernel.money import STEP
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents.documents import Bank, Document, DocumentKind, Draft, Line, Party, issued
+from saleroom.settlement.domain.documents.content import Bank, Document, DocumentKind, Draft, Line, Party, issued
 from saleroom.settlement.domain.rates.scales import part, rounded
 
 HOUSE = Party(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from saleroom.settings import Settings
-from saleroom.settlement.domain.documents.documents import DocumentKind, Letterhead, Party
+from saleroom.settlement.domain.documents.content import DocumentKind, Letterhead, Party
 from saleroom.settlement.service import issuing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.settings import bank_of, calendar_of, house_of

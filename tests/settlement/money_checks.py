@@ -15,7 +15,7 @@ from saleroom.sales.service.people.merging import faults as merger_faults
 from saleroom.sales.storage import sales as sale_rows
 from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method
 from saleroom.settlement.domain.rates.rates import Charge, Item, RateCard
 from saleroom.settlement.service import desk, reporting

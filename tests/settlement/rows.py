@@ -13,7 +13,7 @@ from saleroom.settlement.domain.bank.banking import BankPayment, digests
 from saleroom.settlement.domain.bank.payouts import PayoutState, end_to_end, file_number, message_id, of_end, of_payout
 from saleroom.settlement.domain.bank.status_reports import BankAnswer, Doubt
 from saleroom.settlement.domain.bank.transfers import BankAccount, Transfer
-from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Line, Party
+from saleroom.settlement.domain.documents.content import DocumentKind, Draft, Line, Party
 from saleroom.settlement.domain.journal import (
     Account,
     BilledResult,

@@ -37,7 +37,7 @@ from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
 from saleroom.settlement.domain.bank.payouts import Debit, PayoutMark, PayoutState
 from saleroom.settlement.domain.bank.transfers import BankAccount
 from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
-from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind, Party
+from saleroom.settlement.domain.documents.content import CREDITABLE, DocumentKind, Party
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method
 from saleroom.settlement.service import closing, correcting, desk, issuing
 from saleroom.settlement.service import rates as rate_cards

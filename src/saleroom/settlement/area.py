@@ -10,7 +10,7 @@ from saleroom.confined.confinement import Confinement
 from saleroom.http.endpoints import Rows
 from saleroom.settlement import api
 from saleroom.settlement.api.vocabulary import VOCABULARY
-from saleroom.settlement.domain.documents.documents import Letterhead
+from saleroom.settlement.domain.documents.content import Letterhead
 from saleroom.settlement.domain.reminders.reminding import Automatic
 from saleroom.settlement.service import retention
 from saleroom.settlement.service.documents.document_printing import DocumentPrinter

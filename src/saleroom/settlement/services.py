@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from saleroom.confined.confinement import Confinement
 from saleroom.http.cursors import Cursors
 from saleroom.settlement.domain.bank.payouts import PayingHouse
-from saleroom.settlement.domain.documents.documents import Letterhead
+from saleroom.settlement.domain.documents.content import Letterhead
 from saleroom.settlement.service.documents.document_printing import DocumentPrinter
 from saleroom.settlement.service.documents.receipts import Paper
 from saleroom.settlement.service.online.online_looking import OnlineCards

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from saleroom.kernel.errors import Fault
 from saleroom.platform_settings import Number, Numbers, PlatformSettings
 from saleroom.settlement.domain.bank.payouts import PayingHouse
-from saleroom.settlement.domain.documents.documents import Bank, Party
+from saleroom.settlement.domain.documents.content import Bank, Party
 from saleroom.settlement.domain.documents.parties import TEXT_MAX, parse_country, parse_vat_id
 from saleroom.settlement.domain.documents.retention import YEARS, YEARS_MAX
 from saleroom.settlement.domain.online.online import NOT_TAKEN

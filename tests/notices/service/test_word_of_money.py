@@ -16,7 +16,7 @@ from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox.message import CHANNELS, State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.service import money_mails
 from saleroom.settlement.service.documents import register
 from saleroom.settlement.service.reminders import reminding

@@ -15,7 +15,7 @@ from saleroom.sales.storage import consignors, lots, sales
 from saleroom.settlement.domain.bank.banking import BankPayment, BankStatement
 from saleroom.settlement.domain.bank.payouts import end_to_end, file_number, message_id, of_payout
 from saleroom.settlement.domain.bank.status_reports import BankAnswer, StatusReport, Whole
-from saleroom.settlement.domain.documents.documents import DocumentKind, Letterhead, Party
+from saleroom.settlement.domain.documents.content import DocumentKind, Letterhead, Party
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, of_pledge
 from saleroom.settlement.domain.reminders.reminding import Calendar
 from saleroom.settlement.domain.unsold.offers import Offer

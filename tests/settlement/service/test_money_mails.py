@@ -15,7 +15,7 @@ from saleroom.notices.service.choosing import ChoiceChange
 from saleroom.outbox.message import State
 from saleroom.outbox.store import listed
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Payment
+from saleroom.settlement.domain.documents.content import DocumentKind, Draft, Payment
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
 from saleroom.settlement.service.documents import register
 from saleroom.settlement.service.money_mails import MAILS

@@ -10,8 +10,8 @@ from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import consignors
 from saleroom.sales.storage.tables import consignors as consignor_table
 from saleroom.sales.storage.tables import participants, sales
+from saleroom.settlement.domain.documents.content import Party
 from saleroom.settlement.domain.documents.document_views import document_view
-from saleroom.settlement.domain.documents.documents import Party
 from saleroom.settlement.service import retention
 from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.documents.document_check import document_faults

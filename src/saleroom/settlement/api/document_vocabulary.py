@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saleroom.http.schemas import GID_PATTERN, INSTANT, Schema
-from saleroom.settlement.domain.documents.documents import Category, DocumentKind
+from saleroom.settlement.domain.documents.content import Category, DocumentKind
 
 _SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["142.800"]}
 _DAY: Schema = {"type": "string", "format": "date"}

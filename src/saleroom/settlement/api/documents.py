@@ -24,8 +24,8 @@ from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import CODE_FIELD, SALE, paddle_field, reason, words_field
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownPaddle, UnknownParticipant, UnknownSale
 from saleroom.sales.domain.exporting import LANGUAGES
+from saleroom.settlement.domain.documents.content import CREDITABLE, LINES_MAX, DocumentKind, Party
 from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView
-from saleroom.settlement.domain.documents.documents import CREDITABLE, LINES_MAX, DocumentKind, Party
 from saleroom.settlement.domain.documents.parties import (
     COUNTRY_PATTERN,
     TEXT_MAX,

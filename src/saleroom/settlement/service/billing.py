@@ -16,7 +16,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.lots import OfferedLot
 from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
 from saleroom.settlement.domain.rates.cards import Version

@@ -14,7 +14,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.desk_acts import BuyerPayments
 from saleroom.settlement.domain.desk_views import DeskView
-from saleroom.settlement.domain.documents.documents import DocumentKind, Party
+from saleroom.settlement.domain.documents.content import DocumentKind, Party
 from saleroom.settlement.domain.errors import NothingToIssue
 from saleroom.settlement.service import desk, issuing
 from saleroom.settlement.service.buyers import find_buyer

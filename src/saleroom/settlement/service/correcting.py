@@ -21,7 +21,7 @@ from saleroom.sales.service import results
 from saleroom.sales.service.access import get_lot
 from saleroom.sales.service.results import Handover
 from saleroom.sales.storage import mergers, participants
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.errors import LotNotSold, SameBuyer
 from saleroom.settlement.domain.journal import Account, Book, HandPayment, Method, in_cash
 from saleroom.settlement.service.buyers import Buyer, buyer_of

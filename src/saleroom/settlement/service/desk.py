@@ -36,7 +36,7 @@ from saleroom.settlement.domain.desk_views import (
     money_view,
     settled_lot,
 )
-from saleroom.settlement.domain.documents.documents import DocumentKind, finer_fault
+from saleroom.settlement.domain.documents.content import DocumentKind, finer_fault
 from saleroom.settlement.domain.errors import NothingToNet, NotOwedByHouse, Overpaid, PayoutNotSure
 from saleroom.settlement.domain.journal import (
     Account,

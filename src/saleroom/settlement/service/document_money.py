@@ -8,9 +8,9 @@ from decimal import Decimal
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.instants import instant
 from saleroom.kernel.money import ZERO
+from saleroom.settlement.domain.documents.content import CREDITABLE, DocumentKind, Payment
 from saleroom.settlement.domain.documents.document_views import DocumentRowView, DocumentView, document_view, row_view
 from saleroom.settlement.domain.documents.document_words import method_words
-from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind, Payment
 from saleroom.settlement.domain.documents.paying import Progress, progress
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.service.fitting import invoices_to_credit

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import Result
 from saleroom.settlement.storage import documents, journal
 from saleroom.settlement.storage.documents import StoredDocument

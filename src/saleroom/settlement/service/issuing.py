@@ -24,7 +24,7 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_as
 from saleroom.sales.storage import consignors, participants, sales
-from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Letterhead, Party, Payment
+from saleroom.settlement.domain.documents.content import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.documents.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.documents.paying import before
 from saleroom.settlement.domain.errors import LotOnDocument, NothingToIssue, UnknownDocument

@@ -14,7 +14,7 @@ from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import CHANNELS, MAIL, Message, Word
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.service import buyer_credits
 from saleroom.settlement.service.document_money import row_of
 from saleroom.settlement.storage import documents

@@ -8,7 +8,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import Lot, TaxScheme
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents.documents import CREDITABLE, DocumentKind
+from saleroom.settlement.domain.documents.content import CREDITABLE, DocumentKind
 from saleroom.settlement.domain.documents.drafting import BilledLot
 from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
 from saleroom.settlement.storage import documents, journal

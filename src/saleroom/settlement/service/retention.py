@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents.documents import decoded, digest_of, encoded
+from saleroom.settlement.domain.documents.content import decoded, digest_of, encoded
 from saleroom.settlement.domain.documents.retention import cutoff, without_party
 from saleroom.settlement.storage import documents
 from saleroom.settlement.storage import retention as rows

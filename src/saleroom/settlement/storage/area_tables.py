@@ -16,7 +16,7 @@ from saleroom.kernel.texts import control_fault
 from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.bank.status_reports import Doubt
 from saleroom.settlement.domain.bank.transfers import read_account
-from saleroom.settlement.domain.documents.documents import DocumentKind, decoded, number_of
+from saleroom.settlement.domain.documents.content import DocumentKind, decoded, number_of
 from saleroom.settlement.domain.journal import Book, EntryKind
 from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.unsold.offers import OfferState

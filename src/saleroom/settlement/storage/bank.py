@@ -16,7 +16,7 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.sales.storage.tables import sales
 from saleroom.settlement.domain.bank.banking import BankPayment
 from saleroom.settlement.domain.bank.status_reports import seal_of
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import documents

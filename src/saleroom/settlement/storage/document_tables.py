@@ -43,7 +43,7 @@ documents = Table(
     Index("ix_documents_credits_id", "credits_id"),
 )
 """Issued documents, which are not changed as long as they are kept. `content` is JSON
-(`domain/documents/documents.py`), and `digest` that of its series up to it.
+(`domain/documents/content.py`), and `digest` that of its series up to it.
 `credits_id` is the document that a credit note takes back.
 
 A document whose time to be kept is over has a `forgotten_at`:

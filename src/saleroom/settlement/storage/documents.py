@@ -21,7 +21,7 @@ from saleroom.kernel.instants import instant
 from saleroom.sales.storage import mergers
 from saleroom.sales.storage.tables import lots, sales
 from saleroom.sales.storage.tables import mergers as merger_rows
-from saleroom.settlement.domain.documents.documents import FIRST, Document, DocumentKind, decoded, number_of
+from saleroom.settlement.domain.documents.content import FIRST, Document, DocumentKind, decoded, number_of
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import document_credits, document_lots, document_series, documents
 from saleroom.settlement.storage.offer_tables import offers

@@ -23,7 +23,7 @@ from saleroom.sales.domain.labels import parse_label
 from saleroom.settlement.api.desk import BUYER, CORRECT, sheet
 from saleroom.settlement.domain.desk_acts import BuyerPayments, BuyerRefund, ConsignorPayout
 from saleroom.settlement.domain.desk_views import DeskView
-from saleroom.settlement.domain.documents.documents import finer_fault
+from saleroom.settlement.domain.documents.content import finer_fault
 from saleroom.settlement.domain.journal import BY_HAND, HandPayment, Method, rest
 from saleroom.settlement.service import closing, correcting, desk, reports
 from saleroom.settlement.service.correcting import Correction

@@ -18,8 +18,8 @@ from saleroom.http.requests import session_token
 from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.sales.domain.errors import UnknownConsignor, UnknownParticipant, UnknownSale
 from saleroom.settlement.api.documents import CREDIT, ISSUE, OWN_DOCUMENTS, SALE_DOCUMENTS, as_pdf, as_xml, order_of
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.documents.document_views import DocumentView
-from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.documents.retention import kept_until
 from saleroom.settlement.domain.errors import UnknownDocument
 from saleroom.settlement.service import issuing

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.bank.payouts import PayoutState
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.rates.rates import Bearer, Item

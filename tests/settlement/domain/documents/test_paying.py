@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents.documents import Payment
+from saleroom.settlement.domain.documents.content import Payment
 from saleroom.settlement.domain.documents.paying import before, progress
 
 amounts = st.decimals(-500, 500, places=2)

@@ -12,7 +12,7 @@ from sqlalchemy import delete, update
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.storage import lots
-from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, number_of
+from saleroom.settlement.domain.documents.content import DocumentKind, Draft, number_of
 from saleroom.settlement.domain.errors import CreditedAlready, LotOnDocument
 from saleroom.settlement.service.document_money import rows_of
 from saleroom.settlement.service.documents.document_check import document_faults
@@ -89,7 +89,7 @@ async def test_numbers_have_no_gap_and_no_repeat(database: Database, open_databa
 
 _KILLED = """
 import asyncio, sys, time
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.storage.documents import take_place
 from saleroom.storage.database import Database
 

@@ -12,7 +12,7 @@ from saxonche import PySaxonProcessor
 
 from saleroom.kernel.currency import decimals
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents.documents import Document, DocumentKind, Party, credit_note, issued
+from saleroom.settlement.domain.documents.content import Document, DocumentKind, Party, credit_note, issued
 from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 from saleroom.settlement.domain.rates.scales import part, rounded
 from saleroom.settlement.service.documents.typesetting import einvoice

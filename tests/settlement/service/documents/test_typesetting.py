@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.sales.service.paper.paper_files import DATA, FAULT
-from saleroom.settlement.domain.documents.documents import Document, DocumentKind, Payment, credit_note, issued
+from saleroom.settlement.domain.documents.content import Document, DocumentKind, Payment, credit_note, issued
 from saleroom.settlement.service.documents.document_papers import paper_data
 from saleroom.settlement.service.documents.typesetting import CODE, XML, typeset
 from tests.settlement.documents import FORMS, HOUSE, ON, document, line

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from saleroom.kernel.errors import Fault
 from saleroom.settlement.domain.bank.payouts import Debit
-from saleroom.settlement.domain.documents.documents import PREFIXES, DocumentKind
+from saleroom.settlement.domain.documents.content import PREFIXES, DocumentKind
 
 TEXT_MAX = 1_000
 """The most characters that are kept of what a payer wrote."""

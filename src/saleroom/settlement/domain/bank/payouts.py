@@ -14,7 +14,7 @@ from msgspec import Struct
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.errors import Fault
 from saleroom.settlement.domain.bank.transfers import CURRENCY, BankAccount, read_account
-from saleroom.settlement.domain.documents.documents import Bank
+from saleroom.settlement.domain.documents.content import Bank
 from saleroom.settlement.domain.journal import Account, Book, Posting
 
 PAYOUTS_MAX = 500

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from saleroom.settlement.domain.documents.documents import Line as Written
+from saleroom.settlement.domain.documents.content import Line as Written
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
 from saleroom.settlement.domain.journal import BilledResult
 from saleroom.settlement.domain.rates.rates import Bill, Charge, Item

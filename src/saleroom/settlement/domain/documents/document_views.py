@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.documents.documents import Document, Line, Party, Payment, tax_totals
+from saleroom.settlement.domain.documents.content import Document, Line, Party, Payment, tax_totals
 from saleroom.settlement.domain.documents.einvoice import lacks
 from saleroom.settlement.domain.documents.paying import Progress
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 
 TITLES: Mapping[DocumentKind, tuple[str, str]] = {
     DocumentKind.INVOICE: ("Invoice", "Rechnung"),

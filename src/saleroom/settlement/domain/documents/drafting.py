@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.documents.documents import Line
+from saleroom.settlement.domain.documents.content import Line
 from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
 
 ITEMS: Mapping[Item, tuple[str, str]] = {

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents.documents import (
+from saleroom.settlement.domain.documents.content import (
     Category,
     Document,
     DocumentKind,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct, structs
 
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents.documents import Payment
+from saleroom.settlement.domain.documents.content import Payment
 
 
 class Progress(Struct, frozen=True):

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 from msgspec import structs
 
-from saleroom.settlement.domain.documents.documents import Document, Party
+from saleroom.settlement.domain.documents.content import Document, Party
 
 YEARS, YEARS_MAX = 10, 100
 """Ten years are the longest that one of the countries with a preset of taxes asks for (docs/documents.md)."""

@@ -34,7 +34,7 @@ from saleroom.settlement.domain.bank.banking import (
     numbers_in,
     verdict,
 )
-from saleroom.settlement.domain.documents.documents import Letterhead, finer_fault
+from saleroom.settlement.domain.documents.content import Letterhead, finer_fault
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method, of_money
 from saleroom.settlement.service import money_mails

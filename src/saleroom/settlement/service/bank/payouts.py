@@ -42,7 +42,7 @@ from saleroom.settlement.domain.bank.payouts import (
     of_payout,
 )
 from saleroom.settlement.domain.bank.transfers import AMOUNT_MAX, CURRENCY, BankAccount, Transfer, masked
-from saleroom.settlement.domain.documents.documents import DocumentKind, finer_fault
+from saleroom.settlement.domain.documents.content import DocumentKind, finer_fault
 from saleroom.settlement.domain.errors import (
     FileForgotten,
     NoHouseAccount,

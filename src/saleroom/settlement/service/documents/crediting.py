@@ -14,8 +14,8 @@ from msgspec import structs
 from saleroom.accounts.domain.accounts import Account as Staff
 from saleroom.sales.domain.sale import Sale
 from saleroom.settlement.domain.desk_views import LotToCreditView, lot_to_credit
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.documents.crediting import charges
-from saleroom.settlement.domain.documents.documents import DocumentKind
 from saleroom.settlement.domain.errors import LotChanged
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, of_credit
 from saleroom.settlement.service.documents import register

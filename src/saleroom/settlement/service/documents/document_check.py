@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Row
 
-from saleroom.settlement.domain.documents.documents import (
+from saleroom.settlement.domain.documents.content import (
     CREDITABLE,
     FIRST,
     DocumentKind,

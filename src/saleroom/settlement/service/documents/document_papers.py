@@ -13,8 +13,8 @@ from babel.numbers import format_percent
 from saleroom.kernel.currency import decimals, with_currency
 from saleroom.kernel.money import ZERO
 from saleroom.settlement.domain.bank.transfers import AMOUNT_MAX
+from saleroom.settlement.domain.documents.content import Category, Document, DocumentKind, Party, tax_totals
 from saleroom.settlement.domain.documents.document_words import TITLES, words
-from saleroom.settlement.domain.documents.documents import Category, Document, DocumentKind, Party, tax_totals
 from saleroom.settlement.domain.documents.einvoice import business_terms, lacks
 
 _LOCALES = {"en": Locale("en", "GB"), "de": Locale("de")}

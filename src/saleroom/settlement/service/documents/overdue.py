@@ -13,7 +13,7 @@ from saleroom.accounts.service import sanctions
 from saleroom.accounts.storage import erasures
 from saleroom.accounts.storage import sanctions as sanction_rows
 from saleroom.kernel.money import ZERO
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book
 from saleroom.settlement.domain.reminders.reminding import Calendar, Step, StepKind, days_overdue, due_on, next_step
 from saleroom.settlement.service.document_money import progress_of

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
+from saleroom.settlement.domain.documents.content import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.documents.document_words import method_words
-from saleroom.settlement.domain.documents.documents import DocumentKind, Draft, Letterhead, Party, Payment
 from saleroom.settlement.domain.journal import Account, Book, HandPayment
 from saleroom.settlement.service.documents import register
 from saleroom.settlement.storage.documents import Owner, StoredDocument

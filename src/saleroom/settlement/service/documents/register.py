@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saleroom.kernel.currency import decimals
 from saleroom.kernel.identifiers import GID_BYTES
-from saleroom.settlement.domain.documents.documents import (
+from saleroom.settlement.domain.documents.content import (
     Draft,
     credit_note,
     digest_of,

@@ -19,7 +19,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import lock_one
 from saleroom.sales.storage import mergers, sales
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.errors import NotPayableOnline, NotRefundableOnline, UnknownDocument
 from saleroom.settlement.domain.journal import (
     Account,

@@ -21,7 +21,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.outbox.kinds import MailKind, Sign
 from saleroom.outbox.message import Word, number_of
 from saleroom.sales.storage import sales
-from saleroom.settlement.domain.documents.documents import DocumentKind
+from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.errors import NoStrike, NotOverdue, ReminderNotDue, UnknownDocument
 from saleroom.settlement.domain.reminders.reminder_views import (
     OverdueInvoicesView,

@@ -12,7 +12,7 @@ from msgspec import structs
 from saleroom.kernel.errors import Contradiction
 from saleroom.kernel.money import STEP, ZERO
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.documents.documents import (
+from saleroom.settlement.domain.documents.content import (
     LINES_MAX,
     Category,
     Document,
