@@ -136,7 +136,7 @@ class Paying(Settling):
 
 def is_waiting(tx: Any) -> bool:
     """Return whether a payment is being looked at: it comes again in two minutes unless what is seen is posted."""
-    from saleroom.settlement.domain.online.online import RETRY
+    from saleroom.settlement.domain.online.card_payments import RETRY
     from saleroom.settlement.storage import online
 
     return online.is_due(tx) or any(one.look_at == tx.now() + RETRY for one in online.newest(tx, 50))

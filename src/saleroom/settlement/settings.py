@@ -14,7 +14,7 @@ from saleroom.settlement.domain.bank.payouts import PayingHouse
 from saleroom.settlement.domain.documents.content import Bank, Party
 from saleroom.settlement.domain.documents.parties import TEXT_MAX, parse_country, parse_vat_id
 from saleroom.settlement.domain.documents.retention import YEARS, YEARS_MAX
-from saleroom.settlement.domain.online.online import NOT_TAKEN
+from saleroom.settlement.domain.online.card_payments import NOT_TAKEN
 from saleroom.settlement.domain.reminders.reminding import DUE_DAYS_MAX, Automatic, Calendar, days_fault
 
 

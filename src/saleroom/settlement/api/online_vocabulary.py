@@ -6,7 +6,7 @@ from typing import Any
 
 from saleroom.http.schemas import GID_PATTERN, INSTANT, MONEY, Schema
 from saleroom.settlement.domain.errors import NotRefundableOnline
-from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.online.card_payments import Dispute, OnlineState, RefundState
 
 MEMBERS: dict[str, tuple[Schema, str]] = {
     "askedAt": (INSTANT, "When it was asked for."),

@@ -18,7 +18,7 @@ from saleroom.settlement.domain.bank.status_reports import Doubt
 from saleroom.settlement.domain.bank.transfers import read_account
 from saleroom.settlement.domain.documents.content import DocumentKind, decoded, number_of
 from saleroom.settlement.domain.journal import Book, EntryKind
-from saleroom.settlement.domain.online.online import Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.online.card_payments import Dispute, OnlineState, RefundState
 from saleroom.settlement.domain.unsold.offers import OfferState
 from saleroom.settlement.storage.bank_tables import bank_payments
 from saleroom.settlement.storage.document_tables import DOCUMENT_TABLES, document_lots, document_series, documents

@@ -15,7 +15,7 @@ from saleroom.kernel.identifiers import GID_BYTES
 from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.journal import Account, Book, Method, Posting, of_money
-from saleroom.settlement.domain.online.online import UNDER_WAY, Dispute, OnlineState, RefundState
+from saleroom.settlement.domain.online.card_payments import UNDER_WAY, Dispute, OnlineState, RefundState
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.document_tables import documents
 from saleroom.settlement.storage.documents import StoredDocument

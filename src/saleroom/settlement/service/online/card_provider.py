@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from saleroom.settlement.domain.online.online import ProviderPayment, SeenRefund
+from saleroom.settlement.domain.online.card_payments import ProviderPayment, SeenRefund
 
 
 class ProviderAway(Exception):

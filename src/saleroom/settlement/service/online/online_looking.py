@@ -15,7 +15,7 @@ import structlog
 
 from saleroom.kernel.figures import Figure, counters
 from saleroom.settlement.domain.errors import ForgedCallback, ProviderUnavailable
-from saleroom.settlement.domain.online.online import PaymentPage, ProviderPayment, back_off
+from saleroom.settlement.domain.online.card_payments import PaymentPage, ProviderPayment, back_off
 from saleroom.settlement.service.online import online_paying
 from saleroom.settlement.service.online.card_provider import CardProvider, ProviderAway, ProviderRefused
 from saleroom.settlement.service.online.online_paying import AT_ONCE, Look, Papers

@@ -31,7 +31,7 @@ from saleroom.settlement.domain.journal import (
     of_money,
     of_rounding,
 )
-from saleroom.settlement.domain.online.online import (
+from saleroom.settlement.domain.online.card_payments import (
     OPEN_FOR,
     RETRY,
     REUSED_FOR,

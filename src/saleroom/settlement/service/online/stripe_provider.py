@@ -17,7 +17,7 @@ from stripe import RequestOptions
 from stripe.params.checkout import SessionCreateParams
 
 from saleroom.settlement.domain.errors import ForgedCallback
-from saleroom.settlement.domain.online.online import (
+from saleroom.settlement.domain.online.card_payments import (
     Dispute,
     PaymentPage,
     ProviderPayment,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saleroom.settlement.domain.online.online import (
+from saleroom.settlement.domain.online.card_payments import (
     NOT_TAKEN,
     THREE_DECIMAL,
     ZERO_DECIMAL,
