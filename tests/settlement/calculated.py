@@ -9,7 +9,7 @@ from fractions import Fraction
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import Book
-from saleroom.settlement.domain.rates.rates import Bearer, Item, RateCard
+from saleroom.settlement.domain.rates.bills import Bearer, Item, RateCard
 from saleroom.settlement.domain.rates.scales import Scale
 from saleroom.settlement.domain.rates.tax import Country, Goods
 

@@ -17,7 +17,7 @@ from saleroom.sales.storage.tables import mergers as merger_rows
 from saleroom.settlement.domain.bank.payouts import UNDER_WAY, PayoutState
 from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import Account, Book, EntryKind, Method
-from saleroom.settlement.domain.rates.rates import Charge, Item, RateCard
+from saleroom.settlement.domain.rates.bills import Charge, Item, RateCard
 from saleroom.settlement.service import desk, reporting
 from saleroom.settlement.service.bank.payout_check import payout_faults
 from saleroom.settlement.service.buyers import find_buyer

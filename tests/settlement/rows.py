@@ -28,7 +28,7 @@ from saleroom.settlement.domain.journal import (
 )
 from saleroom.settlement.domain.memberships import Mark
 from saleroom.settlement.domain.online.card_payments import Dispute, OnlineState, RefundState
-from saleroom.settlement.domain.rates.rates import Hammer, Item, RateCard, bill
+from saleroom.settlement.domain.rates.bills import Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.rates.scales import Scale, Tier
 from saleroom.settlement.domain.rates.tax import Country
 from saleroom.settlement.domain.unsold.offers import Offer

@@ -32,7 +32,7 @@ from saleroom.sales.storage.tables import lots as lots_table
 from saleroom.settlement.domain.bank.payouts import PayingHouse
 from saleroom.settlement.domain.bank.transfers import BankAccount
 from saleroom.settlement.domain.documents.content import Letterhead, Party
-from saleroom.settlement.domain.rates.rates import Bearer, RateCard
+from saleroom.settlement.domain.rates.bills import Bearer, RateCard
 from saleroom.settlement.domain.rates.scales import Scale, Tier
 from saleroom.settlement.domain.rates.tax import Country, Goods
 from saleroom.settlement.service import members

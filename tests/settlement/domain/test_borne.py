@@ -13,7 +13,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left_out, terms_on_paper
 from saleroom.settlement.domain.journal import BilledResult, Result
-from saleroom.settlement.domain.rates.rates import Hammer, Item, RateCard, bill
+from saleroom.settlement.domain.rates.bills import Hammer, Item, RateCard, bill
 
 AT = datetime(2026, 11, 26, 12, tzinfo=UTC)
 FEE = st.sampled_from([ZERO, Decimal("5.000")])

@@ -29,10 +29,10 @@ from saleroom.settlement.domain.journal import (
     rounding,
     split,
 )
+from saleroom.settlement.domain.rates.bills import Hammer, RateCard, bill
 from saleroom.settlement.domain.rates.cards import Version
 from saleroom.settlement.domain.rates.choices import Choice, version_for
-from saleroom.settlement.domain.rates.rates import Hammer, RateCard, bill
-from tests.settlement.domain.rates.test_rates import cards, hammers
+from tests.settlement.domain.rates.test_bills import cards, hammers
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from saleroom.sales.storage import mergers
 from saleroom.settlement.domain import journal as rules
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, Posting
 from saleroom.settlement.domain.memberships import Members
-from saleroom.settlement.domain.rates import rates
+from saleroom.settlement.domain.rates import bills
 from saleroom.settlement.service import closing, desk
 from saleroom.settlement.service import journal as following
 from saleroom.settlement.service.bank import banking, payouts
@@ -67,14 +67,14 @@ class Fault(NamedTuple):
 PLANTED = {
     "a cent of tax is kept as premium": Fault(following, "of_lot", _cent_from_tax, 1),
     "a payment lacks a cent on one side": Fault(desk, "of_money", _one_sided, 1),
-    "an amount is cut off instead of rounded": Fault(rates, "rounded", _down, 1),
+    "an amount is cut off instead of rounded": Fault(bills, "rounded", _down, 1),
     "a payment has no receipt": Fault(receipts, "issue", lambda *_: None, 1),
     "the key is not looked at": Fault(desk, "once", _at_each_time, 3),
     "the key of a payment with its invoice is not looked at": Fault(closing, "once", _at_each_time, 3),
     "a credit note leaves the journal alone": Fault(crediting, "of_credit", lambda _: (), 4),
     "own lots are charged what consignors bear": Fault(BilledResult, "charged", property(lambda self: self.bill), 4),
     "the marks of members are not looked at": Fault(Members, "has_bought", lambda *_: False, 3),
-    "a member pays what all pay": Fault(rates, "_scale", lambda for_all, _, is_member: (for_all, is_member), 1),
+    "a member pays what all pay": Fault(bills, "_scale", lambda for_all, _, is_member: (for_all, is_member), 1),
     "papers stay with who was merged": Fault(documents, "ROWS", UNMERGED, 1),
     "the journal knows no mergers": Fault(mergers, "of_sale", lambda *_: {}, 1),
     "a payout that failed stays paid": Fault(payouts, "of_end", lambda *_: (), 64),

@@ -27,8 +27,8 @@ from saleroom.kernel.errors import Fault, Invalid
 from saleroom.kernel.identifiers import GID
 from saleroom.sales.api.fields import words_field
 from saleroom.sales.domain.lots import TaxScheme
+from saleroom.settlement.domain.rates.bills import Bearer, RateCard
 from saleroom.settlement.domain.rates.cards import NAME_MAX
-from saleroom.settlement.domain.rates.rates import Bearer, RateCard
 from saleroom.settlement.domain.rates.scales import PERCENT_MAX, TIERS_MAX, Scale, Tier, tiers_fault
 from saleroom.settlement.domain.rates.tax import Country, Goods
 

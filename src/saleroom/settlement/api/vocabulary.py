@@ -18,7 +18,7 @@ from saleroom.settlement.api import (
 )
 from saleroom.settlement.domain.errors import NotOwedByHouse, Overpaid
 from saleroom.settlement.domain.journal import WAYS, Book
-from saleroom.settlement.domain.rates.rates import Bearer, Item
+from saleroom.settlement.domain.rates.bills import Bearer, Item
 from saleroom.settlement.domain.rates.tax import Country, Goods
 
 SIGNED: Schema = {"type": "string", "pattern": r"^-?(?:0|[1-9][0-9]{0,16})\.[0-9]{3}$", "examples": ["-12.500"]}

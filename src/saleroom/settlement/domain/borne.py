@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from saleroom.settlement.domain.journal import BilledResult, Result
-from saleroom.settlement.domain.rates.rates import Item
+from saleroom.settlement.domain.rates.bills import Item
 
 FEES = (Item.ENTRY, Item.PHOTO, Item.UNSOLD)
 """What a lot costs its consignor once, in however many sales it is."""

@@ -11,8 +11,8 @@ from saleroom.kernel.instants import instant
 from saleroom.settlement.domain.documents.document_views import DocumentRowView
 from saleroom.settlement.domain.member_views import MembershipView
 from saleroom.settlement.domain.online.online_views import OnlinePaymentView
+from saleroom.settlement.domain.rates.bills import Bill
 from saleroom.settlement.domain.rates.cards import BillView, bill_view
-from saleroom.settlement.domain.rates.rates import Bill
 
 
 class SettledLotView(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import STEP, ZERO
 from saleroom.sales.domain.lots import TaxScheme
-from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
+from saleroom.settlement.domain.rates.bills import Bill, Charge, Item
 
 
 class Book(StrEnum):

@@ -19,9 +19,9 @@ from saleroom.settlement.domain.borne import FEES, as_on_paper, bears_fees, left
 from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import BilledResult, Result
 from saleroom.settlement.domain.memberships import Members, people_of
+from saleroom.settlement.domain.rates.bills import Hammer, RateCard, bill
 from saleroom.settlement.domain.rates.cards import Version
 from saleroom.settlement.domain.rates.choices import Choice, version_for
-from saleroom.settlement.domain.rates.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import after_sale, documents, journal, memberships, rates
 from saleroom.settlement.storage.journal import Standing
 from saleroom.settlement.storage.member_tables import memberships as marks

@@ -12,8 +12,8 @@ from saleroom.sales.domain.lots import Lot
 from saleroom.sales.domain.sale import Sale
 from saleroom.sales.service.access import get_lot, get_one, is_staff, viewer_of
 from saleroom.sales.storage import lots
+from saleroom.settlement.domain.rates.bills import Hammer, bill
 from saleroom.settlement.domain.rates.costs import CostsView, costs_view
-from saleroom.settlement.domain.rates.rates import Hammer, bill
 from saleroom.settlement.service.billing import card_now
 from saleroom.storage.database import Transaction
 

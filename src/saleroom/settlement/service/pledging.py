@@ -10,7 +10,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import lots
 from saleroom.settlement.domain.documents.content import CREDITABLE, DocumentKind
 from saleroom.settlement.domain.documents.drafting import BilledLot
-from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
+from saleroom.settlement.domain.rates.bills import Bill, Charge, Item
 from saleroom.settlement.storage import documents, journal
 from saleroom.storage.database import Transaction
 

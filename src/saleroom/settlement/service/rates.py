@@ -29,8 +29,8 @@ from saleroom.sales.storage import consignors, sales
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.settlement.domain.errors import RateCardTaken, TooManyRateCards, UnknownRateCard
 from saleroom.settlement.domain.rates import cards
+from saleroom.settlement.domain.rates.bills import Hammer, RateCard, bill
 from saleroom.settlement.domain.rates.cards import PreviewView, RateCardView, card_view, preview_view
-from saleroom.settlement.domain.rates.rates import Hammer, RateCard, bill
 from saleroom.settlement.storage import rates
 from saleroom.settlement.storage.tables import rate_choices
 from saleroom.storage.database import Transaction

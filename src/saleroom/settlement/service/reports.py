@@ -12,7 +12,7 @@ from saleroom.sales.domain.sale import Sale
 from saleroom.sales.storage import consignors, participants
 from saleroom.settlement.domain.desk_views import AccountsView, BalanceView, BuyerBalanceView, ConsignorBalanceView
 from saleroom.settlement.domain.journal import Account, Book, balances
-from saleroom.settlement.domain.rates.rates import Charge, Item
+from saleroom.settlement.domain.rates.bills import Charge, Item
 from saleroom.settlement.domain.reports.reporting import figures_of
 from saleroom.settlement.service.desk import begin
 from saleroom.settlement.service.journal import SaleBook

@@ -22,7 +22,7 @@ from saleroom.kernel.money import ZERO
 from saleroom.sales.storage import mergers
 from saleroom.settlement.domain.documents.crediting import without
 from saleroom.settlement.domain.journal import Account, BilledResult, Book, EntryKind, Posting, digest_of
-from saleroom.settlement.domain.rates.rates import Bill
+from saleroom.settlement.domain.rates.bills import Bill
 from saleroom.settlement.domain.reports.reporting import Supply
 from saleroom.settlement.storage.tables import journal_entries, journal_postings, journal_series
 from saleroom.storage import bulk

@@ -10,9 +10,9 @@ import msgspec
 from sqlalchemy import Column, Row, Select, func, select
 
 from saleroom.kernel.texts import look
+from saleroom.settlement.domain.rates.bills import RateCard
 from saleroom.settlement.domain.rates.cards import Version
 from saleroom.settlement.domain.rates.choices import Choice
-from saleroom.settlement.domain.rates.rates import RateCard
 from saleroom.settlement.storage import series
 from saleroom.settlement.storage.tables import rate_card_versions, rate_cards, rate_choices
 from saleroom.storage.bulk import among

@@ -29,7 +29,7 @@ rate_card_versions = Table(
     UniqueConstraint("card_id", "number"),
     Index("ix_rate_card_versions_by_id", "by_id"),
 )
-"""`terms` are JSON (`settlement/domain/rates/rates.py`). A version is never changed."""
+"""`terms` are JSON (`settlement/domain/rates/bills.py`). A version is never changed."""
 
 
 rate_choices = Table(

@@ -22,8 +22,8 @@ from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.web.words import CHANNELS
 from saleroom.settlement.api.forms import BY_CHANNEL, CHANGE, CHOOSE, MAKE, TRIAL, card_of
 from saleroom.settlement.domain.errors import UnknownRateCard
+from saleroom.settlement.domain.rates.bills import RateCard
 from saleroom.settlement.domain.rates.cards import NAME_MAX, RateCardView, ScaleView
-from saleroom.settlement.domain.rates.rates import RateCard
 from saleroom.settlement.service import rates
 from saleroom.settlement.service.rates import CardTarget, Trial
 from saleroom.settlement.services import SettlementServices

@@ -9,7 +9,7 @@ from saleroom.settlement.domain.bank.payouts import PayoutState
 from saleroom.settlement.domain.documents.content import DocumentKind
 from saleroom.settlement.domain.journal import NETTED, Book, Method
 from saleroom.settlement.domain.online.card_payments import Dispute, OnlineState, RefundState
-from saleroom.settlement.domain.rates.rates import Bearer, Item
+from saleroom.settlement.domain.rates.bills import Bearer, Item
 from saleroom.settlement.domain.rates.tax import Country, Goods
 from saleroom.settlement.domain.unsold.offers import OfferState
 from saleroom.settlement.domain.unsold.underbidding import LeftOut

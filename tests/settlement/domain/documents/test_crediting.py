@@ -13,7 +13,7 @@ from saleroom.settlement.domain.documents.crediting import OF_HOUSE, charges, wi
 from saleroom.settlement.domain.documents.drafting import BilledLot, buyer_lines, consignor_lines
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
 from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, is_balanced, of_credit, of_lot
-from saleroom.settlement.domain.rates.rates import Bearer, Bill, Hammer, Item, RateCard, bill
+from saleroom.settlement.domain.rates.bills import Bearer, Bill, Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.rates.scales import Scale, Tier
 from saleroom.settlement.domain.rates.tax import Country
 from saleroom.settlement.domain.reports.reporting import taxes

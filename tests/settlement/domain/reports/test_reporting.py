@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from saleroom.bidding.domain.events import Channel
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import BilledResult, Book, Result, balances, of_lot
-from saleroom.settlement.domain.rates.rates import Bearer, Hammer, RateCard, bill
+from saleroom.settlement.domain.rates.bills import Bearer, Hammer, RateCard, bill
 from saleroom.settlement.domain.rates.scales import Scale, Tier
 from saleroom.settlement.domain.rates.tax import Country
 from saleroom.settlement.domain.reports.reporting import (

@@ -9,7 +9,7 @@ from msgspec import structs
 from saleroom.settlement.domain.documents.content import Line as Written
 from saleroom.settlement.domain.errors import LotChanged, NotOfHouse
 from saleroom.settlement.domain.journal import BilledResult
-from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
+from saleroom.settlement.domain.rates.bills import Bill, Charge, Item
 
 OF_HOUSE = frozenset(
     {Item.PREMIUM, Item.SURCHARGE, Item.COMMISSION, Item.ENTRY, Item.PHOTO, Item.UNSOLD, Item.INSURANCE}

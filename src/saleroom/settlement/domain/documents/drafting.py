@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from saleroom.settlement.domain.documents.content import Line
-from saleroom.settlement.domain.rates.rates import Bill, Charge, Item
+from saleroom.settlement.domain.rates.bills import Bill, Charge, Item
 
 ITEMS: Mapping[Item, tuple[str, str]] = {
     Item.HAMMER: ("Hammer price", "Zuschlag"),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from saleroom.kernel.instants import instant
-from saleroom.settlement.domain.rates.rates import Bill, Charge, RateCard
+from saleroom.settlement.domain.rates.bills import Bill, Charge, RateCard
 from saleroom.settlement.domain.rates.scales import Scale
 
 NAME_MAX = 100

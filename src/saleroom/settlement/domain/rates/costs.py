@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from saleroom.settlement.domain.rates.bills import Bill, Charge, RateCard
 from saleroom.settlement.domain.rates.cards import ScaleView, amount_text, scale_view
-from saleroom.settlement.domain.rates.rates import Bill, Charge, RateCard
 
 
 class CostLineView(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import BilledResult
-from saleroom.settlement.domain.rates.rates import OF_MARGIN, Bill, Charge, Item
+from saleroom.settlement.domain.rates.bills import OF_MARGIN, Bill, Charge, Item
 from saleroom.settlement.domain.rates.tax import MARGIN
 
 _TENTH = Decimal("0.1")

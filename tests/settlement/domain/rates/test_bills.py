@@ -13,7 +13,7 @@ from saleroom.bidding.domain.events import Channel
 from saleroom.kernel.money import ZERO
 from saleroom.sales.domain.lots import TaxScheme
 from saleroom.settlement.domain.journal import in_cash
-from saleroom.settlement.domain.rates.rates import Bearer, Bill, Charge, Hammer, Item, RateCard, bill
+from saleroom.settlement.domain.rates.bills import Bearer, Bill, Charge, Hammer, Item, RateCard, bill
 from saleroom.settlement.domain.rates.scales import Scale, Tier
 from saleroom.settlement.domain.rates.tax import LAWS, MARGIN, Country, Goods
 from tests.settlement.domain.rates.test_scales import PERCENTS, PRICES, scales
