@@ -113,7 +113,7 @@ class LotPages:
     async def bids(self, request: Request) -> Response:
         """GET /lots/{gid}/bids: the whole history of bids, by page."""
         before = _before(request)
-        viewer, found = await self._site.read(request, _lot, lot_gid(request), BIDS_PER_PAGE, before)
+        viewer, found = await self._site.read(request, lot.show, lot_gid(request), BIDS_PER_PAGE, before)
         context = {"a": found.auction, "bids": found.bids, "older": found.older, "first": before is None}
         return self._site.page(request, "bids.html", viewer, context)
 
@@ -140,7 +140,7 @@ class LotPages:
 
     async def _step(self, request: Request, *, buy: bool) -> Response:
         gid, token = lot_gid(request), session_token(request)
-        viewer, found = await self._site.read(request, _lot, gid, BIDS_SHOWN, None)
+        viewer, found = await self._site.read(request, lot.show, gid, BIDS_SHOWN, None)
         if token is None or viewer is None:
             answer = self._site.to_log_in(request, f"/lots/{gid}")
             typed = bid_form.typed(self._site.language(request), await fields(request))
@@ -263,10 +263,8 @@ class LotPages:
         whole = not is_fragment(request)
         viewer, read = await self._site.read(request, _page_reading, lot_gid(request), reply.since, whole=whole)
         reply = self._of_now(request, reply, read.lot, read.changed)
-        context = {
-            **self._context(request, reply, read.lot, read.changed),
+        context = self._context(request, reply, read) | {
             "role": _role(read.lot, viewer),
-            "now": instant(read.now),
             "viewer": viewer,
             "viewer_known": True,
         }
@@ -290,19 +288,18 @@ class LotPages:
             reply = structs.replace(reply, message=reply.message or language.gettext(_READ_AGAIN))
         return reply
 
-    def _context(
-        self, request: Request, reply: Reply, found: LotDetails, changed: AuctionChanged | None
-    ) -> dict[str, Any]:
-        origin = self._site.origin(request)
+    def _context(self, request: Request, reply: Reply, read: _PageReading) -> dict[str, Any]:
+        found, origin = read.lot, self._site.origin(request)
         return {
             "lot": found,
             "a": found.auction,
+            "now": instant(read.now),
             "tied": tied(found.auction, found.known_as, found.bids),
             "extended": _is_extended(found),
             "proposal": reply.proposal,
             "answer": reply.answer,
             "message": reply.message,
-            "changes": words.changes(self._site.language(request), changed),
+            "changes": words.changes(self._site.language(request), read.changed),
             "sent": {"amount": "", "maximum": "", "again": "", **reply.sent} if reply.sent is not None else None,
             "doubts": bid_form.doubts(self._site.language(request), reply.proposal) if reply.proposal else [],
             "times": reply.proposal.times(found.auction) if reply.proposal else None,
@@ -346,10 +343,6 @@ def card_reader(a: AuctionView, viewer: Viewer | None, known_as: str | None, amo
     return CardReader(role_of(a, viewer, known_as, has_bid=amount is not None), equal)
 
 
-def _lot(tx: Transaction, token: str | None, gid: str, limit: int, before: int | None) -> LotDetails:
-    return lot.show(tx, token, gid, limit, before)
-
-
 class _PageReading(Struct, frozen=True):
     """What the page of a lot shows. A part of the page does not show the lot's place in its sale, nor the lots beside it."""
 
@@ -362,15 +355,15 @@ class _PageReading(Struct, frozen=True):
 
 
 def _page_reading(tx: Transaction, token: str | None, gid: str, since: int | None, *, whole: bool) -> _PageReading:
-    found = _lot(tx, token, gid, BIDS_SHOWN, None)
+    found = lot.show(tx, token, gid, BIDS_SHOWN, None)
     changed = None
     if since is not None and not found.terms_version <= since <= found.auction.version:
         version, changes = reading.changed_since(tx, gid, since)
         changed = TermsChanged(seen=since, changes=changes, version=version)
-    place = catalogue.in_sale(tx, gid) if whole else None
-    beside = Beside(None, None)
-    if whole:
-        beside = catalogue.neighbours(tx, gid) if place is None else place.beside
+    if not whole:
+        return _PageReading(found, changed, tx.now(), place=None, beside=Beside(None, None))
+    place = catalogue.in_sale(tx, gid)
+    beside = catalogue.neighbours(tx, gid) if place is None else place.beside
     return _PageReading(found, changed, tx.now(), place, beside)
 
 
