@@ -46,7 +46,7 @@ class CalendarPages:
         found = await self._services.database.read(calendars.watched, request.path_params["link"])
         language = self._site.language(request)
         name = f"{self._site.profile.name}: {language.gettext(_TITLE)}"
-        body = dates(found, language, self._site.origin(request), name)
+        body = await dates(found, language, self._site.origin(request), name)
         return answer(request, language, body, "text/calendar", _HEADERS)
 
     async def atom(self, request: Request) -> Response:

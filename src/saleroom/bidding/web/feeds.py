@@ -53,15 +53,16 @@ class Feeds:
         """GET /lots.ics: when lots open and end; the address may ask for some, as on the home page. Raises Invalid."""
         which = lot_query(request, self._services, ANY).which
         found = await self._services.database.read(reading.searched, lambda tx: feeds.dated(tx, which, DATES_MAX))
-        return self._calendar(request, found)
+        return await self._calendar(request, found)
 
     async def of_lot(self, request: Request) -> Response:
         """GET /lots/{gid}/dates.ics: when one lot opens and ends. Raises UnknownAuction or TakenDown."""
-        return self._calendar(request, await self._services.database.read(feeds.one, request.path_params["gid"]))
+        found = await self._services.database.read(feeds.one, request.path_params["gid"])
+        return await self._calendar(request, found)
 
-    def _calendar(self, request: Request, found: Sequence[FeedEntry]) -> Response:
+    async def _calendar(self, request: Request, found: Sequence[FeedEntry]) -> Response:
         language = self._site.language(request)
-        body = dates(found, language, self._site.origin(request), self._site.profile.name)
+        body = await dates(found, language, self._site.origin(request), self._site.profile.name)
         return answer(request, language, body, "text/calendar")
 
     def _here(self, request: Request) -> str:
@@ -105,9 +106,9 @@ def _legal(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def dates(found: Sequence[FeedEntry], language: Language, origin: str, title: str) -> bytes:
+async def dates(found: Sequence[FeedEntry], language: Language, origin: str, title: str) -> bytes:
     """Return when lots open and end, as a calendar with this title."""
-    return calendar(title, [date for one in found for date in _dates(one, language, origin)])
+    return await calendar(title, (date for one in found for date in _dates(one, language, origin)))
 
 
 def _dates(one: FeedEntry, language: Language, origin: str) -> Iterator[Date]:

@@ -28,16 +28,17 @@ class SaleDates:
 
     async def all(self, request: Request) -> Response:
         """GET /catalogues.ics: when the sales of the house are."""
-        return self._calendar(request, await self._services.database.read(dates.of_house))
+        return await self._calendar(request, await self._services.database.read(dates.of_house))
 
     async def one(self, request: Request) -> Response:
         """GET /catalogues/{gid}/dates.ics: when one sale is. Raises UnknownSale."""
-        return self._calendar(request, await self._services.database.read(dates.of_sale, sale_gid(request)))
+        found = await self._services.database.read(dates.of_sale, sale_gid(request))
+        return await self._calendar(request, found)
 
-    def _calendar(self, request: Request, found: Sequence[SaleRevision]) -> Response:
+    async def _calendar(self, request: Request, found: Sequence[SaleRevision]) -> Response:
         language, origin = self._site.language(request), self._site.origin(request)
         shown = [date for one in found for date in _dates(one, language, origin)]
-        return answer(request, language, calendar(self._site.profile.name, shown), "text/calendar")
+        return answer(request, language, await calendar(self._site.profile.name, shown), "text/calendar")
 
 
 def _dates(one: SaleRevision, language: Language, origin: str) -> Iterator[Date]:
