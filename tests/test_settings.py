@@ -112,7 +112,7 @@ def test_mqtt_urls_are_taken_as_people_write_them(url: str) -> None:
         ("CORS_ORIGINS", "shop.example", "https://host"),
         ("CORS_ORIGINS", "https://shop.example/path", "https://host"),
         ("TRUSTED_PROXIES", "proxy.example", "IPv4"),
-        ("PUBLIC_URL", "https://example.org/bids", "the root of a host"),
+        ("PUBLIC_URL", "https://example.org/bids", "a path"),
         ("OUTAGE_REOPENS", "maybe", "true or false"),
         ("LOG_LEVEL", "loud", "warning"),
         ("LOG_FORMAT", "xml", "json"),

@@ -33,13 +33,6 @@ def _by_commas(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _has_possible_port(url: str) -> bool:
-    try:
-        return urlsplit(url).port != 0
-    except ValueError:
-        return False
-
-
 def _trimmed(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
@@ -309,14 +302,6 @@ class PlatformSettings(BaseModel):
             raise ValueError("write a name without control characters")
         return value
 
-    @field_validator("public_url")
-    @classmethod
-    def _root_of_a_host(cls, value: str | None) -> str | None:
-        origin = None if value is None else web_origin(value)
-        if value is not None and origin is None:
-            raise ValueError("write http://host or https://host: the house has the root of a host to itself")
-        return origin
-
     @field_validator("traces_url")
     @classmethod
     def _absolute(cls, value: str | None) -> str | None:
@@ -327,12 +312,10 @@ class PlatformSettings(BaseModel):
     @field_validator("public_url")
     @classmethod
     def _public(cls, value: str | None) -> str | None:
-        """Links begin with it, and `https://` at its start makes cookies secure."""
-        if value is None:
-            return None
-        if not re.fullmatch(r"[^\s?#@]+", value := value.strip()) or not _has_possible_port(value):
+        """Links begin with it, and `https://` at its start makes cookies secure. The house has the root of a host to itself."""
+        origin = None if value is None else web_origin(value.strip())
+        if value is not None and origin is None:
             raise ValueError(
-                "write http://host or https://host, without an account, spaces, and what follows a ? or a #"
+                "write http://host or https://host, without an account, spaces, a path, and what follows a ? or a #"
             )
-        scheme, _, rest = value.partition(":")
-        return f"{scheme.lower()}:{rest}"
+        return origin

@@ -53,7 +53,7 @@ class ResultFiles:
     async def _file(self, request: Request, author: str | None, columns: Sequence[str]) -> Response:
         language = request.query_params.get("language", "en")
         if language not in _DIALECTS:
-            raise Invalid.one("language", "choice", f"must be one of: {', '.join(_DIALECTS)}")
+            raise Invalid.one("language", "not_a_choice", f"must be one of: {', '.join(_DIALECTS)}")
         pages = results.pages(self._services.database, author)
         # The first page is read before the answer begins, so that a busy house can still say so.
         first = await anext(pages)
