@@ -244,3 +244,21 @@ def test_an_answer_that_is_late_is_counted_once(evening: Evening) -> None:
     net.through()
     settled(page)
     assert ["11.000", "10.000"] == evening.events()
+
+
+@pytest.mark.parametrize("typed", ["12.500", "12,500"])
+def test_an_ask_that_may_mean_thousands(evening: Evening, typed: str) -> None:
+    """In German 12.500 is twelve thousand five hundred, and 12,500 is asked about: no ask is a thousandth of what is meant."""
+    page = evening.console(locale="de-DE")
+    press(page, "Enter", *typed, "*")
+    settled(page)
+    if typed == "12.500":
+        expect(slot(page, "ask")).to_have_text("12.500,00\u00a0€")
+        return
+    expect(page.locator("#trouble")).to_have_text(
+        "12,500 kann 12,50\u00a0€ oder 12.500,00\u00a0€ heißen. Schreiben Sie 12,50 oder 12500,00."
+    )
+    expect(slot(page, "ask")).to_have_text("10,00\u00a0€")
+    press(page, "Escape", *"12500", "*", *"12600.5", "*")
+    settled(page)
+    expect(slot(page, "ask")).to_have_text("12.600,50\u00a0€")

@@ -109,6 +109,8 @@ def test_mistakes_are_named_before_anything_is_sent(evening: Evening) -> None:
         ("x 340 57", "This is not the number of a lot, or a list such as 1-3,5: x"),
         ("9 340 57", "There is no lot 9 in the sale."),
         ("1 34,50 57", "This is not an amount: 34,50."),
+        ("1 12.500 57", "12.500 may mean €12.50 or €12,500.00. Write 12.50 or 12500.00."),
+        ("1 1.234 57", "Did you mean 1234.00? Amounts are written like 1,234.50 here."),
         ("1 34 57a", "This is not a paddle: 57a"),
         ("1 34 99", "Nobody has the paddle 99 in this sale."),
     ):

@@ -59,12 +59,17 @@ def read(text: str, currency: str, locale: Locale) -> Decimal | Fault:
     return parse_money(sign + re.sub("[^0-9]", "", whole) + (f".{fraction}" if fraction else ""))
 
 
-def notation(currency: str, locale: Locale) -> dict[str, str | list[str]]:
+def notation(currency: str, locale: Locale) -> dict[str, str | int | list[str]]:
     """Return how amounts are written in a language, for scripts that read them as `read` does."""
     own = get_group_symbol(locale)
     groups = {"\u00a0", "\u2009", "\u202f"} | ({"'", "\u2019"} if re.fullmatch(_APOSTROPHE, own) else {own})
     signs = {currency, get_currency_symbol(currency, locale), get_currency_symbol(currency, "en")}
-    return {"decimal": get_decimal_symbol(locale), "groups": sorted(groups), "signs": sorted(signs)}
+    return {
+        "decimal": get_decimal_symbol(locale),
+        "decimals": decimals(currency),
+        "groups": sorted(groups),
+        "signs": sorted(signs),
+    }
 
 
 def swapped(text: str) -> str:

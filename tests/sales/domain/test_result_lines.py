@@ -19,17 +19,18 @@ from saleroom.sales.domain.labels import label_order
 from saleroom.site import amounts
 from tests.needs import need
 
-SCRIPT = Path(amounts.__file__).parents[1] / "sales" / "web" / "static" / "result_lines.js"
+STATIC = Path(amounts.__file__).parents[1] / "sales" / "web" / "static"
 RUN = (
-    f"require({str(SCRIPT)!r});"
+    f"require({str(STATIC / 'amounts.js')!r});"
+    f"require({str(STATIC / 'result_lines.js')!r});"
     "const lines = require('readline').createInterface({ input: process.stdin });"
-    "const answer = ([name, ...facts]) => resultLines[name](...facts) ?? null;"
+    "const answer = ([name, ...facts]) => ({ ...amounts, ...resultLines })[name](...facts) ?? null;"
     "lines.on('line', (text) => console.log(JSON.stringify(JSON.parse(text).map(answer))));"
 )
 LOCALES = ("en", "de", "de_CH", "de_AT")
 NOTATIONS = {name: amounts.notation("EUR", Locale.parse(name)) for name in LOCALES}
 LABELS = st.from_regex(r"[1-9][0-9]{0,5}[A-Z]{0,2}", fullmatch=True)
-PRICES = st.integers(1, 10**12).map(lambda mills: f"{mills // 1000}.{mills % 1000:03}")
+PRICES = st.integers(1, 10**11).map(lambda cents: f"{cents // 100}.{cents % 100:02}0")
 NAMES = st.lists(st.text("abcÄß129,-;", min_size=1, max_size=8), min_size=1, max_size=5).map(" ".join)
 
 
@@ -101,6 +102,48 @@ def test_amounts_are_read_as_on_all_pages(asked: Script, text: str, locale: str)
         assert Decimal(exact) == read
 
 
+@settings(deadline=None)
+@given(text=TEXTS, locale=st.sampled_from(LOCALES), currency=st.sampled_from(("EUR", "JPY", "KWD")))
+@example(text="12,500", locale="de", currency="EUR")
+@example(text="1.234", locale="en", currency="EUR")
+@example(text="1.234", locale="de", currency="EUR")
+@example(text="1.234", locale="en", currency="KWD")
+def test_thousands_are_in_doubt_as_on_all_pages(asked: Script, text: str, locale: str, currency: str) -> None:
+    """The script doubts what a form doubts, in each currency, and writes an amount as it stands in a field."""
+    place = Locale.parse(locale)
+    notation = amounts.notation(currency, place)
+    [exact, meant] = asked(["amount", text, notation], ["inThousands", text, notation])
+    if exact is None:
+        assert meant is None
+        return
+    doubted = amounts.in_thousands(text, Decimal(exact), currency, place)
+    assert doubted == (None if meant is None else Decimal(meant))
+    assert [amounts.write_bare(Decimal(exact), currency, place)] == asked(["written", exact, notation])
+
+
+TYPED = [
+    ("50", "en", {"exact": "50.000"}),
+    ("12,50", "en", {"exact": "12.500"}),
+    ("12.5", "de", {"exact": "12.500"}),
+    ("1.234", "de", {"exact": "1234.000"}),
+    ("1,234", "en", {"exact": "1234.000"}),
+    ("1.234.500", "de", {"exact": "1234500.000"}),
+    ("0.500", "en", {"exact": "0.500"}),
+    ("0,500", "en", {"fault": "amount"}),
+    ("1.234,50", "en", {"fault": "amount"}),
+    ("1.", "en", {"fault": "amount"}),
+    ("", "en", {"fault": "amount"}),
+    ("1.234", "en", {"fault": "doubt", "amount": "1.234", "meant": "1234.000", "low": None, "high": "1234.00"}),
+    ("12,500", "de", {"fault": "doubt", "amount": "12.500", "meant": "12500.000", "low": "12,50", "high": "12500,00"}),
+]
+
+
+@pytest.mark.parametrize(("text", "locale", "read"), TYPED)
+def test_an_amount_typed_at_the_desk(asked: Script, text: str, locale: str, read: dict[str, Any]) -> None:
+    """Decimals stand after the mark of either keypad; three digits are thousands or in doubt, as in a form."""
+    assert [read] == asked(["typed", text, NOTATIONS[locale]])
+
+
 EN, DE, CH = NOTATIONS["en"], NOTATIONS["de"], NOTATIONS["de_CH"]
 CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("12 340 57", EN, {"spans": [["12", "12"]], "price": "340.000", "paddle": 57}),
@@ -131,6 +174,18 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("12 -5 57", EN, {"fault": "amount", "text": "-5"}),
     ("12 1e3 57", EN, {"fault": "amount", "text": "1e3"}),
     ("12 1.2345 57", EN, {"fault": "amount", "text": "1.2345"}),
+    (
+        "12 12,500 57",
+        DE,
+        {
+            "fault": "doubt",
+            "text": "12,500",
+            "amount": "12.500",
+            "meant": "12500.000",
+            "low": "12,50",
+            "high": "12500,00",
+        },
+    ),
     ("12 340 0", EN, {"fault": "paddle", "text": "0"}),
     ("12 340 100000", EN, {"fault": "paddle", "text": "100000"}),
     ("12 340 -", EN, {"fault": "paddle", "text": "-"}),

@@ -27,6 +27,7 @@ from saleroom.sales.service.live import desk
 from saleroom.sales.services import SaleServices
 from saleroom.sales.web.block_words import OF_A_PADDLE
 from saleroom.sales.web.catalogue import sale_gid
+from saleroom.site.amounts import notation
 from saleroom.site.language import Language
 from saleroom.site.site import Site, fields, for_users
 
@@ -89,6 +90,8 @@ class ConsolePages:
             "desk": msgspec.to_builtins(found),
             "currency": self._services.currency,
             "decimals": decimals(self._services.currency),
+            "notation": notation(language.currency, language.locale),
+            "example": language.example,
             "floor": FLOOR,
             "reason_max": REASON_MAX,
             "login": self._site.login_address(f"/sales/{gid}/console"),

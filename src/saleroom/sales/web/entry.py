@@ -96,6 +96,7 @@ def shell() -> Shell:
             "console.css",
             "entry.css",
             "clerk.js",
+            "amounts.js",
             "result_lines.js",
             "result_queue.js",
             "entry.js",

@@ -1,6 +1,8 @@
 // The clerk's console: keys become acts. `console_typing.js` has the keys that wait, `console_queue.js` the acts that do.
 const desk = window.desk;
 const words = JSON.parse(document.getElementById("console-words").textContent);
+const notation = JSON.parse(document.getElementById("notation").textContent);
+const { amounts } = window;
 const { queue, typing } = window;
 const { holds, standing, step, tell, untell } = queue;
 const by = (id) => document.getElementById(id);
@@ -57,6 +59,7 @@ function ask(amount) {
   if (price && desk.mills(amount) <= desk.mills(price)) tell(desk.fill(words.tooLow, { amount: desk.money(price) }));
   else if (desk.mills(amount) > 0n) act("ask", { amount });
 }
+const doubtful = (text, { amount, meant, low, high }) => ({ text, amount: desk.money(amount), meant: desk.money(meant), exact: low, right: high });
 function stepped(up) {
   const need = desk.shown.block.onBlock?.need;
   if (need) {
@@ -126,7 +129,9 @@ const acts = {
   paddle() { const number = enteredPaddle(); if (number) bid({ paddle: number }); },
   phone() { const number = typing.entry ? enteredPaddle() : tell(words.digitsFirst); if (number) bid({ paddle: number, channel: "phone" }); },
   ask() {
-    if (/^\d{1,17}(\.\d{1,3})?$/.test(typing.entry)) ask(desk.decimal(desk.mills(typing.entry)));
+    const { exact, fault, ...facts } = amounts.typed(typing.entry, notation);
+    if (exact) ask(exact);
+    else if (fault === "doubt") tell(desk.fill(words[facts.low ? "doubt" : "meant"], doubtful(typing.entry, facts)));
     else tell(desk.fill(words.noAmount, { text: typing.entry }));
   },
   name() { if (typing.entry) named(); else tell(words.digitsFirst); },

@@ -24,7 +24,7 @@ function showEntry() {
 function typed(character) {
   if (!entry) entryLot = lotShown();
   if (character === "back") entry = entry.slice(0, -1);
-  else if (entry.length < 24) entry += character === "," ? "." : character;
+  else if (entry.length < 24) entry += character;
   showEntry();
 }
 // Whether another lot is on the block than the one that the digits were typed for; they are dropped then, in words.

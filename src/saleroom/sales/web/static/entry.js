@@ -210,6 +210,7 @@ async function enter(text) {
 async function accept(text) {
   const meaning = lines.read(text, notation);
   if (meaning.fault === "empty") return false;
+  if (meaning.fault === "doubt") return doubtful(meaning);
   if (meaning.fault) return fault(meaning.fault, meaning.text);
   if (sheet === null) return fault("noSheet");
   const { spans, ...body } = meaning;
@@ -227,6 +228,11 @@ async function accept(text) {
 
 function fault(name, text = "") {
   tell(fill(words[name], { text }));
+  return false;
+}
+
+function doubtful({ text, amount, meant, low, high }) {
+  tell(fill(low ? words.doubt : words.meant, { text, amount: money(amount), meant: money(meant), exact: low, right: high }));
   return false;
 }
 

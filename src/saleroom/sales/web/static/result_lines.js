@@ -5,7 +5,6 @@ const DASH = /^(?:--?|[\u2010-\u2015\u2212])$/;
 const LOTS_MAX = 100;
 const NAME_MAX = 200;
 
-const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const parts = (label) => { const [, digits, letters] = LOT.exec(label); return [Number(digits), letters.length, letters]; };
 
 // The natural order of labels: 2 < 12 < 12A < 12Z < 12AA < 13.
@@ -18,20 +17,6 @@ function compare(one, other) {
 function label(text) {
   const found = LOT.exec(text);
   return found && found[1] + found[2].toUpperCase();
-}
-
-// An exact amount such as 1234.500 from what people write in their language; null if it is none. `groups` are the marks
-// between thousands, which are all there or none: apostrophes are alike, and so are spaces. A dash may stand in place of the
-// decimals.
-function amount(text, { decimal, groups, signs }) {
-  const names = signs.map(escaped).join("|");
-  const bare = text.replace(new RegExp(`^(?:${names})|(?:${names})$`, "i"), "").replace(/\u2019/g, "'").replace(/[\u2009\u202f]/g, "\u00a0");
-  const grouped = groups.map((mark) => `\\d{1,3}(?:${escaped(mark)}\\d{3})+`).join("|");
-  const found = new RegExp(`^(${grouped}|\\d+)(?:${escaped(decimal)}(\\d{1,3})|(?:${escaped(decimal)}|[.])(?:--?|[\u2010-\u2015\u2212]))?$`).exec(bare);
-  if (!found) return null;
-  const whole = found[1].replace(/\D/g, "");
-  const exact = `${whole}.${(found[2] ?? "").padEnd(3, "0")}`;
-  return whole.length > 17 || /^0\d|^[0.]+$/.test(exact) ? null : exact;
 }
 
 // The spans of `1-3,5`: pairs of labels.
@@ -61,8 +46,8 @@ function made(rest, notation) {
 }
 
 function sold(what, [price, paddle], notation) {
-  const exact = amount(price, notation);
-  if (exact === null) return { fault: "amount", text: price };
+  const { exact, fault, ...facts } = globalThis.amounts.sure(price, notation);
+  if (fault) return { fault, text: price, ...facts };
   const number = /^#?0*([1-9]\d{0,4})$/.exec(paddle);
   return number ? { ...what, price: exact, paddle: Number(number[1]) } : { fault: "paddle", text: paddle };
 }
@@ -88,4 +73,4 @@ function write({ spans: which, name, price, paddle }, { decimal }) {
   return `${first} ${price.replace(/\.?0+$/, "").replace(".", decimal)} ${paddle}`;
 }
 
-globalThis.resultLines = { amount, chosen, compare, read, write };
+globalThis.resultLines = { chosen, compare, read, write };
