@@ -192,6 +192,13 @@ def test_photos_are_made_once_replaced_by_number_and_kept_if_they_are_the_same(s
     assert photos(imported(staff, gid, photos=zipped(pictures))) == (0, 0, 3)
 
 
+def test_a_photo_of_a_row_with_faults_is_of_a_lot_that_the_sheet_has(staff: User, gid: str) -> None:
+    """Only the row is at fault, so nobody looks for another name of the photo."""
+    archive = zipped({"01.jpg": picture(1), "9.jpg": picture(1)})
+    found = imported(staff, gid, "import?dry_run=true", catalogue=sheet("1;Clock;much;;"), photos=archive)
+    assert (1, ["9.jpg"]) == (found["faulty"], [one["path"] for one in found["photoFaults"]])
+
+
 def test_pictures_that_cannot_be_used_are_named_and_nothing_is_imported(staff: User, gid: str) -> None:
     """All photos that cannot be decoded or placed are named; lots of the same import are not made either."""
     archive = zipped({"1.jpg": picture(1), "2.jpg": b"no picture", "3.jpg": picture(1)})

@@ -9,6 +9,7 @@ import pytest
 from saleroom.accounts.domain.rights import Role
 from tests.fixtures_house import House
 from tests.sales.api.evening import with_lots
+from tests.sales.api.test_importing import zipped
 from tests.site.markup import Page
 from tests.site.visitor import Visitor
 
@@ -81,3 +82,20 @@ def test_a_damaged_file_is_named(sqlite_house: House) -> None:
             files={field: (name, b"PK\x03\x04 cut off")},
         )
         assert f"{label}: This is no ZIP archive, or it is damaged." in Page(answer).main
+
+
+def test_each_photo_with_another_name_is_named(sqlite_house: House) -> None:
+    """Each photo has a line of its own, once, and no fields are said to be marked."""
+    staff = sqlite_house.staff(Role.AUCTIONEER)
+    gid = with_lots(staff, 0)
+    visitor = Visitor(sqlite_house, staff)
+    token = visitor.page(f"/admin/sales/{gid}/import").all("input", name="csrfToken")[0]["value"]
+    answer = visitor.http.post(
+        f"/admin/sales/{gid}/import?do=check",
+        data={"csrfToken": token},
+        files={"photos": ("a.zip", zipped({"Photos/chest.jpg": b"-", "clock.JPG": b"-"}))},
+    )
+    page = Page(answer)
+    assert "Nothing was imported. Correct these faults and send the files again." == page.one("p", role="alert").text
+    named = [one.text for one in page.all("li") if one.text.startswith("Photos (ZIP): ")]
+    assert ["Photos/chest.jpg", "clock.JPG"] == [text.split(": ")[1] for text in named]

@@ -9,6 +9,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.http.problems import faults_of
 from saleroom.http.requests import HEADERS, session_token
 from saleroom.kernel.errors import Declined, Invalid, Refusal
 from saleroom.sales.api.importing import NDJSON, exported, imported, in_lines
@@ -29,6 +30,7 @@ ROWS_SHOWN_MAX = 500
 TEXT_SHOWN_MAX = 80
 _FILES = {"catalogue": N_("Sheet (CSV or XLSX)"), "photos": N_("Photos (ZIP)")}
 """The labels of the fields with files."""
+_NOT_DONE = N_("Nothing was imported. Correct these faults and send the files again.")
 _ORDER = (Effect.FAULT, Effect.CHANGED, Effect.NEW, Effect.UNCHANGED)
 _ROW = re.compile(r"row ([0-9]+), (.*)")
 DOWNLOADS = ("catalogue.csv", "catalogue.xlsx", "results.csv", "results.xlsx", "pledges.csv", "pledges.xlsx")
@@ -104,7 +106,9 @@ class ImportPages:
             and any(one.fault.code == "unknown_consignor" for row in report.rows for one in row.faults),
             "photo_faults": [] if report is None else self._photo_faults(language, report),
             "faults": self._faults(language, refused),
-            "message": self._site.words.message(language, refused),
+            "message": language.gettext(_NOT_DONE)
+            if isinstance(refused, Invalid)
+            else self._site.words.message(language, refused),
         }
         headers = {"Cache-Control": "no-store"}
         return self._site.page(request, "import_catalogue.html", viewer, context, refused=refused, headers=headers)
@@ -122,11 +126,12 @@ class ImportPages:
     def _faults(self, language: Language, refused: Refusal | None) -> list[tuple[str, str, str]]:
         """Return the faults of a refused import: the row or nothing, the heading, file or path or nothing, and the sentence."""
         labels = {"body": "", **{field: language.gettext(words) for field, words in _FILES.items()}}
-        found = []
-        for where, text in self._site.words.field_faults(language, refused).items():
+        found: dict[tuple[str, str, str], None] = {}
+        for where, faults in faults_of(refused).items() if isinstance(refused, Invalid) else ():
             row = _ROW.fullmatch(where)
-            found.append((row[1], row[2], text) if row else ("", labels.get(where, where), text))
-        return found if isinstance(refused, Invalid) else []
+            place = (row[1], row[2]) if row else ("", labels.get(where, where))
+            found |= {(*place, self._site.words.fault(language, one)): None for one in faults}
+        return list(found)
 
 
 async def _last(answer: Awaitable[Response]) -> object:

@@ -243,7 +243,9 @@ def _report(tx: Transaction, found: Catalogue, sent: CatalogueUpload, rules: Hou
     if len(present) + len(new) > LOTS_MAX:
         raise TooManyLots(limit=LOTS_MAX)
     fixed = {label: fault for label, one in present.items() if (fault := one.fixed or one.locked) is not None}
-    pictures = {label: [digest for _, digest in found.pictures[label]] for label in present} | {one: [] for one in new}
+    # A row with faults names its lot all the same: its photos are not for a lot that is nowhere.
+    pictures: dict[str, list[str | None]] = {row.label: [] for row in rows if row.label}
+    pictures |= {label: [digest for _, digest in found.pictures[label]] for label in present}
     photos, faults = plan_photos(tx.unhurried(sent.photos), pictures, fixed)
     return Report(rows, photos, faults, () if headings is None else headings.ignored)
 
