@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from saleroom.accounts.settings import AccountSettings
 from saleroom.bidding.settings import BiddingSettings
+from saleroom.kernel.small_files import read_small
 from saleroom.notices.settings import NoticeSettings
 from saleroom.settlement.settings import SettlementSettings
 
@@ -27,6 +28,8 @@ CONFIG_VARIABLE = "SALEROOM_CONFIG"
 SECRETS_VARIABLE = "SALEROOM_SECRETS"
 SECRET_BYTES_MAX = 65_536
 """The largest file of a secret. A longer one is something else, put there by mistake."""
+FILE_BYTES_MAX = 1_048_576
+"""The largest TOML file."""
 FOREIGN_PREFIXES = ("SALEROOM_TEST_", "SALEROOM_INTERNAL_")
 """Variables of the tests, and between this program's own processes; they are not settings."""
 EMBEDDED_ONLY = ("mqtt_host", "mqtt_port", "mqtt_websocket_port")
@@ -174,7 +177,11 @@ def _from_file(file: str | None, faults: list[str]) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        written = read_small(Path(file), FILE_BYTES_MAX)
+        if len(written) > FILE_BYTES_MAX:
+            faults.append(f"{file} is larger than {FILE_BYTES_MAX} bytes; name a file of settings")
+            return {}
+        content = tomllib.loads(written.decode().replace("\r\n", "\n"))
     except OSError as error:
         faults.append(f"cannot read {file}: {error.strerror}")
         return {}
@@ -218,8 +225,7 @@ def _from_folder(folder: str | None, faults: list[str]) -> dict[str, tuple[str, 
 def _secret_text(file: Path, faults: list[str]) -> str:
     """Return the text of a file of a secret without the line feed at its end, or nothing if it cannot be used."""
     try:
-        with file.open("rb") as opened:
-            content = opened.read(SECRET_BYTES_MAX + 1)
+        content = read_small(file, SECRET_BYTES_MAX)
         text = content.decode()
     except OSError as error:
         faults.append(f"cannot read {file}: {error.strerror}")

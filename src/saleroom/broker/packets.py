@@ -82,6 +82,8 @@ def _check_filters(body: bytes, *, options: bool) -> float:
     at, count, cost = 2, 0, 1.0
     while at < len(body) and count < FILTERS_MAX:
         text, at = _text(body, at)
+        if not text:  # [MQTT-4.7.3-1]
+            raise MalformedPacket("a filter without a character")
         if options:
             at += 1
             if at > len(body) or body[at - 1] > 2:  # [MQTT-3-8.3-4]

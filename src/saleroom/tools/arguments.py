@@ -13,9 +13,8 @@ from saleroom.kernel.identifiers import GID
 from saleroom.tools.errors import WrongUsage
 
 _AUCTION = re.compile(rf"(?P<base>.*)/(?:auctions|lots)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
-
-
 _SALE = re.compile(rf"(?P<base>.*)/(?:sales|catalogues)/(?P<gid>{GID.pattern})(?:/[a-z]+)?/?")
+_SECRET_CHARACTERS_MAX = 65_536
 
 
 class AuctionAddress(Struct, frozen=True):
@@ -60,7 +59,8 @@ def find_sale(parts: SplitResult) -> AuctionAddress | None:
 def first_line(file: str, name: str) -> str:
     """Return the secret in the first line of a file. Raises WrongUsage, with the secret's `name`."""
     try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
+        with Path(file).open(encoding="utf-8") as opened:  # a terminal or a pipe too
+            lines = opened.readline(_SECRET_CHARACTERS_MAX).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise WrongUsage(f"cannot read the {name} in {file}: {reason}") from None

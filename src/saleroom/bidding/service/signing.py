@@ -24,9 +24,11 @@ from saleroom.kernel.chain import canonical
 from saleroom.kernel.errors import Refusal
 from saleroom.kernel.hmac_key import HmacKey
 from saleroom.kernel.merkle import MerkleTree
+from saleroom.kernel.small_files import read_small
 from saleroom.storage.database import Transaction
 
 SALT_BYTES = 16
+_KEY_BYTES_MAX = 65_536
 
 
 class Signer:
@@ -132,7 +134,7 @@ def thumbprint(public: str) -> str:
 
 def _read(file: Path) -> Ed25519PrivateKey:
     try:
-        key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+        key = serialization.load_pem_private_key(read_small(file, _KEY_BYTES_MAX), password=None)
     except OSError as error:
         raise Refusal(f"cannot read signing_key_file {file}: {error.strerror}") from error
     except (ValueError, TypeError):
