@@ -21,6 +21,7 @@ class Evening:
 
     def __init__(self, house: House) -> None:
         self.staff = house.staff(Role.AUCTIONEER)
+        self.manager = house.staff(Role.MANAGER)
         self.bob, self.eve = house.user("bob"), house.user("eve")
         self.gid = with_lots(self.staff, 2, kind="live")
         for lot in self.staff.json("GET", f"/sales/{self.gid}/lots")["lots"]:
@@ -39,7 +40,7 @@ class Evening:
 
     def link(self, username: str | None) -> Any:
         """Say who the consignor is."""
-        return self.staff.patch(f"/consignors/{self.code}", json={"username": username, "contact": "0171 1"})
+        return self.manager.patch(f"/consignors/{self.code}", json={"username": username, "contact": "0171 1"})
 
     def bring_in(self, *rows: str, dry: bool = False) -> Any:
         """Import a catalogue."""
@@ -83,6 +84,23 @@ def test_no_bidder_becomes_the_account_of_the_consignor(evening: Evening, name: 
     assert "" == found[evening.code]
     assert evening.link(evening.staff.name).is_success
     assert evening.link(evening.staff.name).is_success  # what stays as it is, is no change
+
+
+@pytest.mark.databases("sqlite")
+def test_no_cataloguer_becomes_a_consignor_who_is_owed_money(evening: Evening) -> None:
+    """A user says where the money goes: only staff that pays it out takes a consignor from one, or gives one late."""
+
+    def link(username: str | None) -> Any:
+        return evening.staff.patch(f"/consignors/{evening.code}", json={"username": username, "contact": "changed"})
+
+    assert evening.consign("1", evening.code).is_success
+    assert link(evening.manager.name).is_success  # the first one, while the lot runs
+    assert link(evening.manager.name).is_success  # what stays as it is, is no change
+    assert [(403, "missing_right")] * 2 == [refusal(link(name)) for name in (evening.staff.name, None)]
+    assert evening.link(None).is_success
+    evening.staff.json("POST", f"/sales/{evening.gid}/lots/1/withdraw", json={"reason": "broken"})
+    assert (403, "missing_right") == refusal(link(evening.staff.name))
+    assert evening.link(evening.manager.name).is_success
 
 
 def test_an_import_gives_no_lot_to_its_bidder(evening: Evening) -> None:

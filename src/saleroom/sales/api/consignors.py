@@ -106,6 +106,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
         form=CHANGE,
         answer=ConsignorView,
         errors=(UnknownConsignor, UnknownUser, ConsignorBids),
-        about="Needs the right `catalogue`. The audit log notes it.",
+        about="Needs the right `catalogue`. To take a consignor from a user, or to give one a user after a lot of theirs is "
+        "over, needs `settle` too. The audit log notes it.",
     ),
 )

@@ -118,6 +118,12 @@ def of_sale(tx: Transaction, sale_id: int) -> list[Lot]:
     return [_lot(row) for row in tx.unhurried(found)]
 
 
+def is_any_over(tx: Transaction, consignor_id: int) -> bool:
+    """Return whether a lot of a consignor runs no longer, so that money may be owed for it."""
+    over = _WITH_AUCTIONS.where(lots.c.consignor_id == consignor_id, auctions.c.status.not_in(("scheduled", "open")))
+    return tx.execute(over.limit(1)).first() is not None
+
+
 def of_consignor(tx: Transaction, consignor_id: int) -> list[Lot]:
     """Return all lots of a consignor, in all sales."""
     return [_lot(row) for row in tx.execute(select(lots).where(lots.c.consignor_id == consignor_id))]

@@ -17,7 +17,7 @@ from saleroom.sales.domain.consignors import subject_of
 from saleroom.sales.domain.errors import CodeTaken, UnknownConsignor
 from saleroom.sales.domain.views import ConsignorView
 from saleroom.sales.service.people.own_lots import refuse_account
-from saleroom.sales.storage import consignors
+from saleroom.sales.storage import consignors, lots
 from saleroom.sales.storage.consignors import Consignor
 from saleroom.storage.database import Transaction
 
@@ -38,6 +38,8 @@ def add(tx: Transaction, token: str, code: str, name: str, contact: str, usernam
 def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> ConsignorView:
     """Change what is said of a consignor.
 
+    The user who is a consignor decides for them, and says where their money goes. So only staff that may pay it out takes a
+    consignor from one user, or gives one to a user once a lot of theirs is over.
     Raises Unauthenticated, MissingRight, UnknownConsignor, UnknownUser or ConsignorBids.
     """
     staff = authenticate(tx, token, Right.CATALOGUE)
@@ -47,6 +49,8 @@ def change(tx: Transaction, token: str, code: str, changes: dict[str, Any]) -> C
         said["user_id"] = _user(tx, changes["username"])
         if said["user_id"] != found.user_id:
             refuse_account(tx, found.id, said["user_id"])
+            if found.user_id is not None or lots.is_any_over(tx, found.id):
+                staff.refuse_without(Right.SETTLE)
     consignors.change(tx, found.id, said)
     audit.note(tx, staff, Act.CONSIGNOR_CHANGED, subject_of(code), {}, {})
     return _view(_known(tx, code))
