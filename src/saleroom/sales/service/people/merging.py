@@ -72,6 +72,8 @@ def merge(tx: Transaction, token: str, gid: str, participant: str, into: str) ->
     one = _joined(tx, sale, pair)
     mergers.add(tx, sale.id, source.user.id, person)
     if source.is_guest:
+        if consignors.of_user(tx, source.user.id):
+            by.refuse_without(Right.SETTLE)  # as for any other user in the place of a consignor
         consignors.give(tx, source.user.id, person)
         sanctions.take_over_strikes(tx, source.user.id, person, by)
     before = {"from": source.user.id, "paddle": paddle, "lots": len(pair.bid_on)}
