@@ -1,13 +1,12 @@
 """Settings: their sources, and refusals that name them."""
 
-import os
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from saleroom.settings import FILE_BYTES_MAX, Settings, SettingsError, load, shown_default
+from saleroom.settings import Settings, SettingsError, load, shown_default
 
 DOCS = Path(__file__).parent.parent / "docs/settings.md"
 SECRET = "open-sesame"
@@ -170,29 +169,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     file = tmp_path / "house.toml"
     file.write_bytes(b"port = \xff")
     assert [f"{file} is not TOML: it is not UTF-8 at byte 7"] == faults({}, config=str(file))
-
-
-def test_a_device_or_a_pipe_is_no_file_of_settings(tmp_path: Path) -> None:
-    """What never ends, or waits for a writer that never comes, is refused by its name, also in a folder of secrets."""
-    pipe = tmp_path / "port"
-    os.mkfifo(pipe)
-    refused = "it is a device or a pipe; name a file"
-    assert [f"cannot read {pipe}: {refused}"] == faults({"SALEROOM_CONFIG": str(pipe)})
-    assert ["cannot read /dev/zero: " + refused] == faults({"SALEROOM_CONFIG": "/dev/zero"})
-    assert [f"cannot read {pipe}: {refused}"] == faults({"SALEROOM_SECRETS": str(tmp_path)})
-    large = tmp_path / "large.toml"
-    large.write_bytes(b"#" * (FILE_BYTES_MAX + 1))
-    assert [f"{large} is larger than 1048576 bytes; name a file of settings"] == faults({}, config=str(large))
-
-
-def test_a_pipe_that_the_shell_gives_is_a_file_of_settings() -> None:
-    """`--config <(command)` names a pipe that is open already; and /dev/null has no settings."""
-    reader, writer = os.pipe()
-    os.write(writer, b"port = 7\r\n")
-    os.close(writer)
-    assert 7 == load({}, {}, f"/dev/fd/{reader}").port
-    os.close(reader)
-    assert 9000 == load({}, {}, os.devnull).port
 
 
 @pytest.mark.parametrize(
