@@ -369,3 +369,33 @@ def test_the_last_seconds_are_told_as_people_say_it(
     page = enter(locale=language).page
     page.goto(f"/lots/{gid}")
     expect(page.locator("#lot-panel .clock .countdown")).to_have_text(re.compile(words))
+
+
+def test_a_double_click_takes_the_focus_to_the_confirmation(enter: Enter, sqlite_house: House, lot: str) -> None:
+    """A second click, while the first is on its way or on the button that has just come, moves no focus from the heading."""
+    page = enter(sqlite_house.newcomer()).page
+    page.goto(f"/lots/{lot}")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    intercept(page, "**/bid", hold)
+    page.get_by_label("Your bid").fill("130")
+    place = page.get_by_role("button", name="Continue").bounding_box()
+    assert place is not None
+    middle = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    with page.expect_request("**/bid"):
+        page.mouse.click(*middle)
+    page.mouse.click(*middle)
+    held[0].continue_()
+    heading = page.get_by_role("heading", name="Please check your bid")
+    expect(heading).to_be_focused()
+    assert 1 == len(held)
+    button = page.get_by_role("button", name="Bid €130.00")
+    button.evaluate("one => one.classList.add('fresh')")
+    place = button.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    expect(heading).to_be_focused()
+    assert 1 == len(held)

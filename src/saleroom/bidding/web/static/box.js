@@ -143,6 +143,10 @@ function settle() {
   button.classList.add("fresh");
   setTimeout(() => button.classList.remove("fresh"), settleMs);
 }
+// Such a click takes the focus from nothing either: it falls through to the page, which would get it.
+document.addEventListener("mousedown", (event) => {
+  if (event.target.closest("form.confirm")?.querySelector("button.fresh")) event.preventDefault();
+});
 
 // A result is gone with the next change of the lot; beside it the standing would say the same once more.
 function endResult() {
@@ -161,6 +165,7 @@ function mark() {
 }
 
 // The focus moves to the answer at once: to the field with a fault, to the heading of a confirmation, to the result.
+// The second click of a double one meets a button that waits, and leaves the focus on the main part of the page.
 document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   const inBox = ctx?.target?.id === "lot-box";
   if (inBox) {
@@ -172,7 +177,7 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   keepBox();
   lookAgain();
   mark();
-  if (!inBox || document.activeElement !== document.body || !ctx.sourceEvent?.isTrusted) return;
+  if (!inBox || !document.activeElement.matches("body, main") || !ctx.sourceEvent?.isTrusted) return;
   (theBox().querySelector("[aria-invalid=true]") ?? theBox().querySelector("[data-focus]"))?.focus();
 });
 restore();

@@ -27,7 +27,7 @@ document.addEventListener("htmx:after:swap", ({ detail: { ctx } }) => {
   for (const one of document.querySelectorAll("[data-waits]")) {
     if (document.getElementById(one.dataset.waits)) one.remove();
   }
-  if (!section?.contains(ctx?.sourceElement) || document.activeElement !== document.body) return;
+  if (!section?.contains(ctx?.sourceElement) || !document.activeElement.matches("body, main")) return;
   const place = section.querySelector("[aria-invalid=true]") ?? section.querySelector("[data-focus]");
   place?.removeAttribute("data-focus");
   place?.focus();
