@@ -33,6 +33,18 @@ def test_sessions_are_listed_and_ended(come: Come, house: House) -> None:
     assert [] == visitor.page("/mine/sessions").all("input", name="id")
 
 
+@pytest.mark.parametrize(("language", "name"), [("en", "Firefox on Linux"), ("de", "Firefox unter Linux")])
+def test_a_device_is_named_in_the_language_of_its_reader(come: Come, house: House, language: str, name: str) -> None:
+    """The name has a word between the browser and its system, which German pages say in German."""
+    user = house.newcomer()
+    known = {"username": user.name, "password": PASSWORD}
+    agent = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"}
+    assert 200 == house.anyone.post("/login", json=known, headers=agent).status_code
+    visitor = come(user)
+    visitor.http.headers["Accept-Language"] = language
+    assert name in [e.text for e in visitor.page("/mine/sessions").all("h3")]
+
+
 def test_nobody_ends_the_session_of_another(come: Come, house: House) -> None:
     """The number of another user's session changes nothing; a malformed number is refused."""
     mine, other = house.newcomer(), house.newcomer()
