@@ -16,6 +16,7 @@ The longest stack of Tibetan has eight, a flag of emoji six, a Hebrew letter wit
 _STEERS = "\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
 _CONTROLS = re.compile(f"[\0-\x1f{_STEERS}]")
 _CONTROLS_IN_LINES = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f{_STEERS}]")
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _NOT_IN_XML = dict.fromkeys((0xFFFE, 0xFFFF))
 _FORMULA = re.compile("\\s*[=+\\-@'\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|#[A-Z][A-Z/_0]*[A-Z!?]\\Z")
 """How a text begins that a spreadsheet runs, also behind blanks and in full width; the apostrophe that guards them; and a
@@ -65,6 +66,11 @@ def shown_fault(text: str) -> Fault | None:
 def look(text: str) -> str:
     """Return a text by its look: two texts that only their bytes tell apart are the same (NFC, without what shows nothing)."""
     return "".join(one for one in unicodedata.normalize("NFC", text) if unicodedata.category(one) != "Cf")
+
+
+def without_steering(text: str) -> str:
+    """Return a text without the marks of its direction, which programs put around what is copied from them."""
+    return _DIRECTIONS.sub("", text)
 
 
 def guarded(text: str) -> str:

@@ -149,6 +149,10 @@ def test_a_search_looks_into_name_and_description(clocked_house: House) -> None:
     assert "/?q=clock&status=over&sort=newest" in found.links
     chair = ada.auction(name="Chair in walnut")
     assert [chair] == lots(page(clocked_house, "/?q=walnut+cha"))
+    # Programs put marks of direction around what is copied from them. Nobody sees them.
+    pasted = page(clocked_house, "/?q=%E2%80%AAwalnut%E2%80%AC+%E2%81%A8cha%E2%81%A9")
+    assert [chair] == lots(pasted)
+    assert "walnut cha" == pasted.one("input", name="q")["value"]
     none = page(clocked_house, "/?q=100%25+%3Cb%3E")
     assert [] == lots(none)
     assert "No lot matches “100% <b>”." in none.main

@@ -24,6 +24,7 @@ from saleroom.bidding.web.lots import CardReader, card_reader
 from saleroom.http.cursors import BAD_CURSOR, CursorText
 from saleroom.http.forms import Field, checked, one_of, read_fields, text
 from saleroom.kernel.errors import Fault, Invalid
+from saleroom.kernel.texts import without_steering
 from saleroom.site.site import Site, Viewer
 
 LOTS_PER_PAGE = 24
@@ -149,9 +150,10 @@ def reader_of(a: AuctionView, viewer: Viewer | None, interest: Interest) -> Card
 def lot_query(request: Request, services: BiddingServices, status: str = _DEFAULT.status) -> LotQuery:
     """Read the address; `status` counts if it has none. Raises Invalid.
 
-    An empty field counts as left out, as forms send it. Unknown parameters, which others add to links, are ignored.
+    An empty field counts as left out, as forms send it. Unknown parameters, which others add to links, are ignored. So are the
+    marks of direction in words that were pasted, which their reader does not see.
     """
-    sent = {field.name: request.query_params.get(field.name, "").strip() for field in _FIELDS}
+    sent = {field.name: without_steering(request.query_params.get(field.name, "")).strip() for field in _FIELDS}
     encoded = {name: msgspec.json.encode(value) for name, value in sent.items() if value}
     values: dict[str, Any] = {"status": status} | read_fields(_FIELDS, encoded, strict=False)
     if isinstance(sealed := values.get("after"), CursorText):
