@@ -24,6 +24,8 @@ SECRET = "saleroom.secret"
 NEW_COOKIE = "saleroom.forgery_cookie"
 """In the scope of a request: the Set-Cookie header that goes with the answer."""
 _NEW_VALUE = "saleroom.forgery_value"
+_SHOWN = "saleroom.forgery_token"
+"""In the scope of a request: the token that its page shows in each of its forms."""
 _HALF = hashlib.sha256().digest_size
 
 
@@ -31,9 +33,11 @@ def forgery_token(request: HTTPConnection) -> str:
     """Return the token for the hidden field `csrfToken` of a form, bound to a cookie that goes with the answer.
 
     It is also bound to the session, so that an attacker cannot use a pair of token and cookie of another session.
-    It is masked differently each time. Otherwise the size of a compressed page would reveal it, guess by guess (BREACH).
-    Raises DatabaseUnavailable while the secret of the house is not known.
+    It is masked differently for each answer. Otherwise the size of a compressed page would reveal it, guess by guess
+    (BREACH). All forms of one answer have the same. Raises DatabaseUnavailable while the secret of the house is not known.
     """
+    if (shown := request.scope.get(_SHOWN)) is not None:
+        return str(shown)
     https = bool(request.scope.get(HTTPS))
     name = _cookie_name(https=https)
     bound = request.scope.get(_NEW_VALUE) or cookie(request.scope, name)
@@ -42,7 +46,8 @@ def forgery_token(request: HTTPConnection) -> str:
         attributes = "Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if https else "")
         request.scope[_NEW_VALUE] = bound
         request.scope[NEW_COOKIE] = f"{name}={bound}; {attributes}".encode()
-    return _masked(_token(request.scope, bound))
+    masked = request.scope[_SHOWN] = _masked(_token(request.scope, bound))
+    return masked
 
 
 def forgery_cookie(scope: Scope) -> str | None:
