@@ -118,6 +118,17 @@ class Transaction:
             if turn % (at_once or AT_ONCE) == 0 and self.dialect == "postgresql":
                 await_only(asyncio.sleep(0))
 
+    def in_pieces(self, items: Sequence[V]) -> Iterator[Sequence[V]]:
+        """Yield a few items at a time, and give way as `unhurried` does; for what is written with a statement for many rows.
+
+        On SQLite all come at once: its statements are short by themselves.
+        """
+        at_once = AT_ONCE if self.dialect == "postgresql" else max(len(items), 1)
+        for first in range(0, len(items), at_once):
+            yield items[first : first + at_once]
+            if self.dialect == "postgresql":
+                await_only(asyncio.sleep(0))
+
     def is_on(self, switch: Switch) -> bool:
         """Return whether a setting of the house is on."""
         return switch in self.switches

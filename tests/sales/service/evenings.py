@@ -45,15 +45,24 @@ def published(
     tx: Transaction, /, owner: Party, count: int, consignor: int | None = None, reserve: str | None = None, **said: Any
 ) -> tuple[Sale, list[str]]:
     """Store and publish a live sale with so many lots, which may be those of a consignor and have a reserve."""
-    now = tx.now()
-    terms = SaleTerms(**{"kind": Kind.LIVE, "starts_at": now + timedelta(days=1), **said})
-    sale = sales.add(tx, Sale(id=0, gid=secrets.token_hex(6), owner=owner, terms=terms, created_at=now))
-    lots.add(tx, [_lot(sale, rank, consignor, reserve) for rank in range(1, count + 1)])
+    sale = drafted(tx, owner, count, consignor, reserve, **said)
+    now = sale.created_at
     events, plan = publish(sale, lots.of_sale(tx, sale.id), now)
     begun = [(lot, created(sale, lot, end, now, new_seed())) for lot, end in plan]
     made = {lot.id: begin_ledger(tx, event, sale_id=sale.id) for lot, event in begun}
     lots.put_up(tx, {number: auction.id for number, auction in made.items()})
     return sales.record(tx, sale, events), [auction.gid for auction in made.values()]
+
+
+def drafted(
+    tx: Transaction, /, owner: Party, count: int, consignor: int | None = None, reserve: str | None = None, **said: Any
+) -> Sale:
+    """Store the draft of such a sale."""
+    now = tx.now()
+    terms = SaleTerms(**{"title": "An evening", "kind": Kind.LIVE, "starts_at": now + timedelta(days=1), **said})
+    sale = sales.add(tx, Sale(id=0, gid=secrets.token_hex(6), owner=owner, terms=terms, created_at=now))
+    lots.add(tx, [_lot(sale, rank, consignor, reserve) for rank in range(1, count + 1)])
+    return sale
 
 
 def _lot(sale: Sale, rank: int, consignor: int | None, reserve: str | None) -> Lot:

@@ -7,14 +7,17 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
+from saleroom.bidding.service import recording
+from saleroom.bidding.storage import auctions, event_log
 from saleroom.sales.domain.paper import PaperKind
+from saleroom.sales.service import managing
 from saleroom.sales.service.files import exporting
 from saleroom.sales.service.paper import papers
 from saleroom.sales.service.paper.papers import Letterhead, PaperOrder
 from saleroom.storage import database as storage
 from saleroom.storage.database import Database, Transaction
 from tests.loop_turns import loop_turns
-from tests.sales.service.evenings import evening
+from tests.sales.service.evenings import drafted, evening
 
 AT_ONCE = 20
 LOTS = 10 * AT_ONCE
@@ -49,4 +52,21 @@ async def test_others_have_their_turn_while_all_lots_are_read(
         monkeypatch.setattr(module, name, turns.noting(getattr(module, name)))
         await database.read(read, on.clerk.token, on.sale.gid)
     assert LOTS <= turns.met.total()
+    assert AT_ONCE >= max(turns.met.values())
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("module", "name"), [(recording, "begin"), (auctions, "row_of"), (event_log, "row_of")])
+async def test_others_have_their_turn_while_a_sale_is_published(
+    database: Database, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    """On PostgreSQL the auctions of a long sale are begun, and made into rows, a few at a time."""
+    monkeypatch.setattr(storage, "AT_ONCE", AT_ONCE)
+    on = await evening(database, 1)
+    await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
+    sale = await database.write(drafted, on.sale.owner, LOTS)
+    async with loop_turns() as turns:
+        monkeypatch.setattr(module, name, turns.noting(getattr(module, name)))
+        await database.write(managing.publish, on.clerk.token, sale.gid)
+    assert LOTS == turns.met.total()
     assert AT_ONCE >= max(turns.met.values())

@@ -38,11 +38,14 @@ def begin_ledger(tx: Transaction, created: AuctionCreated, sale_id: int | None =
 
 def begin_ledgers(tx: Transaction, created: Sequence[AuctionCreated], sale_id: int) -> list[Auction]:
     """Write the auctions of a sale that `created` begin, and return them in their order. Raises IntegrityError as above."""
-    begun = [enter(begin(0, event), event) for event in tx.unhurried(created)]
-    stored = auctions.insert_auctions(tx, [structs.replace(auction, sale_id=sale_id) for auction, _ in begun])
-    event_log.append(
-        tx, [(auction, event, entry) for auction, event, (_, entry) in zip(stored, created, begun, strict=True)]
-    )
+    stored: list[Auction] = []
+    for some in tx.in_pieces(created):
+        begun = [enter(begin(0, event), event) for event in some]
+        new = auctions.insert_auctions(tx, [structs.replace(auction, sale_id=sale_id) for auction, _ in begun])
+        event_log.append(
+            tx, [(auction, event, entry) for auction, event, (_, entry) in zip(new, some, begun, strict=True)]
+        )
+        stored += new
     return stored
 
 
