@@ -7,10 +7,13 @@ import pytest
 
 from saleroom.accounts.domain.rights import Role
 from saleroom.accounts.storage import accounts
+from saleroom.bidding.domain import moderation, pausing
+from saleroom.bidding.domain.auction import Status
 from saleroom.bidding.service import recording
 from saleroom.bidding.storage import auctions, event_log
 from saleroom.sales.domain.paper import PaperKind
-from saleroom.sales.service import managing
+from saleroom.sales.domain.sale import Kind
+from saleroom.sales.service import clocks, managing
 from saleroom.sales.service.files import exporting
 from saleroom.sales.service.paper import papers
 from saleroom.sales.service.paper.papers import Letterhead, PaperOrder
@@ -70,3 +73,40 @@ async def test_others_have_their_turn_while_a_sale_is_published(
         await database.write(managing.publish, on.clerk.token, sale.gid)
     assert LOTS == turns.met.total()
     assert AT_ONCE >= max(turns.met.values())
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+async def test_others_have_their_turn_while_a_sale_is_cancelled(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL the lots of a long sale are cancelled a few at a time, each of them once."""
+    monkeypatch.setattr(storage, "AT_ONCE", AT_ONCE)
+    on = await evening(database, LOTS)
+    await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
+    async with loop_turns() as turns:
+        monkeypatch.setattr(moderation, "cancel", turns.noting(moderation.cancel))
+        await database.write(managing.cancel, on.clerk.token, on.sale.gid, "The hall is flooded.")
+    assert LOTS == turns.met.total()
+    assert AT_ONCE >= max(turns.met.values())
+    found = await database.read(auctions.get_many, on.lots)
+    assert {Status.CANCELLED} == {one.status for one in found.values()}
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("word", ["pause", "resume"])
+async def test_others_have_their_turn_while_all_clocks_stand_still_or_go_on(
+    database: Database, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """On PostgreSQL the lots of a long sale are paused, and go on, a few at a time, each of them once."""
+    monkeypatch.setattr(storage, "AT_ONCE", AT_ONCE)
+    on = await evening(database, LOTS, kind=Kind.TIMED)
+    await database.write(accounts.set_role, on.clerk.account.id, Role.OWNER)
+    if word == "resume":
+        await database.write(clocks.pause, on.clerk.token, on.sale.gid)
+    async with loop_turns() as turns:
+        monkeypatch.setattr(pausing, word, turns.noting(getattr(pausing, word)))
+        await database.write(getattr(clocks, word), on.clerk.token, on.sale.gid)
+    assert LOTS == turns.met.total()
+    assert AT_ONCE >= max(turns.met.values())
+    found = await database.read(auctions.get_many, on.lots)
+    assert {word == "pause"} == {one.paused_at is not None for one in found.values()}

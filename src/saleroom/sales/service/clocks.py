@@ -19,7 +19,7 @@ from saleroom.accounts.service.idempotency import once
 from saleroom.bidding.domain import closing, pausing
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.events import Event
-from saleroom.bidding.service.recording import Step, record, steps
+from saleroom.bidding.service.recording import record, steps
 from saleroom.kernel.identifiers import IdempotencyKey
 from saleroom.sales.domain import clocks
 from saleroom.sales.domain.events import SaleEvent
@@ -75,11 +75,9 @@ def follow(tx: Transaction, sale_id: int) -> int:
     lock_one(tx, sale.gid)
     locked = lots.lock_auctions(tx, lots.of_sale(tx, sale.id))
     now = tx.now()
-    taken: list[Step] = []
     moved = list(_too_early(sale, [locked[one.gid] for one in _in_order(tx, sale)]))
-    for auction, earliest in moved:
-        taken += steps(auction, closing.follow(auction, earliest, now))
-    record(tx, taken)
+    for some in tx.in_pieces(moved):
+        record(tx, [step for one, earliest in some for step in steps(one, closing.follow(one, earliest, now))])
     return len(moved)
 
 
@@ -162,10 +160,8 @@ def _turn(
 ) -> Sale:
     now = tx.now()
     events = decide(sale, now)
-    taken: list[Step] = []
-    for auction in lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values():
-        taken += steps(auction, each(auction, now))
-    record(tx, taken)
+    for some in tx.in_pieces([*lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values()]):
+        record(tx, [step for auction in some for step in steps(auction, each(auction, now))])
     return sales.record(tx, sale, events)
 
 

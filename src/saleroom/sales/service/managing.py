@@ -20,7 +20,7 @@ from saleroom.bidding.domain import moderation
 from saleroom.bidding.domain.categories import refuse_unknown
 from saleroom.bidding.service.auctions import new_seed
 from saleroom.bidding.service.photos import put_on_new
-from saleroom.bidding.service.recording import Step, begin_ledgers, record, steps
+from saleroom.bidding.service.recording import begin_ledgers, record, steps
 from saleroom.kernel.identifiers import GID_BYTES, IdempotencyKey
 from saleroom.sales.domain import publication
 from saleroom.sales.domain.lots import Lot
@@ -102,11 +102,9 @@ def cancel(tx: Transaction, token: str, gid: str, reason: str, asked: Idempotenc
     def act() -> bytes:
         now = tx.now()
         events = publication.cancel(sale, reason, now)
-        taken: list[Step] = []
-        for auction in lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values():
-            if not auction.over:
-                taken += steps(auction, moderation.cancel(auction, reason, now))
-        record(tx, taken)
+        running = [one for one in lots.lock_auctions(tx, lots.of_sale(tx, sale.id)).values() if not one.over]
+        for some in tx.in_pieces(running):
+            record(tx, [step for one in some for step in steps(one, moderation.cancel(one, reason, now))])
         after = sales.record(tx, sale, events)
         if not events:
             after = msgspec.structs.replace(sale, status=SaleStatus.CANCELLED, cancelled_for=reason)
