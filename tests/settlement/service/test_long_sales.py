@@ -1,10 +1,11 @@
 """Sales of many lots at the desk: what is read of all of them lets others have their turn."""
 
 from random import Random
+from typing import Any
 
 import pytest
 
-from saleroom.settlement.service import desk
+from saleroom.settlement.service import desk, reports
 from saleroom.settlement.storage import journal
 from saleroom.storage import database as storage
 from saleroom.storage.database import Database
@@ -15,15 +16,19 @@ AT_ONCE = 20
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "use_case", "asked"),
+    [("decode_settled", desk.shown, ("3", "EUR")), ("StoredPosting", reports.accounts, (2,))],
+)
 async def test_others_have_their_turn_while_the_journal_is_read(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, name: str, use_case: Any, asked: tuple[Any, ...]
 ) -> None:
     """On PostgreSQL all entries of a sale are read in the thread of the event loop: few of them between two of its turns."""
     monkeypatch.setattr(storage, "AT_ONCE", AT_ONCE)
     sale = await sold(database, Random(3), 3 * AT_ONCE, "EUR")
     await database.write(desk.shown, sale.token, sale.gid, "3", "EUR")
     async with loop_turns() as turns:
-        monkeypatch.setattr(journal, "decode_settled", turns.noting(journal.decode_settled))
-        await database.write(desk.shown, sale.token, sale.gid, "3", "EUR")
+        monkeypatch.setattr(journal, name, turns.noting(getattr(journal, name)))
+        await database.write(use_case, sale.token, sale.gid, *asked)
     assert 2 * AT_ONCE <= turns.met.total()
     assert AT_ONCE >= max(turns.met.values())

@@ -340,7 +340,7 @@ def _moved(tx: Transaction, statement: Select[Any], who: Mapping[int, int]) -> l
         StoredPosting(
             entry_id=row.entry_id, lot_id=row.lot_id, kind=EntryKind(row.kind), at=row.at, posting=_posting(row, who)
         )
-        for row in tx.execute(statement)
+        for row in tx.unhurried(tx.execute(statement))
     ]
 
 
