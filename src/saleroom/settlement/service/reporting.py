@@ -49,13 +49,13 @@ def of_sale(tx: Transaction, token: str, gid: str, places: int) -> ReportView:
     """Return the report of a sale. Raises Unauthenticated, MissingRight or UnknownSale."""
     _, sale, book = begin(tx, token, gid, places)
     moved = journal.moved(tx, sale.id)
-    found = balances(one.posting for one in moved)
+    found = balances(one.posting for one in tx.unhurried(moved))
     buyers, sellers = _by_party(moved, Book.BUYERS), _by_party(moved, Book.CONSIGNORS)
     charged, credited = _sum(buyers.values()), _sum(sellers.values())
     people = _People(tx, sale, book, buyers)
     bills = [one.settled.charged for one in book.posted.values()]
     lots = [one for one in book.offered if one.lot.need is None]
-    went = performance(_estimated(one, book.posted.get(one.lot.id)) for one in lots)
+    went = performance(_estimated(one, book.posted.get(one.lot.id)) for one in tx.unhurried(lots))
     return ReportView(
         sale=gid,
         title=sale.terms.title,
@@ -78,7 +78,7 @@ def of_sale(tx: Transaction, token: str, gid: str, places: int) -> ReportView:
         credited_total=_text(-credited.of_lots),
         paid_out_total=_text(credited.settled),
         to_pay_out_total=_text(-credited.left),
-        report_lots=[people.lot(one, book.posted.get(one.lot.id)) for one in lots],
+        report_lots=[people.lot(one, book.posted.get(one.lot.id)) for one in tx.unhurried(lots)],
         report_buyers=people.buyers(buyers),
         report_consignors=people.consignors(sellers),
         tax_rows=tax_rows(taxes((1, one) for one in bills)),
