@@ -11,6 +11,7 @@ from saleroom.accounts.domain.rights import Role
 from tests.bidding.api.answers import refusal
 from tests.fixtures_house import House
 from tests.sales.api.evening import with_lots
+from tests.sales.api.test_block import act
 from tests.sales.api.test_importing import send
 
 _numbers = count(1)
@@ -101,6 +102,22 @@ def test_no_cataloguer_becomes_a_consignor_who_is_owed_money(evening: Evening) -
     evening.staff.json("POST", f"/sales/{evening.gid}/lots/1/withdraw", json={"reason": "broken"})
     assert (403, "missing_right") == refusal(link(evening.staff.name))
     assert evening.link(evening.manager.name).is_success
+
+
+@pytest.mark.databases("sqlite")
+def test_only_staff_that_pays_out_gives_a_lot_that_is_over_another_consignor(evening: Evening) -> None:
+    """Its price is owed to the consignor. No import does that, and what stays as it is, is no change."""
+    assert evening.consign("1", evening.code).is_success
+    other = f"{evening.code}B"
+    evening.staff.json("POST", "/consignors", json={"code": other, "name": "Nobody"})
+    for what in ("call", "sell"):
+        act(evening.staff, evening.gid, what)
+    assert (403, "missing_right") == refusal(evening.consign("1", other))
+    assert (400, "validation") == refusal(evening.bring_in(f"1;{other}"))
+    assert evening.code == evening.consignor("1")
+    assert evening.consign("1", evening.code).is_success
+    lot = f"/sales/{evening.gid}/lots/1"
+    assert other == evening.manager.json("PATCH", lot, json={"consignor": other})["consignor"]
 
 
 def test_an_import_gives_no_lot_to_its_bidder(evening: Evening) -> None:

@@ -190,7 +190,7 @@ ENDPOINTS: tuple[Endpoint[SaleServices], ...] = (
             PledgesStand,
         ),
         about="Needs the right `catalogue`. The terms of its auction can change before the first bid, its number before the "
-        "sale begins. The audit log notes it.",
+        "sale begins. Another consignor needs `settle` too once it is over. The audit log notes it.",
     ),
     Endpoint(
         method="POST",

@@ -171,7 +171,7 @@ def change_lot(
     """Change a lot of a locked sale, and return it. Raises as `change`; nothing is noted."""
     refuse_if_over(sale)
     refuse_if_withdrawn(lot)
-    after = structs.replace(lot, entry=_changed_entry(tx, sale, lot, changes))
+    after = structs.replace(lot, entry=_changed_entry(tx, staff, sale, lot, changes))
     terms = {name: value for name, value in changes.items() if name in LotTerms.__struct_fields__}
     if asked := {name: value for name, value in changes.items() if name in ("levels", "goal")}:
         after = structs.replace(after, need=amended(lot.asked, asked, pledged=pledges.last_number(tx, lot.id) > 0))
@@ -197,10 +197,10 @@ def change_lot(
     return after
 
 
-def _changed_entry(tx: Transaction, sale: Sale, lot: Lot, changes: dict[str, Any]) -> Entry:
+def _changed_entry(tx: Transaction, staff: Holder, sale: Sale, lot: Lot, changes: dict[str, Any]) -> Entry:
     own = {name: value for name, value in changes.items() if name in _ENTRY}
     if "consignor" in changes:
-        own["consignor_id"] = _consignor_of(tx, lot, changes["consignor"])
+        own["consignor_id"] = _consignor_of(tx, staff, lot, changes["consignor"])
     entry = structs.replace(lot.entry, **own)
     refuse_contradictory_estimate(entry)
     if entry.label != lot.label:
@@ -303,11 +303,14 @@ def _locked(tx: Transaction, lot: Lot) -> Auction:
     return lots.lock_auctions(tx, [lot])[lot.gid]
 
 
-def _consignor_of(tx: Transaction, lot: Lot, code: str | None) -> int | None:
-    """Return the number of the consignor whom a lot is to get. Raises UnknownConsignor or ConsignorBids."""
+def _consignor_of(tx: Transaction, staff: Holder, lot: Lot, code: str | None) -> int | None:
+    """Return the number of the consignor whom a lot is to get. Raises UnknownConsignor, ConsignorBids or MissingRight."""
     found = _consignor(tx, code)
     if found != lot.entry.consignor_id:
         refuse_consignor(tx, lot, found)
+        # Its price is owed to the consignor, so who names another one says who is paid.
+        if any(one.over for one in lots.lock_auctions(tx, [lot]).values()):
+            staff.refuse_without(Right.SETTLE)
     return found
 
 
