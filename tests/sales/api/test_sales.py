@@ -136,8 +136,8 @@ def test_a_sale_is_followed_from_its_beginning(house: House, staff: User) -> Non
     staff.json("POST", f"/sales/{gid}/lots", json={"name": "A late one", "startingPrice": "1"})
     staff.json("PUT", f"/sales/{gid}/order", json={"labels": ["3", "1", "2"], "renumberFrom": 1})
     staff.json("PATCH", f"/sales/{gid}/lots/1", json={"estimateFrom": "5"})
-    staff.json("POST", "/consignors", json={"code": "K7", "name": "Erben"})
-    staff.json("PATCH", f"/sales/{gid}/lots/1", json={"consignor": "K7"})  # not public: no event
+    staff.json("POST", "/consignors", json={"code": "FOLLOWED", "name": "Erben"})
+    staff.json("PATCH", f"/sales/{gid}/lots/1", json={"consignor": "FOLLOWED"})  # not public: no event
     staff.json("POST", f"/sales/{gid}/lots/2/withdraw", json={"reason": "Broken."})
     staff.json("POST", f"/sales/{gid}/cancel", json={"reason": "Flood."})
     events = followed(house, f"/sales/{gid}/events?after=0")
