@@ -16,18 +16,18 @@ from amqtt.broker import Broker
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from packaging.requirements import Requirement
 
+from saleroom import mqtt_client
 from saleroom.broker import amqtt_fixes
 from saleroom.mqtt import connection
 from saleroom.runtime import serving
 from saleroom.sales.service.files import sheets
 from saleroom.storage import postgresql
-from saleroom.tools.watch import mqtt_client
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
 @pytest.mark.parametrize(
-    ("module", "kind"), [(connection, connection.Connection), (mqtt_client, mqtt_client.WatchClient)]
+    ("module", "kind"), [(connection, connection.Connection), (mqtt_client, mqtt_client.MqttClient)]
 )
 async def test_aiomqtt_has_the_parts_that_its_clients_use(module: Any, kind: type[aiomqtt.Client]) -> None:
     """Each client overrides and uses private parts that the installed aiomqtt has, and names all that it overrides."""

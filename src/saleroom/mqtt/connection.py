@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Self
 
 import aiomqtt
-from paho.mqtt.client import MQTT_ERR_SUCCESS, Client, ConnectFlags, DisconnectFlags, MQTTMessage
+from paho.mqtt.client import MQTT_ERR_SUCCESS, Client, ConnectFlags, MQTTMessage
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -29,6 +29,7 @@ from saleroom.mqtt.topics import (
     MqttSettings,
     Version,
 )
+from saleroom.mqtt_client import MqttClient
 from saleroom.storage.leases import LeaseLapsed
 
 IN_FLIGHT_MAX = 100
@@ -41,8 +42,8 @@ RECEIVED_BYTES_MAX = 64 * 1024
 _UNHEARD = logging.getLogger("saleroom.unheard")
 _UNHEARD.setLevel(logging.CRITICAL)
 """For paho's log lines about lost connections; the relay logs them itself, once."""
-PRIVATE_PARTS = ("_client", "_connected", "_disconnected", "_loop")
-PRIVATE_METHODS = ("_on_connect", "_on_disconnect", "_on_message", "_on_publish", "_on_socket_register_write")
+PRIVATE_PARTS = ("_client", "_connected", "_disconnected")
+PRIVATE_METHODS = ("_on_connect", "_on_message", "_on_publish")
 """The private parts of aiomqtt's Client that `Connection` uses, and the private methods that it overrides."""
 _PROTOCOLS = {Version.V5: aiomqtt.ProtocolVersion.V5, Version.V311: aiomqtt.ProtocolVersion.V311}
 _UNSUPPORTED = 132
@@ -71,7 +72,7 @@ class _Message:
     acknowledged: asyncio.Future[None]
 
 
-class Connection(aiomqtt.Client):
+class Connection(MqttClient):
     """One connection. `version` is its version of MQTT."""
 
     def __init__(self, settings: MqttSettings, version: Version) -> None:
@@ -176,35 +177,17 @@ class Connection(aiomqtt.Client):
             elif not message.acknowledged.done():
                 message.acknowledged.set_exception(aiomqtt.MqttCodeError(info.rc, "Could not publish message"))
 
-    def _on_socket_register_write(self, client: Client, userdata: Any, sock: Any) -> None:
-        """Write when there is room. aiomqtt fails if the socket is closed by then, and does not notice the loss."""
+    def write(self, client: Client) -> None:
+        """Write what waits. Raises LeaseLapsed once the term is over, as part of a message may have left."""
+        if self._unwritten is not None and not self._unwritten():
+            raise LeaseLapsed("the lease ran out before a message had left")
+        super().write(client)
+        if not client.want_write():
+            self._unwritten = None
 
-        def lost(error: Exception) -> None:
-            if not self._disconnected.done():
-                self._disconnected.set_exception(error)
-
-        def write() -> None:
-            if self._unwritten is not None and not self._unwritten():
-                # Part of a message may have left already, so nothing else can follow it.
-                lost(LeaseLapsed("the lease ran out before a message had left"))
-                return
-            try:
-                client.loop_write()
-                if not client.want_write():
-                    self._unwritten = None
-            except Exception as error:  # noqa: BLE001  # any fault breaks the connection, and `closed` raises it
-                lost(error)
-
-        def watch() -> None:
-            if sock.fileno() < 0:
-                return  # closed, and paho has reported it
-            try:
-                self._loop.add_writer(sock.fileno(), write)
-            except (OSError, RuntimeError) as error:  # the broker reset it, and uvloop no longer watches it
-                write()  # so that paho closes it
-                lost(error)
-
-        self._loop.call_soon_threadsafe(watch)
+    def hung_up(self) -> aiomqtt.MqttError:
+        """Return what a broker means that hangs up before it has answered: many do so that do not know a version."""
+        return VersionRefusal("the broker closed the connection before it answered")
 
     def _on_connect(
         self,
@@ -220,23 +203,6 @@ class Connection(aiomqtt.Client):
         if reason_code.value == _UNSUPPORTED and not self._connected.done():
             self._connected.set_exception(VersionRefusal(f"the broker refuses MQTT {self.version}"))
         super()._on_connect(client, userdata, flags, reason_code, properties)
-
-    def _on_disconnect(
-        self,
-        client: Client,
-        userdata: Any,
-        flags: DisconnectFlags,
-        reason_code: ReasonCode,
-        properties: Properties | None = None,
-    ) -> None:
-        super()._on_disconnect(client, userdata, flags, reason_code, properties)
-        # aiomqtt would wait for its timeout. This may be paho's own thread, in which the connection begins.
-        self._loop.call_soon_threadsafe(self._dropped)
-
-    def _dropped(self) -> None:
-        if not self._connected.done():
-            self._connected.set_exception(VersionRefusal("the broker closed the connection before it answered"))
-            self._connected.exception()  # nothing may be waiting for it
 
     def _on_publish(
         self, client: Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties

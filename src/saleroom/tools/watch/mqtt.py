@@ -13,11 +13,11 @@ import msgspec
 from aiomqtt import ProtocolVersion
 
 from saleroom.kernel.identifiers import GID
-from saleroom.tools.connection_errors import UNHEARD, leave_unheard, why_mqtt
+from saleroom.mqtt_client import MqttClient
+from saleroom.tools.connection_errors import BROKEN_OFF, UNHEARD, leave_unheard, why_mqtt
 from saleroom.tools.errors import ToolError
 from saleroom.tools.watch import messages
 from saleroom.tools.watch.channel import Pauses, WatchOptions, tls_context
-from saleroom.tools.watch.mqtt_client import WatchClient
 from saleroom.tools.watch.sale import Sale
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -30,6 +30,12 @@ WAITING_MAX = 100_000
 """Messages that may wait here. More are dropped, which shows as a gap in the numbers of the events."""
 _VERSIONS = {ProtocolVersion.V5: "5", ProtocolVersion.V311: "3.1.1"}
 _BAD_ACCOUNT = ("bad user name or password", "not authorized")
+
+
+class _WatchClient(MqttClient):
+    def hung_up(self) -> aiomqtt.MqttError:
+        """Return the error of a broker that hangs up before it has answered, in words for a terminal."""
+        return aiomqtt.MqttError(BROKEN_OFF)
 
 
 class MqttWatch:
@@ -97,7 +103,7 @@ class MqttWatch:
 
     def _client(self, version: ProtocolVersion) -> aiomqtt.Client:
         parts = urlsplit(self._options.url)
-        return WatchClient(
+        return _WatchClient(
             parts.hostname or "",
             parts.port or PORTS[parts.scheme],
             logger=UNHEARD,
