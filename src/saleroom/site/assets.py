@@ -18,6 +18,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from saleroom.http.entity_tags import is_known
 from saleroom.http.problems import NotFound
 
 PREFIX = "/assets/"
@@ -29,7 +30,6 @@ COMPRESSED_AT_START_BYTES_MAX = 64 * 1024
 
 _SUFFIXES = {"br": ".br", "gzip": ".gz"}
 _TEXT = ("text/", "application/json", "application/manifest+json", "image/svg+xml")
-_ENTITY_TAG = re.compile(r'(?:W/)?("[^"]*")')
 _RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))", re.IGNORECASE)
 _QUALITY = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.IGNORECASE)
 
@@ -91,7 +91,7 @@ class Assets:
         coding = choose_coding(",".join(request.headers.getlist("accept-encoding")), asset.representations)
         chosen = asset.representations[coding]
         headers = {"ETag": chosen.etag, "Cache-Control": asset.cache_control, "Vary": "Accept-Encoding"}
-        if is_known(request.headers.getlist("if-none-match"), chosen.etag):
+        if is_known(request.scope, chosen.etag):
             return Response(status_code=304, headers=headers)
         headers |= {"Content-Type": asset.media_type, "Accept-Ranges": "bytes"}
         if coding != "identity":
@@ -187,12 +187,6 @@ def _hashed_name(name: str, identity: Representation) -> str:
     folder, slash, file = name.rpartition("/")
     digest = identity.etag.strip('"')
     return f"{folder}{slash}{digest}-{file}"
-
-
-def is_known(sent: list[str], etag: str) -> bool:
-    """Whether If-None-Match names this representation, by the weak comparison of RFC 9110, 13.1.2."""
-    tags = ",".join(sent).strip()
-    return tags == "*" or etag in _ENTITY_TAG.findall(tags)
 
 
 def _part(request: Request, chosen: Representation) -> range | None:

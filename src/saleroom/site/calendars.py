@@ -13,7 +13,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.site.assets import is_known
+from saleroom.http.entity_tags import is_known
 from saleroom.site.language import Language
 
 AT_ONCE = 8
@@ -43,7 +43,7 @@ def answer(
     """Return a feed, or that it has not changed; with `more` headers."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Language, Cookie", **more}
-    if is_known(request.headers.getlist("if-none-match"), etag):
+    if is_known(request.scope, etag):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=f"{kind}; charset=utf-8", headers=headers | {"Content-Language": language.tag})
 

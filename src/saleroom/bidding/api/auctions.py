@@ -38,9 +38,9 @@ from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.listing import Filter, ListPlace, Sort
 from saleroom.http.cursors import BAD_CURSOR, CursorKind, Cursors
 from saleroom.http.endpoints import Access, Call, Endpoint, ResponseHeader
+from saleroom.http.entity_tags import is_known
 from saleroom.http.forms import Field, checked, one_of, text
 from saleroom.http.paging import paging
-from saleroom.http.requests import joined_header
 from saleroom.http.responses import encode, json_response, page_response
 from saleroom.kernel.errors import Invalid
 from saleroom.kernel.page import Page
@@ -124,8 +124,7 @@ async def show(call: Call[BiddingServices]) -> Response:
     if shown.hidden:
         raise TakenDown
     headers = {"ETag": shown.tag}
-    known = joined_header(call.scope, b"if-none-match")
-    if known is not None and any(tag.strip().removeprefix("W/") in (shown.tag, "*") for tag in known.split(",")):
+    if is_known(call.scope, shown.tag):
         return Response(status_code=304, headers=headers)
     return json_response(shown.json, headers=headers)
 

@@ -17,9 +17,10 @@ from saleroom.bidding.service import photos
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.photo_store import with_bytes
 from saleroom.bidding.storage.photos import PhotoFile
+from saleroom.http.entity_tags import is_known
 from saleroom.http.requests import bearer_token, session_token
 from saleroom.kernel.errors import Busy
-from saleroom.site.assets import FOREVER, is_known
+from saleroom.site.assets import FOREVER
 from saleroom.storage.batching import InFlight
 from saleroom.storage.faults import HangUp
 
@@ -89,7 +90,7 @@ class PhotoFiles:
             "ETag": f'"{found.digest[:32]}"',
             "Cache-Control": FOREVER if found.hidden_on is None else "no-store",
         }
-        if is_known(request.headers.getlist("if-none-match"), headers["ETag"]):
+        if is_known(request.scope, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if found.key:
             found = await self._stored.ask(key, partial(self._bytes, key, found))
