@@ -226,7 +226,7 @@ class Routes:
 
 
 def _first_part(path: str) -> str:
-    """Return the first part of a path, or of a pattern, which begins with no parameter."""
+    """Return the first part of a path or of a pattern. No pattern of the house begins with a parameter."""
     return path[1:].partition("/")[0]
 
 

@@ -70,9 +70,8 @@ def web_origin(url: str) -> str | None:
         return None
     if port == 0 or _HOST.fullmatch(host) is None:
         return None
-    return f"{parts.scheme}://{authority(host, port or _WEB_PORTS[parts.scheme])}".removesuffix(
-        f":{_WEB_PORTS[parts.scheme]}"
-    )
+    usual = _WEB_PORTS[parts.scheme]
+    return f"{parts.scheme}://{authority(host, port or usual).removesuffix(f':{usual}')}"
 
 
 def authority(host: str, port: int) -> str:

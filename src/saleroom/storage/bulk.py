@@ -81,21 +81,25 @@ def update(tx: Transaction, table: Table, rows: Rows) -> None:
         tx.driver_sql(_update_values(table, names, size), values)
 
 
-class _Rows(Generic[R]):
+class PreparedSelect(Generic[R]):
     """Reads rows with a statement that is built and compiled once for each database.
 
     The rows come as one row of JSON, in no order. Amounts are as JSON has them, and instants have a zone: see
     `schema.read_instant`.
     """
 
-    def __init__(self, row: type[R], by_dialect: Mapping[str, Select[Any]]) -> None:
-        """`row` is a type of arrays with a member for each column of the statements, in their order; none of them is binary."""
-        self._by_dialect = by_dialect
+    def __init__(self, row: type[R], chosen: Select[Any] | Mapping[str, Select[Any]]) -> None:
+        """`row` is a type of arrays with a member for each column of `chosen`, in their order; none of them is binary.
+
+        `chosen` may be another statement for each dialect.
+        """
+        self._by_dialect = chosen if isinstance(chosen, Mapping) else dict.fromkeys(_DIALECTS, chosen)
         self._statements: dict[str, _DriverStatement] = {}
         """By dialect, once they were needed: commands should not start later for them."""
         self._decode = msgspec.json.Decoder(list[row]).decode  # type: ignore[valid-type]  # a variable, as it may be any row
 
-    def _rows(self, tx: Transaction, parameters: Mapping[str, Any]) -> list[R]:
+    def __call__(self, tx: Transaction, **parameters: Any) -> list[R]:
+        """Return the rows; `parameters` are those of the statement that have no value."""
         if tx.dialect not in self._statements:
             chosen = _one_row(self._by_dialect[tx.dialect], tx.dialect)
             self._statements[tx.dialect] = _DriverStatement(chosen, tx.dialect)
@@ -104,20 +108,8 @@ class _Rows(Generic[R]):
         return [] if found is None else self._decode(found)
 
 
-class PreparedSelect(_Rows[R]):
-    """Reads rows with a statement whose parameters have no values yet."""
-
-    def __init__(self, row: type[R], chosen: Select[Any] | Mapping[str, Select[Any]]) -> None:
-        """`chosen` may be another statement for each dialect."""
-        super().__init__(row, chosen if isinstance(chosen, Mapping) else dict.fromkeys(_DIALECTS, chosen))
-
-    def __call__(self, tx: Transaction, **parameters: Any) -> list[R]:
-        """Return the rows."""
-        return self._rows(tx, parameters)
-
-
-class BulkLookup(_Rows[R]):
-    """Reads rows by any number of keys with one statement."""
+class BulkLookup(Generic[R]):
+    """Reads rows by any number of keys with one `PreparedSelect`."""
 
     def __init__(
         self,
@@ -129,12 +121,12 @@ class BulkLookup(_Rows[R]):
         """`by` is the column of the keys, and `finish` completes the statement."""
         array, listed = bindparam("keys", type_=ARRAY(by.type)), bindparam("keys", type_=Text)
         by_array, by_list = finish(chosen.where(by == any_(array))), finish(chosen.where(by.in_(_values(listed))))
-        super().__init__(row, {"postgresql": by_array, "sqlite": by_list})
+        self._select = PreparedSelect(row, {"postgresql": by_array, "sqlite": by_list})
 
     def __call__(self, tx: Transaction, keys: Collection[Any], **parameters: Any) -> list[R]:
         """Return the rows; `parameters` are those of `finish`."""
         sent = list(keys) if tx.dialect == "postgresql" else _encode(list(keys)).decode()
-        return self._rows(tx, {"keys": sent, **parameters})
+        return self._select(tx, keys=sent, **parameters)
 
 
 class _DriverStatement:

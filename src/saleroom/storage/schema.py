@@ -75,6 +75,11 @@ def read_instant(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def read_maybe_instant(value: datetime | None) -> datetime | None:
+    """Return an instant from the database as `read_instant` does, None for None."""
+    return None if value is None else read_instant(value)
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware instant in UTC with microseconds: TIMESTAMP WITH TIME ZONE, or naive UTC on SQLite."""
 
@@ -92,7 +97,7 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Return the instant with UTC as its zone."""
-        return None if value is None else read_instant(value)
+        return read_maybe_instant(value)
 
 
 class TransactionId(UserDefinedType[str]):

@@ -19,8 +19,9 @@ from saleroom.http.forms import Field, checked, one_of
 from saleroom.http.paging import paging
 from saleroom.http.responses import page_response
 from saleroom.kernel.instants import instant
+from saleroom.storage.schema import NUMBER_MAX
 
-ENTRIES = CursorKind("audit", Annotated[int, Meta(ge=1, le=2**63 - 1)])
+ENTRIES = CursorKind("audit", Annotated[int, Meta(ge=1, le=NUMBER_MAX)])
 NDJSON = "application/x-ndjson"
 
 

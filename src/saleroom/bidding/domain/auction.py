@@ -26,7 +26,7 @@ from saleroom.bidding.domain.block_events import (
     BidRetracted,
     Stage,
 )
-from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, Paused, TakenDown
+from saleroom.bidding.domain.errors import AuctionOver, NotAuthor, TakenDown
 from saleroom.bidding.domain.events import (
     AuctionAmended,
     AuctionCancelled,
@@ -65,7 +65,7 @@ class Status(StrEnum):
 _MICROSECOND = timedelta(microseconds=1)
 TAG_DIGITS = 16
 """Digits of the head in a tag: enough that nobody finds another head with the same digits."""
-_OVER = (Status.CLOSED, Status.CANCELLED)
+OVER = (Status.CLOSED, Status.CANCELLED)
 
 
 class Auction(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,12 @@ class Auction(Struct, frozen=True, kw_only=True):
     @property
     def over(self) -> bool:
         """Whether it is closed or cancelled."""
-        return self.status in _OVER
+        return self.status in OVER
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether staff hide it."""
+        return self.taken_down is not None
 
     @property
     def unsold(self) -> bool:
@@ -246,14 +251,8 @@ def refuse_if_over(auction: Auction, now: datetime, received_at: datetime | None
 
 def refuse_if_taken_down(auction: Auction) -> None:
     """Raise TakenDown if staff hide the auction."""
-    if auction.taken_down is not None:
+    if auction.is_hidden:
         raise TakenDown
-
-
-def refuse_if_paused(auction: Auction) -> None:
-    """Raise Paused while the auction's clock stands still."""
-    if auction.paused_at is not None:
-        raise Paused(paused_at=auction.paused_at)
 
 
 def _terms(event: Terms) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_paused, refuse_if_taken_down
+from saleroom.bidding.domain.auction import Auction, Status, refuse_if_over, refuse_if_taken_down
 from saleroom.bidding.domain.block import FLOOR
 from saleroom.bidding.domain.closing import close, open_if_due
 from saleroom.bidding.domain.errors import (
@@ -28,6 +28,7 @@ from saleroom.bidding.domain.events import (
     Reason,
     ReserveMet,
 )
+from saleroom.bidding.domain.pausing import refuse_if_paused
 from saleroom.bidding.domain.preconditions import Precondition, refuse_if_changed
 from saleroom.kernel.money import LIMIT
 from saleroom.kernel.parties import Party

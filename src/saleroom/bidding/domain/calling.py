@@ -16,7 +16,6 @@ from saleroom.bidding.domain.auction import (
     Status,
     begin,
     refuse_if_over,
-    refuse_if_paused,
     refuse_if_taken_down,
 )
 from saleroom.bidding.domain.block import FLOOR
@@ -60,6 +59,7 @@ from saleroom.bidding.domain.events import (
     Event,
     Outcome,
 )
+from saleroom.bidding.domain.pausing import refuse_if_paused
 from saleroom.bidding.domain.voiding import BidBook
 from saleroom.kernel.money import ZERO
 from saleroom.kernel.parties import Party
@@ -163,9 +163,8 @@ def skip(auction: Auction, now: datetime) -> list[Event]:
     now = auction.not_before(now)
     refuse_if_over(auction, now)
     refuse_if_paused(auction)
-    if auction.block is None:
-        raise NotOnBlock
-    if auction.taken_down is None:
+    _refuse_unless_on_block(auction)
+    if not auction.is_hidden:
         _refuse_unknown_bidder(auction)
     return [AuctionSkipped(at=now)]
 
@@ -264,10 +263,14 @@ def decide(auction: Auction, now: datetime, *, accepted: bool) -> list[Event]:
 
 def refuse_off_block(auction: Auction, now: datetime) -> None:
     """Raise AuctionOver, TakenDown, Paused or NotOnBlock unless the lot is on the block and can be sold."""
-    if auction.block is not None and auction.taken_down is not None:
+    if auction.block is not None and auction.is_hidden:
         refuse_if_over(auction, now)
         raise TakenDown("The lot on the block was taken down: skip it, then call the next one.")
     _refuse_to_touch(auction, now)
+    _refuse_unless_on_block(auction)
+
+
+def _refuse_unless_on_block(auction: Auction) -> None:
     if auction.block is None:
         raise NotOnBlock
 

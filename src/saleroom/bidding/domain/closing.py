@@ -31,7 +31,7 @@ def settle(auction: Auction, now: datetime) -> list[Event]:
     events = open_if_due(auction, now)
     auction = auction.after_all(events)
     if auction.status == Status.OPEN and auction.ends_at is not None and auction.clock(now) >= auction.ends_at:
-        hidden = auction.taken_down is not None
+        hidden = auction.is_hidden
         events.append(AuctionCancelled(at=auction.ends_at) if hidden else close(auction, auction.ends_at))
     return events
 

@@ -14,7 +14,7 @@ def hide(auction: Auction, reason: str, now: datetime) -> list[Event]:
     """Return what happens when staff hide an auction that is not over. Raises AuctionOver or AlreadyHidden."""
     now = auction.not_before(now)
     refuse_if_over(auction, now)
-    if auction.taken_down is not None:
+    if auction.is_hidden:
         raise AlreadyHidden
     return [*open_if_due(auction, now), AuctionHidden(at=now, hidden_for=reason)]
 
@@ -23,14 +23,14 @@ def show(auction: Auction, now: datetime) -> list[Event]:
     """Return what happens when staff show a hidden auction again. Raises AuctionOver or NotHidden."""
     now = auction.not_before(now)
     refuse_if_over(auction, now)
-    if auction.taken_down is None:
+    if not auction.is_hidden:
         raise NotHidden
     return [*open_if_due(auction, now), AuctionShown(at=now)]
 
 
 def refuse_to_withhold(auction: Auction) -> None:
     """Raise AlreadyHidden unless staff may hide this auction, which is over."""
-    if auction.taken_down is not None:
+    if auction.is_hidden:
         raise AlreadyHidden
 
 
@@ -39,7 +39,7 @@ def refuse_to_restore(auction: Auction) -> None:
 
     Raises AuctionOver for one that was hidden while it ran: its end was cancelled for that, which its ledger says.
     """
-    if auction.taken_down is None:
+    if not auction.is_hidden:
         raise NotHidden
     if not auction.withheld:
         refuse_if_over(auction, auction.changed_at)

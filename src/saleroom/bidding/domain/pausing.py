@@ -6,7 +6,14 @@ from datetime import datetime
 
 from saleroom.bidding.domain.auction import Auction
 from saleroom.bidding.domain.closing import open_if_due
+from saleroom.bidding.domain.errors import Paused
 from saleroom.bidding.domain.events import AuctionPaused, AuctionResumed, Event
+
+
+def refuse_if_paused(auction: Auction) -> None:
+    """Raise Paused while the auction's clock stands still."""
+    if auction.paused_at is not None:
+        raise Paused(paused_at=auction.paused_at)
 
 
 def pause(auction: Auction, now: datetime) -> list[Event]:

@@ -97,7 +97,7 @@ def _conclusion(auction: Auction) -> Words:
 def _cancelled(auction: Auction) -> str:
     if auction.cancelled_for is not None:
         return f"cancelled by the house: {auction.cancelled_for}"
-    if auction.taken_down is not None and auction.closed_at == auction.ends_at:
+    if auction.is_hidden and auction.closed_at == auction.ends_at:
         return "cancelled at its end, as the house had taken it down"
     return "cancelled by its author before any bid"
 

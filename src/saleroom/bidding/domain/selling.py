@@ -14,7 +14,6 @@ from saleroom.bidding.domain.auction import (
     Auction,
     Status,
     refuse_if_over,
-    refuse_if_paused,
     refuse_if_taken_down,
     refuse_unless_author,
 )
@@ -37,6 +36,7 @@ from saleroom.bidding.domain.events import (
     SoftClose,
 )
 from saleroom.bidding.domain.increments import DEFAULT_LADDER, Ladder
+from saleroom.bidding.domain.pausing import refuse_if_paused
 from saleroom.bidding.domain.preconditions import Precondition, refuse_if_changed
 from saleroom.kernel.errors import Contradiction, Fault
 from saleroom.kernel.parties import Party

@@ -100,7 +100,7 @@ class BidAnswer(Struct, frozen=True, kw_only=True):
 
 def auction_view(auction: Auction, *, own: bool = False, staff: bool = False) -> AuctionView:
     """Return `auction` as anyone may see it, with the reserve price for its author (`own`), or for `staff`."""
-    reserve, hidden = auction.reserve_price, auction.taken_down is not None
+    reserve, hidden = auction.reserve_price, auction.is_hidden
     whole = own or staff or not hidden
     return AuctionView(
         gid=auction.gid,

@@ -52,5 +52,5 @@ def watched(tx: Transaction, link: str) -> list[FeedEntry]:
     if user_id is None:
         raise UnknownCalendar
     numbers = [auction_id for _, auction_id in watches.newest(tx, user_id, LOTS_MAX, None)]
-    found = {one.id: one for one in auctions.by_ids(tx, numbers) if one.taken_down is None}
+    found = {one.id: one for one in auctions.by_ids(tx, numbers) if not one.is_hidden}
     return entries_of(tx, [found[number] for number in numbers if number in found])

@@ -55,7 +55,7 @@ def lock_to_change(tx: Transaction, gid: str, author: Party) -> Auction:
 
 def sees(auction: Auction, viewer: Holder | None) -> bool:
     """Return whether `viewer` may see the auction: all may, unless it is hidden; then its author, its winner and staff."""
-    return auction.taken_down is None or sees_hidden(auction, viewer)
+    return sees_hidden(auction, viewer) if auction.is_hidden else True
 
 
 def sees_hidden(auction: Auction, viewer: Holder | None) -> bool:

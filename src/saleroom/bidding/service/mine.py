@@ -22,7 +22,6 @@ from saleroom.kernel.page import Page, page_of
 from saleroom.storage.database import Transaction
 
 LIVE = (Status.OPEN, Status.SCHEDULED)
-OVER = (Status.CLOSED, Status.CANCELLED)
 
 Source = Callable[[Transaction, int, Sequence[Status], int, RankPlace | None], Page[Auction, RankPlace]]
 

@@ -100,8 +100,8 @@ def overview(tx: Transaction, token: str | None, gid: str, right: Right = Right.
         bids=[VoidableBid(version, bid.bidder, bid.amount, bid.at) for version, bid in reversed(standing)],
         moderates=moderates(staff),
         voids=voids(staff),
-        can_hide=auction.taken_down is None,
-        can_show=auction.taken_down is not None and (auction.withheld or not auction.over),
+        can_hide=not auction.is_hidden,
+        can_show=auction.is_hidden and (auction.withheld or not auction.over),
     )
 
 
@@ -148,4 +148,4 @@ def _standing(auction: Auction) -> Facts:
 
 
 def _visible(auction: Auction) -> Facts:
-    return {"status": auction.status.value, "hidden": auction.taken_down is not None}
+    return {"status": auction.status.value, "hidden": auction.is_hidden}

@@ -105,19 +105,23 @@ def _shown(tx: Transaction, one: Auction | None, token: str | None, viewer: Hold
     if one is None:
         return UnknownAuction()
     own = viewer is not None and viewer.id == one.author.id
-    if own and (one.reserve_price is not None or one.taken_down is not None):
+    if own and _author_sees_more(one):
         return for_author(one)
-    if one.taken_down is not None and viewer is not None and sees(one, viewer):
+    if one.is_hidden and viewer is not None and sees(one, viewer):
         whose = "staff" if moderates(viewer) else "won"
         return AuctionJson(_encode(view_for(one, viewer, staff=moderates(viewer))), f'"{one.tag}-{whose}"')
     leader_id = None if one.leader is None else one.leader.id
-    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', one.taken_down is not None, leader_id)
+    return AuctionJson(auctions.public_json(tx, one), f'"{one.tag}"', one.is_hidden, leader_id)
 
 
 def for_author(one: Auction) -> AuctionJson:
     """Return an auction as its author sees it; the tag is everybody's unless the author sees more."""
-    sees_more = one.reserve_price is not None or one.taken_down is not None
-    return AuctionJson(_encode(auction_view(one, own=True)), f'"{one.tag}-own"' if sees_more else f'"{one.tag}"')
+    tag = f'"{one.tag}-own"' if _author_sees_more(one) else f'"{one.tag}"'
+    return AuctionJson(_encode(auction_view(one, own=True)), tag)
+
+
+def _author_sees_more(one: Auction) -> bool:
+    return one.reserve_price is not None or one.is_hidden
 
 
 @ranked(Rank.COSTLY)

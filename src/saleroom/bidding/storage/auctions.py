@@ -32,7 +32,7 @@ from saleroom.storage import bulk
 from saleroom.storage.bulk import BulkLookup, among
 from saleroom.storage.cache import CacheKey
 from saleroom.storage.database import Note, Transaction, ranked
-from saleroom.storage.schema import read_instant
+from saleroom.storage.schema import read_instant, read_maybe_instant
 from saleroom.storage.turns import Rank
 
 CACHED_MAX = 16_384
@@ -327,15 +327,15 @@ def _auction(row: _Row) -> Auction:
         buy_now_price=row.buy_now_price,
         ladder=_ladder(row.increment),
         soft_close=None if row.soft_close is None else _decode_soft_close(row.soft_close),
-        starts_at=_instant(row.starts_at),
-        ends_at=_instant(row.ends_at),
+        starts_at=read_maybe_instant(row.starts_at),
+        ends_at=read_maybe_instant(row.ends_at),
         created_at=read_instant(row.created_at),
         changed_at=read_instant(row.changed_at or row.created_at),
         status=row.status,
         outcome=row.outcome,
         current_bid=row.current_bid,
         leader=_party(row.current_bidder_id, row.leader_name),
-        current_bid_at=_instant(row.current_bid_at),
+        current_bid_at=read_maybe_instant(row.current_bid_at),
         maximum=row.maximum,
         bid_count=row.bid_count,
         version=row.version,
@@ -348,17 +348,13 @@ def _auction(row: _Row) -> Auction:
         renamed=row.renamed,
         withheld=row.withheld is not None,
         sale_id=row.sale_id,
-        paused_at=_instant(row.paused_at),
+        paused_at=read_maybe_instant(row.paused_at),
         block=None if row.block is None else _decode_block(row.block),
     )
 
 
 def _party(number: int | None, name: str | None) -> Party | None:
     return None if number is None or name is None else Party(number, name)
-
-
-def _instant(value: datetime | None) -> datetime | None:
-    return None if value is None else read_instant(value)
 
 
 def _locking(statement: Select[Any]) -> Select[Any]:

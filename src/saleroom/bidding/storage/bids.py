@@ -31,7 +31,7 @@ from saleroom.bidding.storage.tables import bidder_names as names
 from saleroom.storage import bulk
 from saleroom.storage.bulk import PreparedSelect, among
 from saleroom.storage.database import SharedPart, Transaction
-from saleroom.storage.schema import NUMBER_MAX, read_instant
+from saleroom.storage.schema import NUMBER_MAX, read_instant, read_maybe_instant
 
 STANDS = bids.c.voided.is_(None)
 SALES_OF: SharedPart[Callable[[int], Select[tuple[int]]]] = SharedPart()
@@ -80,16 +80,11 @@ def newest(tx: Transaction, auction_id: int, limit: int, before: int | None, sal
 
     `sale_id` is the sale that the auction belongs to, which may give its bidders other names.
     """
-    found = (_NEWEST if sale_id is None else _NEWEST_OF_SALE)(
-        tx, auction_id=auction_id, sale_id=sale_id, before=NUMBER_MAX if before is None else before, most=limit
-    )
+    chosen = _NEWEST_OF_SALE if sale_id else _NEWEST
+    found = chosen(tx, auction_id=auction_id, sale_id=sale_id, before=before, most=limit)
     found.sort(key=lambda bid: bid.number, reverse=True)
     return [
-        structs.replace(
-            bid,
-            placed_at=read_instant(bid.placed_at),
-            received_at=None if bid.received_at is None else read_instant(bid.received_at),
-        )
+        structs.replace(bid, placed_at=read_instant(bid.placed_at), received_at=read_maybe_instant(bid.received_at))
         for bid in found
     ]
 
@@ -103,7 +98,7 @@ def _newest(name: ColumnElement[str]) -> Select[Any]:
         .join_from(bids, users, users.c.id == bids.c.bidder_id)
         .where(
             bids.c.auction_id == bindparam("auction_id", type_=BigInteger),
-            bids.c.number < bindparam("before", type_=BigInteger),
+            bids.c.number < func.coalesce(bindparam("before", type_=BigInteger), NUMBER_MAX),
         )
         .order_by(bids.c.number.desc())
         .limit(bindparam("most", type_=Integer))

@@ -36,7 +36,7 @@ from sqlalchemy import (
 )
 
 from saleroom.accounts.storage.tables import users
-from saleroom.bidding.domain.auction import Auction, Status
+from saleroom.bidding.domain.auction import OVER, Auction
 from saleroom.bidding.storage import search_index
 from saleroom.bidding.storage.auction_columns import NO_END_RANK
 from saleroom.bidding.storage.auctions import CHAIN_MARK, at_marks
@@ -96,8 +96,8 @@ def page(tx: Transaction, which: Filter, sort: Sort, limit: int, after: ListPlac
 
     Raises ValueError if `after` is not a place in such a list on this database.
     """
-    is_asked_by_many = after is None and not which.is_costly
-    rows = _first_rows(tx, which, sort, limit + 1) if is_asked_by_many else _rows(tx, which, sort, limit + 1, after)
+    is_own = which.is_costly or after is not None  # few others ask for the same
+    rows = _rows(tx, which, sort, limit + 1, after) if is_own else _first_rows(tx, which, sort, limit + 1)
     found = page_of(rows, limit, lambda row: ListPlace(str(row.list_key), row.id, str(row.list_horizon)))
     return found.with_rows(at_marks(tx, [row[: len(CHAIN_MARK)] for row in found.rows]))
 
@@ -126,10 +126,11 @@ class _ListRow(NamedTuple):
     list_horizon: str
 
 
-def _first_rows(tx: Transaction, which: Filter, sort: Sort, most: int) -> list[_ListRow]:
+def _first_rows(tx: Transaction, which: Filter, sort: Sort, most: int) -> Sequence[Any]:
     """Return the rows of the first page of a list without a search, which many ask for at once."""
-    same_for_all = structs.replace(which, category=None if which.category is None else "")
-    rows = _first_page(same_for_all, sort)(tx, category=which.category, most=most)
+    # All categories share a statement.
+    any_category = structs.replace(which, category="") if which.category else which
+    rows = _first_page(any_category, sort)(tx, category=which.category, most=most)
     return sorted(rows, key=lambda row: (row.list_key, row.id), reverse=sort is Sort.NEWEST)
 
 
@@ -303,7 +304,7 @@ def _conditions(which: Filter) -> list[ColumnElement[bool]]:
         conditions.append(auctions.c.category == bindparam("category", which.category))
         if which.status is not None:
             # The index by category holds all states. The rank keeps a list of running auctions from those that are over.
-            over = which.status in (Status.CLOSED, Status.CANCELLED)
+            over = which.status in OVER
             conditions.append(auctions.c.ending_rank > NO_END_RANK if over else auctions.c.ending_rank <= NO_END_RANK)
     return conditions
 

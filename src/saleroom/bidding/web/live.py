@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from saleroom.bidding.domain.auction import Status
+from saleroom.bidding.domain.auction import OVER
 from saleroom.bidding.domain.errors import TakenDown, UnknownAuction
 from saleroom.bidding.domain.views import AuctionView, with_whole_ties
 from saleroom.bidding.service import catalogue, lot, reading
@@ -149,7 +149,7 @@ class LivePages:
     async def _is_gone(self, gid: str) -> bool:
         """Return whether a lot is over, and hidden."""
         found = await self._services.auction_views.ask((gid, None))
-        return found.hidden and _decoded(found.json).status in (Status.CLOSED, Status.CANCELLED)
+        return found.hidden and _decoded(found.json).status in OVER
 
     async def _cards_of(self, due: Mapping[str, int]) -> dict[str, Card]:
         """Return lots as they are, without those that do not exist."""

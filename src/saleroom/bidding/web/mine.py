@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from saleroom.bidding.api.lists import DEALINGS, WATCHED
+from saleroom.bidding.domain.auction import OVER
 from saleroom.bidding.service import calendars, drafts, lot, mine
-from saleroom.bidding.service.mine import LIVE, OVER
+from saleroom.bidding.service.mine import LIVE
 from saleroom.bidding.services import BiddingServices
 from saleroom.bidding.storage.mine import RankPlace
 from saleroom.bidding.web.drafts import draft_rows

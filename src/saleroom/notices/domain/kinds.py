@@ -24,7 +24,7 @@ Holds = Callable[[Auction, int], bool]
 
 
 def _is_open(auction: Auction, user_id: int) -> bool:
-    return auction.status is Status.OPEN and auction.taken_down is None
+    return auction.status is Status.OPEN and not auction.is_hidden
 
 
 def _is_behind(auction: Auction, user_id: int) -> bool:
@@ -36,11 +36,11 @@ def _leads(auction: Auction, user_id: int) -> bool:
 
 
 def _is_hidden(auction: Auction, user_id: int) -> bool:
-    return not auction.over and auction.taken_down is not None
+    return not auction.over and auction.is_hidden
 
 
 def _is_shown(auction: Auction, user_id: int) -> bool:
-    return not auction.over and auction.taken_down is None
+    return not auction.over and not auction.is_hidden
 
 
 def _is_over(auction: Auction, user_id: int) -> bool:

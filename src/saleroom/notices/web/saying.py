@@ -24,7 +24,7 @@ def is_named(item: Item, receiver: int | None) -> bool:
     """Return whether the receiver may see the lot's name: while it is hidden only its seller and its winner, and staff."""
     lot = item.lot
     bought = lot.outcome is Outcome.SOLD and lot.leader is not None and lot.leader.id == receiver
-    return lot.taken_down is None or lot.author.id == receiver or bought
+    return not lot.is_hidden or lot.author.id == receiver or bought
 
 
 def path_of(item: Item) -> str:
@@ -58,7 +58,7 @@ def sentences_of(item: Item, language: Language, zone: str) -> list[str]:
     unsold = "winner" in facts and facts["winner"] is None
     sentence = phrase.reasoned if phrase.reasoned is not None and facts.get("reason") else phrase.sentence
     found = [language.gettext(NO_SALE if unsold else sentence, **values)]
-    if item.lot.over or item.lot.taken_down is not None:
+    if item.lot.over or item.lot.is_hidden:
         return found
     if phrase.shows_price:
         found.append(language.gettext(NO_BID if price is None else NEXT_BID, **values))

@@ -22,9 +22,10 @@ from saleroom.sales.domain.book_views import BookLineView, line_view
 from saleroom.sales.domain.labels import parse_label
 from saleroom.sales.service import book
 from saleroom.sales.services import SaleServices
+from saleroom.storage.schema import NUMBER_MAX
 
 PRIVATE = {"Cache-Control": "no-store"}
-BOOK = CursorKind("lines of a book", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+BOOK = CursorKind("lines of a book", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 LINE = Form(
     name="BookLine",
     example={"paddle": 12, "label": "45", "maximum": "500"},

@@ -43,9 +43,10 @@ from saleroom.sales.domain.participants import CONTACT_MAX, HOUSE_PADDLES, NAME_
 from saleroom.sales.service.people import merging, participants
 from saleroom.sales.service.people.participants import Newcomer, ParticipantProfile
 from saleroom.sales.services import SaleServices
+from saleroom.storage.schema import NUMBER_MAX
 
 PRIVATE = {"Cache-Control": "no-store"}
-PARTICIPANTS = CursorKind("participants of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+PARTICIPANTS = CursorKind("participants of a sale", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 SEARCH_MAX = 100
 _PARTICIPANT = PathIdentifier(
     name="participant",

@@ -308,7 +308,7 @@ def _consignor_of(tx: Transaction, staff: Holder, lot: Lot, code: str | None) ->
     found = _consignor(tx, code)
     if found != lot.entry.consignor_id:
         refuse_consignor(tx, lot, found)
-        # Its price is owed to the consignor, so who names another one says who is paid.
+        # Its price is owed to the consignor, so another consignor is another payee.
         if any(one.over for one in lots.lock_auctions(tx, [lot]).values()):
             staff.refuse_without(Right.SETTLE)
     return found

@@ -153,4 +153,4 @@ def _has(lot: Lot, words: Sequence[str]) -> bool:
 
 def _is_shown(one: OfferedLot) -> bool:
     """Return whether anyone may see a lot: it is a fund-a-need, or has an auction that staff does not hide."""
-    return one.lot.need is not None or (one.auction is not None and one.auction.taken_down is None)
+    return one.lot.need is not None or (one.auction is not None and not one.auction.is_hidden)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, insert, literal, or_, select, update
 
-from saleroom.bidding.domain.auction import Auction
+from saleroom.bidding.domain.auction import OVER, Auction
 from saleroom.bidding.domain.photos import WIDTHS, Photo, made_widths
 from saleroom.bidding.storage import auctions as auction_rows
 from saleroom.bidding.storage.photos import OwnPhoto, PhotoFile, as_file, files_of_photos
@@ -120,7 +120,7 @@ def of_sale(tx: Transaction, sale_id: int) -> list[Lot]:
 
 def is_any_over(tx: Transaction, consignor_id: int) -> bool:
     """Return whether a lot of a consignor runs no longer, so that money may be owed for it."""
-    over = _WITH_AUCTIONS.where(lots.c.consignor_id == consignor_id, auctions.c.status.not_in(("scheduled", "open")))
+    over = _WITH_AUCTIONS.where(lots.c.consignor_id == consignor_id, auctions.c.status.in_(OVER))
     return tx.execute(over.limit(1)).first() is not None
 
 

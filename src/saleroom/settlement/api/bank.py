@@ -28,11 +28,12 @@ from saleroom.settlement.domain.bank.banking import Assignment
 from saleroom.settlement.domain.errors import BankPaymentDecided, OtherCurrency, UnknownBankPayment
 from saleroom.settlement.service.bank import banking, camt, reading
 from saleroom.settlement.services import SettlementServices
+from saleroom.storage.schema import NUMBER_MAX
 
 PAGE = 20
 _FORM_BYTES = 64 * 1024
 """How much larger than its file a form may be."""
-_PAYMENTS = CursorKind("payments from the bank", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+_PAYMENTS = CursorKind("payments from the bank", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 _PAYMENT = PathIdentifier(
     name="gid",
     pattern=GID,

@@ -48,11 +48,12 @@ from saleroom.settlement.service import issuing
 from saleroom.settlement.service.documents import showing
 from saleroom.settlement.service.issuing import Order
 from saleroom.settlement.services import SettlementServices
+from saleroom.storage.schema import NUMBER_MAX
 
 PDF, XML = "application/pdf", "application/xml"
-DOCUMENTS = CursorKind("documents of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
-SALE_DOCUMENTS = CursorKind("latest documents of a sale", Annotated[int, Meta(ge=0, le=2**63 - 1)])
-OWN_DOCUMENTS = CursorKind("documents of a user", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+DOCUMENTS = CursorKind("documents of a sale", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
+SALE_DOCUMENTS = CursorKind("latest documents of a sale", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
+OWN_DOCUMENTS = CursorKind("documents of a user", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 DOCUMENT = PathIdentifier(
     name="gid",
     pattern=GID,

@@ -22,8 +22,9 @@ from saleroom.settlement.domain.member_views import MembershipView, MembersView
 from saleroom.settlement.service import members
 from saleroom.settlement.service.members import Whom
 from saleroom.settlement.services import SettlementServices
+from saleroom.storage.schema import NUMBER_MAX
 
-MEMBERS = CursorKind("members", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+MEMBERS = CursorKind("members", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 MARK = Form(
     name="Membership",
     example={"isMember": True, "until": "2030-12-31T23:00:00Z"},

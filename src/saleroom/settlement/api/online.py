@@ -26,11 +26,12 @@ from saleroom.settlement.domain.online.online_views import OnlinePaymentPage, Ow
 from saleroom.settlement.service.online import online_showing
 from saleroom.settlement.service.online.online_looking import OnlineCards
 from saleroom.settlement.services import SettlementServices
+from saleroom.storage.schema import NUMBER_MAX
 
 CALLBACKS = "/online-payments/callbacks"
 CALLBACK_BYTES_MAX = 256 * 1024
 """The provider's callbacks hold one object each, a few thousand bytes."""
-PAYMENTS = CursorKind("payments online", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+PAYMENTS = CursorKind("payments online", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 _SIGNATURE = b"stripe-signature"
 
 

@@ -28,11 +28,12 @@ from saleroom.settlement.domain.bank.payouts import PAYOUTS_MAX, PayoutMark, Pay
 from saleroom.settlement.service.bank import payouts, sepa
 from saleroom.settlement.service.bank.payouts import Chosen
 from saleroom.settlement.services import SettlementServices
+from saleroom.storage.schema import NUMBER_MAX
 
 PAGE = 20
 XML = "application/xml"
-DUE = CursorKind("sales with payouts due", Annotated[int, Meta(ge=0, le=2**63 - 1)])
-FILES = CursorKind("payment files", Annotated[int, Meta(ge=0, le=2**63 - 1)])
+DUE = CursorKind("sales with payouts due", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
+FILES = CursorKind("payment files", Annotated[int, Meta(ge=0, le=NUMBER_MAX)])
 
 
 def _gid(text: str) -> str | Fault:

@@ -147,7 +147,7 @@ def _end(tx: Transaction, sale: Sale, asked: BlockAct) -> Sale:
 
 def _unsold(auction: Auction, now: datetime) -> list[Event]:
     """Return the end of a lot without bids with its sale. One that is hidden is cancelled, as if the clock had ended it."""
-    finish = selling.close_now if auction.taken_down is None else selling.cancel
+    finish = selling.cancel if auction.is_hidden else selling.close_now
     return finish(auction, auction.author, now)
 
 
@@ -251,7 +251,7 @@ def _view(tx: Transaction, viewer: Holder | None, sale: Sale) -> BlockView:
     if last is not None and last.need is None:
         called = at_head[0].auction
     on_block = called is not None and called.block is not None
-    is_counted = on_block and (not isinstance(called, Auction) or called.taken_down is None)
+    is_counted = on_block and not (isinstance(called, Auction) and called.is_hidden)
     following = [one for one in rest if not (on_block and last is not None and one.lot.gid == last.gid)][:NEXT_LOTS]
     shown_lots = shown_as(tx, viewer, [*at_head, *following])
     first = shown_lots[0] if last is not None else None

@@ -147,7 +147,7 @@ def entered(tx: Transaction, token: str | None, gid: str) -> tuple[Hall, Reader]
 
 
 def _counts(auction: Auction) -> bool:
-    return auction.outcome is Outcome.SOLD and auction.taken_down is None
+    return auction.outcome is Outcome.SOLD and not auction.is_hidden
 
 
 def _given(tx: Transaction, sale: Sale, gid: str) -> Mapping[int, Decimal]:

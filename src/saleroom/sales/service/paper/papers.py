@@ -301,7 +301,7 @@ def _public(tx: Transaction, sale: Sale, spans: Spans) -> list[OfferedLot]:
 def _is_shown(sale: Sale, one: OfferedLot) -> bool:
     if one.lot.need is not None:
         return True
-    return one.auction.taken_down is None if one.auction is not None else not sale.is_public
+    return not (sale.is_public if one.auction is None else one.auction.is_hidden)
 
 
 def _levels(one: OfferedLot, writer: _Writer) -> str:
